@@ -1,0 +1,24 @@
+"""MLIR contexts for IR that is handled in the caller's process."""
+
+from __future__ import annotations
+
+import io
+
+from iree.compiler import ir
+
+
+def new_context() -> ir.Context:
+    """A context with every dialect of the compiler loaded.
+
+    Loaded, not only registered: Python builders on an unloaded dialect crash the process.
+    """
+    context = ir.Context()
+    context.load_all_available_dialects()
+    return context
+
+
+def to_bytecode(module: ir.Module) -> bytes:
+    """Serialise a module; the form in which IR travels between processes and contexts."""
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()

@@ -1,0 +1,157 @@
+"""A compiler session: phases from and to, on modules, with every diagnostic captured.
+
+Binds the few entry points of IREE's C API that `iree.compiler.api` leaves out
+(diagnostic callback, phases). Source: iree/compiler/embedding_api.h, release 3.13.
+
+A session lives as long as its worker: its stolen context is never freed by the compiler,
+so a session for each compile would leak about 4 MB each time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, cast
+
+from iree.compiler import ir
+from iree.compiler.api import Invocation, Output, Session, ctypes_dl
+
+from iree_tuner.compiler.diagnostics import Diagnostic, first_error, from_callback
+from iree_tuner.errors import TunerError
+
+Phase = Literal[
+    "start", "input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow", "stream",
+    "executable-sources", "executable-configurations", "executable-targets", "hal", "vm", "end",
+]  # fmt: skip
+
+_library: Any = ctypes_dl._dylib  # pyright: ignore[reportPrivateUsage]
+_Callback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+_SEVERITIES = {0: "note", 1: "warning", 2: "error", 3: "remark"}
+_STANDARD_PIPELINE = 0
+
+
+def _bind() -> None:
+    enable = _library.ireeCompilerInvocationEnableCallbackDiagnostics
+    enable.restype, enable.argtypes = None, [ctypes.c_void_p, ctypes.c_int, _Callback, ctypes.c_void_p]
+    for name in ("SetCompileFromPhase", "SetCompileToPhase"):
+        entry = getattr(_library, f"ireeCompilerInvocation{name}")
+        entry.restype, entry.argtypes = None, [ctypes.c_void_p, ctypes.c_char_p]
+
+
+_bind()
+
+
+class CompileError(TunerError):
+    """The compiler refused; `diagnostics` holds all that it said."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], doing: str) -> None:
+        error = first_error(diagnostics)
+        headline = error.headline if error else "the compiler failed without a diagnostic"
+        super().__init__(f"{doing}: {headline}", location=error.location if error else None)
+        self.diagnostics = tuple(diagnostics)
+        self.doing = doing
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (CompileError, (self.diagnostics, self.doing))
+
+
+class CompilerSession:
+    """One IREE session with its flags, and the context of all IR that passes through it.
+
+    Raises:
+        TunerError: a flag that the compiler does not know.
+    """
+
+    def __init__(self, flags: Sequence[str]) -> None:
+        self._session = Session()
+        try:
+            self._session.set_flags(*flags)
+        except ValueError as error:
+            raise TunerError(f"the compiler does not take these flags: {error}") from error
+        self.context: ir.Context = self._session.context
+        # Registered is not loaded: builders on an unloaded dialect are a segmentation fault.
+        self.context.load_all_available_dialects()
+
+    def parse(self, source: bytes | str, name: str = "source.mlir") -> ir.Module:
+        """Parse text or bytecode in this session's context. Raises CompileError with `name:line:column`."""
+        return parse_module(source, self.context, name)
+
+    def run(self, module: ir.Module, start: Phase | None = None, stop: Phase | None = None) -> list[Diagnostic]:
+        """Run phases on `module`, in place; handles to its operations are dead afterwards.
+
+        Returns the warnings and remarks. Raises CompileError.
+        """
+        with self._running(module, start, stop) as (_, diagnostics):
+            return diagnostics
+
+    def to_vmfb(self, module: ir.Module, start: Phase | None = None) -> bytes:
+        """Run the remaining phases and return the VM module's bytes. Raises CompileError."""
+        with self._running(module, start, None) as (invocation, _):
+            return _collect(invocation.output_vm_bytecode)
+
+    @contextmanager
+    def _running(
+        self, module: ir.Module, start: Phase | None, stop: Phase | None
+    ) -> Generator[tuple[Invocation, list[Diagnostic]]]:
+        with self._invocation() as (invocation, diagnostics):
+            handle = _handle(invocation)
+            if start is not None:
+                _library.ireeCompilerInvocationSetCompileFromPhase(handle, start.encode())
+            if stop is not None:
+                _library.ireeCompilerInvocationSetCompileToPhase(handle, stop.encode())
+            try:
+                invocation.import_module(module.operation)
+            except RuntimeError:
+                raise CompileError(diagnostics, "the module does not verify") from None
+            if not invocation.execute(_STANDARD_PIPELINE):
+                raise CompileError(diagnostics, f"compiling to {stop or 'a VM module'} failed")
+            yield invocation, diagnostics
+
+    @contextmanager
+    def _invocation(self) -> Generator[tuple[Invocation, list[Diagnostic]]]:
+        invocation = self._session.invocation()
+        diagnostics: list[Diagnostic] = []
+
+        def record(severity: int, text: int, length: int, _: int) -> None:
+            message = ctypes.string_at(text, length).decode(errors="replace")
+            diagnostics.append(from_callback(_SEVERITIES.get(severity, "error"), message))
+
+        callback = _Callback(record)  # a local, so that it outlives the invocation
+        _library.ireeCompilerInvocationEnableCallbackDiagnostics(_handle(invocation), 0, callback, None)
+        try:
+            yield invocation, diagnostics
+        finally:
+            invocation.close()
+
+
+def _handle(invocation: Invocation) -> Any:
+    return cast(Any, invocation)._inv_p
+
+
+def _collect(write: Callable[[Output], None]) -> bytes:
+    output = Output.open_membuffer()
+    try:
+        write(output)
+        mapped = output.map_memory()
+        data = bytes(cast(Any, mapped))
+        del mapped
+        return data
+    finally:
+        output.close()
+
+
+def parse_module(source: bytes | str, context: ir.Context, name: str = "source.mlir") -> ir.Module:
+    """Parse text or bytecode in `context`. Raises CompileError with the location as `name:line:column`."""
+    try:
+        return ir.Module.parse(source, context)
+    except ir.MLIRError as error:
+        raise CompileError(_as_data(error, name), "cannot parse") from None
+
+
+def _as_data(error: ir.MLIRError, name: str) -> list[Diagnostic]:
+    found: list[Diagnostic] = []
+    for info in error.error_diagnostics:
+        where = str(info.location).removeprefix("loc(").removesuffix(")").replace('"-"', name).strip('"')
+        found.append(Diagnostic("error", info.message, None if where == "unknown" else where))
+    return found

@@ -1,0 +1,49 @@
+"""What is put on the ops of a dispatch: the outcome of choosing, in the compiler's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Assignment(Mapping[str, int]):
+    """A value for each knob. Hashable; equal assignments are equal whatever the order they were written in."""
+
+    items_: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, values: Mapping[str, int]) -> Assignment:
+        """From any mapping of knob names to integers."""
+        return cls(tuple(sorted((name, int(value)) for name, value in values.items())))
+
+    def __getitem__(self, name: str) -> int:
+        return dict(self.items_)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self.items_)
+
+    def __len__(self) -> int:
+        return len(self.items_)
+
+
+@dataclass(frozen=True)
+class OpConfiguration:
+    """One attribute for one op.
+
+    Attributes:
+        label: which op of the workload: `root`, or a companion's label.
+        attribute: its name: `compilation_info` on the root, `lowering_config` on companions.
+        value: the attribute, printed; it is parsed again where it is put in place.
+    """
+
+    label: str
+    attribute: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Everything that one candidate sets."""
+
+    ops: tuple[OpConfiguration, ...]
