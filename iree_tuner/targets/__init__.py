@@ -1,0 +1,9 @@
+"""Targets: where code will run. One file a backend: flags, device URIs, what its pipelines can be told.
+
+May import `compiler` and `errors`; every later package may import it.
+"""
+
+from iree_tuner.targets.limits import CpuLimits
+from iree_tuner.targets.target import Target, parse_target, target_for_device
+
+__all__ = ["CpuLimits", "Target", "parse_target", "target_for_device"]
