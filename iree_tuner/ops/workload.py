@@ -39,6 +39,7 @@ class Workload:
         parameters: integers that are not sizes: `(("strides", (1, 1)), ("dilations", (1, 1)))`.
         companions: other ops that are configured with the root op.
         dag: for families that match by structure, the ops to match as the text of a module, canonical.
+        prologue: passes that must have run for the op to look like this; a spec for it runs them first.
     """
 
     family: str
@@ -51,6 +52,7 @@ class Workload:
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     companions: tuple[Companion, ...] = ()
     dag: str = ""
+    prologue: tuple[str, ...] = ()
 
     def role(self, name: str) -> tuple[int, ...]:
         """Loops that play a part; empty when none does."""

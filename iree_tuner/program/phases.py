@@ -1,0 +1,60 @@
+"""Run compiler phases on whole programs, in a worker, with the diagnostics as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.diagnostics import Diagnostic
+from iree_tuner.compiler.session import Phase
+from iree_tuner.compiler.worker import Workers, session_for
+from iree_tuner.errors import TunerError
+from iree_tuner.program.source import Program
+from iree_tuner.targets import Target
+
+Output = Literal["bytecode", "text", "vmfb"]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What came out of the phases: bytes in the form asked for, and what the compiler said."""
+
+    data: bytes
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def compile_program(
+    program: Program,
+    target: Target,
+    workers: Workers,
+    *,
+    stop: Phase | None = None,
+    output: Output = "vmfb",
+    extra_flags: tuple[str, ...] = (),
+) -> Compiled:
+    """Run the compiler up to the end of phase `stop`, or to a VM module.
+
+    Raises:
+        CompileError: the compiler refused; its first error and location are in the message.
+        TunerError: the program has nothing to compile.
+        WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
+    """
+    return workers.call(
+        run_phases, program.data, program.name, (*target.flags, *extra_flags), stop=stop, output=output
+    )
+
+
+def run_phases(
+    data: bytes, name: str, flags: tuple[str, ...], *, stop: Phase | None, output: Output
+) -> Compiled:
+    """The part of `compile_program` that runs in a worker."""
+    session = session_for(flags)
+    module = session.parse(data, name)
+    if not list(module.body.operations):
+        raise TunerError("the program has no functions", location=name)
+    if output == "vmfb":
+        return Compiled(session.to_vmfb(module), ())
+    diagnostics = tuple(session.run(module, stop=stop))
+    written = str(module).encode() if output == "text" else to_bytecode(module)
+    return Compiled(written, diagnostics)

@@ -1,0 +1,97 @@
+"""Programs as they come: text, bytecode, an `ir.Module`, or a path to any of these or to an ONNX model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.errors import TunerError
+
+_BYTECODE_MAGIC = b"ML\xefR"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program in a form that travels between processes.
+
+    Attributes:
+        name: where it came from, for messages: a path, or `<module>`.
+        data: MLIR text (UTF-8) or bytecode, in any input dialect that the compiler takes.
+    """
+
+    name: str
+    data: bytes
+
+    @property
+    def is_bytecode(self) -> bool:
+        """Whether `data` is MLIR bytecode; text otherwise."""
+        return self.data.startswith(_BYTECODE_MAGIC)
+
+
+ProgramSource = Program | ir.Module | bytes | str | os.PathLike[str]
+
+
+def load_program(source: ProgramSource) -> Program:
+    """Take a program in any form. A string is a path unless it holds a line break or a brace.
+
+    Raises:
+        TunerError: nothing there, an empty program, or bytes that are neither text nor bytecode.
+    """
+    if isinstance(source, Program):
+        return source
+    if isinstance(source, ir.Module):
+        return Program("<module>", to_bytecode(source))
+    if isinstance(source, bytes):
+        return _checked(Program("<bytes>", source))
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return _checked(Program("<text>", source.encode()))
+    return _from_path(Path(source))
+
+
+def _from_path(path: Path) -> Program:
+    if not path.exists():
+        raise TunerError("no such file", location=str(path))
+    if path.is_dir():
+        raise TunerError("this is a directory, not a program", location=str(path))
+    if path.suffix == ".onnx":
+        return _from_onnx(path)
+    try:
+        return _checked(Program(str(path), path.read_bytes()))
+    except OSError as error:
+        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
+
+
+def _checked(program: Program) -> Program:
+    if not program.data.strip():
+        raise TunerError("the program is empty", location=program.name)
+    if not program.is_bytecode:
+        try:
+            program.data.decode()
+        except UnicodeDecodeError:
+            raise TunerError("not MLIR: neither text nor bytecode", location=program.name) from None
+    return program
+
+
+def _from_onnx(path: Path) -> Program:
+    """Import through IREE's own importer, which needs the package `onnx`."""
+    try:
+        from iree.compiler.extras import onnx_importer  # pyright: ignore[reportUnknownVariableType]
+        from onnx import load  # pyright: ignore
+    except ImportError:
+        raise TunerError(
+            "an ONNX model needs the package onnx", location=str(path), hint="pip install 'iree-tuner[onnx]'"
+        ) from None
+    try:
+        info = onnx_importer.ModelInfo(load(str(path)))
+        context = ir.Context()
+        module = ir.Module.create(loc=ir.Location.unknown(context))
+        root = module.operation
+        importer = onnx_importer.NodeImporter.define_function(info.main_graph, root)
+        importer.import_all()
+    except Exception as error:
+        raise TunerError(f"cannot import the ONNX model: {error}", location=str(path)) from None
+    return Program(str(path), to_bytecode(module))

@@ -1,0 +1,155 @@
+"""One line of a tuning spec as data: what is matched, what is set, and how that was found out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import cast
+
+from iree.compiler import ir
+
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.workload import Workload
+from iree_tuner.ops.workload import from_json as workload_from_json
+from iree_tuner.ops.workload import to_json as workload_to_json
+from iree_tuner.space.configuration import Configuration, OpConfiguration
+
+ANNOTATION = "iree_tuner"
+"""Discardable attribute of a matcher's sequence. Without a dot: the verifier refuses unknown dialects."""
+
+WORKLOAD_KEY = "workload"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a configuration comes from, and what it was worth there.
+
+    Attributes:
+        speedup: default's time over the tuned time, above 1 for a gain.
+        interval: 95 % confidence interval of the speedup.
+        default_us: median time of the compiler's own choice.
+        tuned_us: median time with this configuration.
+        samples: paired measurements behind these numbers.
+        device: device URI it was measured on.
+        chip: what that device is, as its vendor calls it.
+        compiler: compiler release.
+        date: day of the measurement, `2026-11-21`.
+        dispatch: name of the dispatch in the program that was tuned.
+    """
+
+    speedup: float
+    interval: tuple[float, float]
+    default_us: float
+    tuned_us: float
+    samples: int = 0
+    device: str = ""
+    chip: str = ""
+    compiler: str = ""
+    date: str = ""
+    dispatch: str = ""
+
+
+@dataclass(frozen=True)
+class SpecEntry:
+    """A workload and the configuration that it is to get."""
+
+    workload: Workload
+    configuration: Configuration
+    provenance: Provenance | None = None
+
+
+def entry_to_json(entry: SpecEntry) -> dict[str, object]:
+    """The entry as JSON-ready data; `entry_from_json` reads it back."""
+    data: dict[str, object] = {
+        "workload": workload_to_json(entry.workload),
+        "configuration": [asdict(op) for op in entry.configuration.ops],
+    }
+    if entry.provenance is not None:
+        data["provenance"] = asdict(entry.provenance)
+    return data
+
+
+def entry_from_json(data: object, *, location: str | None = None) -> SpecEntry:
+    """Read what `entry_to_json` wrote. Raises TunerError that says what is missing or wrong."""
+    if not isinstance(data, dict):
+        raise TunerError("a spec entry must be a JSON object", location=location)
+    record = cast("dict[str, object]", data)
+    try:
+        provenance = cast("dict[str, object] | None", record.get("provenance"))
+        return SpecEntry(
+            workload_from_json(cast("dict[str, object]", record["workload"])),
+            Configuration(_op_configurations(record["configuration"])),
+            None if provenance is None else _provenance(provenance),
+        )
+    except KeyError as error:
+        raise TunerError(f"the spec entry lacks {error}", location=location) from None
+    except (TypeError, AttributeError, ValueError) as error:
+        raise TunerError(f"the spec entry is not well-formed: {error}", location=location) from None
+
+
+def annotation(entry: SpecEntry) -> ir.DictAttr:
+    """The dictionary that is put on the entry's matcher. Needs a current context."""
+    f64 = ir.F64Type.get()
+    found: dict[str, ir.Attribute] = {WORKLOAD_KEY: ir.StringAttr.get(entry.workload.key)}
+    for name, value in asdict(entry.provenance).items() if entry.provenance else ():
+        if isinstance(value, str):
+            found[name] = ir.StringAttr.get(value)
+        elif isinstance(value, int):
+            found[name] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+        elif isinstance(value, float):
+            found[name] = ir.FloatAttr.get(f64, value)
+        else:
+            found[name] = ir.DenseF64ArrayAttr.get(list(value))
+    return ir.DictAttr.get(found)
+
+
+def read_provenance(matcher: ir.Operation) -> Provenance | None:
+    """Read a matcher's annotation back; None where there is none, or it is not one of ours."""
+    values = _annotated(matcher)
+    try:
+        return _provenance(values)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def read_workload_key(matcher: ir.Operation) -> str | None:
+    """Key of the workload that a matcher was built for; None for specs that were not built here."""
+    key = _annotated(matcher).get(WORKLOAD_KEY)
+    return key if isinstance(key, str) else None
+
+
+def _annotated(matcher: ir.Operation) -> dict[str, object]:
+    if ANNOTATION not in matcher.attributes:
+        return {}
+    attribute = matcher.attributes[ANNOTATION]
+    if not isinstance(attribute, ir.DictAttr):
+        return {}
+    return {name.name if isinstance(name, ir.NamedAttribute) else str(name): value for name, value in _items(attribute)}
+
+
+def _items(attribute: ir.DictAttr) -> list[tuple[object, object]]:
+    return [(named.name, _plain(named.attr)) for named in attribute]
+
+
+def _plain(attribute: ir.Attribute) -> object:
+    match attribute:
+        case ir.StringAttr() | ir.IntegerAttr() | ir.FloatAttr():
+            return attribute.value
+        case ir.DenseF64ArrayAttr():
+            return tuple(attribute)
+        case _:
+            return str(attribute)
+
+
+def _op_configurations(data: object) -> tuple[OpConfiguration, ...]:
+    if isinstance(data, Mapping):  # asdict(Configuration)
+        data = cast("Mapping[str, object]", data)["ops"]
+    return tuple(OpConfiguration(**op) for op in cast("list[dict[str, str]]", data))
+
+
+def _provenance(values: Mapping[str, object]) -> Provenance:
+    known = {field.name for field in fields(Provenance)}
+    chosen = {name: value for name, value in values.items() if name in known}
+    low, high = cast("tuple[float, float]", chosen.pop("interval"))
+    numbers = {name: float(cast(float, chosen.pop(name))) for name in ("speedup", "default_us", "tuned_us")}
+    return Provenance(**numbers, interval=(float(low), float(high)), **chosen)  # pyright: ignore[reportArgumentType]

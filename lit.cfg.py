@@ -1,0 +1,82 @@
+"""How lit runs this project's tests: `lit -sv test`, or any file or folder under test/.
+
+The tools are those of the Python environment that lit itself runs in, so that no installed
+`iree-opt` of another release answers for the one under test.
+"""
+
+import importlib.util
+import os
+import platform
+import sys
+from pathlib import Path
+
+import lit.formats
+
+# lit calls this file with `config` and `lit_config` in its globals.
+config = globals()["config"]
+lit_config = globals()["lit_config"]
+
+root = Path(__file__).resolve().parent
+tools = Path(sys.executable).parent  # not resolved: a virtual environment's python is a link out of it
+outputs = root / "build-lit"
+
+config.name = "iree_tuner"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+# The root and not test/: lit finds this file from a path inside test/ and counts the path from here.
+config.test_source_root = str(root)
+config.test_exec_root = str(outputs)
+config.excludes = [
+    "Inputs",
+    "plugin",
+    "unit",
+    # What `lit .` must not walk.
+    *("benchmarks", "docs", "examples", "iree_tuner", "specs", "transforms"),
+    *(path.name for pattern in (".*", "build-*", "dist") for path in root.glob(pattern)),
+]
+
+
+def has(module: str) -> bool:
+    """Whether a Python package is installed."""
+    return importlib.util.find_spec(module) is not None
+
+
+def host_features() -> set[str]:
+    """What this machine is: `linux`, `host-x86_64`, and the vector extensions that code is tuned for."""
+    found = {sys.platform, f"host-{platform.machine().lower()}"}
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text().splitlines()
+        flags = next((line for line in lines if line.startswith(("flags", "Features"))), "").split()
+        known = {"avx2": "avx2", "avx512f": "avx512", "amx_tile": "amx", "asimd": "neon", "sve": "sve"}
+        found |= {f"host-{name}" for flag, name in known.items() if flag in flags}
+    return found
+
+
+config.available_features.update(host_features())
+config.available_features.update(name for name in ("onnx", "jax", "torch", "sklearn") if has(name))
+
+# No test takes this long; one that hangs should say so. lit needs psutil to enforce it.
+if has("psutil") and not lit_config.maxIndividualTestTime:
+    lit_config.maxIndividualTestTime = 180
+
+script = tools / "iree-tuner"
+command = f'"{script}"' if script.exists() else f'"{sys.executable}" -m iree_tuner.cli'
+config.substitutions += [
+    ("%iree_tuner", command),
+    ("%iree_opt", f'"{tools / "iree-opt"}"'),
+    ("%iree_compile", f'"{tools / "iree-compile"}"'),
+    ("%python", f'"{sys.executable}"'),
+    ("%examples", str(root / "examples")),
+    ("%specs", str(root / "specs")),
+    ("FileCheck", "filecheck"),
+]
+
+for name in ("HOME", "TMPDIR", "PYTHONPATH", "COVERAGE_PROCESS_START"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+config.environment["PATH"] = os.pathsep.join((str(tools), os.environ.get("PATH", "")))
+# Tests neither see nor change what the user has tuned before, and tables are as wide everywhere.
+config.environment["XDG_CACHE_HOME"] = str(outputs / "cache")
+config.environment["NO_COLOR"] = "1"
+config.environment["COLUMNS"] = "120"

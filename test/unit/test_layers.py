@@ -1,0 +1,109 @@
+"""A package imports those before it and never those after it, in functions too (docs/architecture.md)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "iree_tuner"
+
+ORDER = (
+    "errors",
+    "compiler",
+    "targets",
+    "ops",
+    "program",
+    "space",
+    "search",
+    "build",
+    "measure",
+    "store",
+    "spec",
+    "tune",
+    "",  # iree_tuner/__init__.py: the names a user needs
+    "cli",
+)
+"""Names directly below iree_tuner/, lowest first. A new package is given its place here."""
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def layer_of(module: str) -> str:
+    """`iree_tuner.ops.family` -> `ops`; `iree_tuner` -> the empty name."""
+    return [*module.split("."), ""][1]
+
+
+def module_of(path: Path) -> str:
+    parts = ("iree_tuner", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything from iree_tuner that is imported anywhere in the file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = module.split(".")
+                up = node.level - int(is_package)
+                base = ".".join((*parts[: len(parts) - up], *([base] if base else [])))
+            names = [base if base != "iree_tuner" else submodule(alias.name) for alias in node.names]
+        else:
+            continue
+        yield from ((node.lineno, name) for name in names if name.split(".")[0] == "iree_tuner")
+
+
+def submodule(name: str) -> str:
+    """What `from iree_tuner import name` imports: a package below it, or a name of the root's own."""
+    is_module = (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists()
+    return f"iree_tuner.{name}" if is_module else "iree_tuner"
+
+
+def violations(source: str, module: str, is_package: bool = False) -> list[str]:
+    own = layer_of(module)
+    return [
+        f"line {line}: {module} imports {name}, which comes after it"
+        for line, name in imports(ast.parse(source), module, is_package)
+        if ORDER.index(layer_of(name)) > ORDER.index(own)
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_only_what_comes_before(path: Path) -> None:
+    module = module_of(path)
+    assert layer_of(module) in ORDER, f"'{layer_of(module)}' has no place in ORDER"
+    assert violations(path.read_text(), module, path.name == "__init__.py") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import iree_tuner.space.space",
+        "from iree_tuner.space import Space",
+        "from iree_tuner import tune_module",
+        "from iree_tuner.tune import tune_module",
+        "from ..space import Space",
+        "def late():\n    from iree_tuner.cli import main",
+    ],
+)
+def test_later_imports_are_found(source: str) -> None:
+    assert len(violations(source, "iree_tuner.ops.family")) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import numpy",
+        "from iree_tuner import errors",
+        "from iree_tuner.ops.workload import Workload",
+        "from .workload import Workload",
+        "from ..targets import Target",
+    ],
+)
+def test_earlier_imports_are_not(source: str) -> None:
+    assert violations(source, "iree_tuner.ops.family") == []
