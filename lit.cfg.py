@@ -57,8 +57,13 @@ config.available_features.update(host_features())
 config.available_features.update(name for name in ("onnx", "jax", "torch", "sklearn") if has(name))
 
 # No test takes this long; one that hangs should say so. lit needs psutil to enforce it.
-if has("psutil") and not lit_config.maxIndividualTestTime:
-    lit_config.maxIndividualTestTime = 180
+if has("psutil"):
+    config.maxIndividualTestTime = lit_config.maxIndividualTestTime or 180
+
+# `lit -Dupdate_golden=1 test` writes what golden files should hold instead of comparing.
+update_golden = bool(lit_config.params.get("update_golden"))
+if update_golden:
+    config.available_features.add("update-golden")
 
 script = tools / "iree-tuner"
 command = f'"{script}"' if script.exists() else f'"{sys.executable}" -m iree_tuner.cli'
@@ -67,8 +72,10 @@ config.substitutions += [
     ("%iree_opt", f'"{tools / "iree-opt"}"'),
     ("%iree_compile", f'"{tools / "iree-compile"}"'),
     ("%python", f'"{sys.executable}"'),
+    ("%golden", f'"{sys.executable}" "{root / "test" / "golden.py"}"{" --update" if update_golden else ""}'),
     ("%examples", str(root / "examples")),
     ("%specs", str(root / "specs")),
+    # LLVM's spelling, for tests that come from or go there; the tool is the Python package filecheck.
     ("FileCheck", "filecheck"),
 ]
 

@@ -65,13 +65,18 @@ class CompilerSession:
 
     def __init__(self, flags: Sequence[str]) -> None:
         self._session = Session()
-        try:
-            self._session.set_flags(*flags)
-        except ValueError as error:
-            raise TunerError(f"the compiler does not take these flags: {error}") from error
+        self._flags = tuple(flags)
+        self.apply_flags()
         self.context: ir.Context = self._session.context
         # Registered is not loaded: builders on an unloaded dialect are a segmentation fault.
         self.context.load_all_available_dialects()
+
+    def apply_flags(self) -> None:
+        """Set this session's flags, again if need be: some of them are shared by all sessions of a process."""
+        try:
+            self._session.set_flags(*self._flags)
+        except ValueError as error:
+            raise TunerError(f"the compiler does not take these flags: {error}") from error
 
     def parse(self, source: bytes | str, name: str = "source.mlir") -> ir.Module:
         """Parse text or bytecode in this session's context. Raises CompileError with `name:line:column`."""

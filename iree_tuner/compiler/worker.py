@@ -117,12 +117,18 @@ _SESSIONS_KEPT = 4
 
 
 def session_for(flags: tuple[str, ...]) -> CompilerSession:
-    """This process's session with these flags. For functions that run in workers."""
+    """This process's session with these flags. For functions that run in workers.
+
+    Some flags are global to the process although a session takes them (those of the tuner and of specs):
+    another session may have changed them since, so they are set again.
+    """
     if flags not in _sessions:
         if len(_sessions) >= _SESSIONS_KEPT:
             _sessions.pop(next(iter(_sessions)))
         _sessions[flags] = CompilerSession(flags)
-    return _sessions[flags]
+    session = _sessions[flags]
+    session.apply_flags()
+    return session
 
 
 def _start(logs: str) -> None:

@@ -17,6 +17,9 @@ from iree.compiler.passmanager import PassManager
 
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.program.dispatch import Access, Binding, TensorSlice
+from iree_tuner.program.folding import fold
+
+_ACCESS: dict[str, Access] = {"readonly": "read", "writeonly": "write"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
     lookup = dispatch.entry_point.owner
     export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
-    tensors = _tensors(module, export[0], export[-1])
+    constants = [_constant(value) for value in dispatch.constants]
+    tensors = _tensors(find_function(module, export[-1]), constants)
     bindings = tuple(
         Binding(_constant(offset), _constant(length), tensors.get(index, ()))
         for index, (offset, length) in enumerate(ranges)
@@ -124,53 +128,46 @@ def find_function(module: ir.Module, export: str) -> ir.Operation:
     return found[0]
 
 
-def _tensors(module: ir.Module, executable: str, export: str) -> dict[int, tuple[TensorSlice, ...]]:
+def _tensors(function: ir.Operation, constants: list[int]) -> dict[int, tuple[TensorSlice, ...]]:
     """The tensors in each binding, from the dispatch function's subspans."""
-    del executable
     tensors: dict[int, list[TensorSlice]] = {}
-    for op in find_function(module, export).regions[0].blocks[0].operations:
+    for op in function.regions[0].blocks[0].operations:
         if op.operation.name == "hal.interface.binding.subspan":
             binding = ir.IntegerAttr(op.operation.attributes["binding"]).value
-            found = _tensor(op.operation)
+            found = _tensor(op.operation, constants)
             if found is not None:
                 tensors.setdefault(binding, []).append(found)
     return {binding: tuple(found) for binding, found in tensors.items()}
 
 
-def _tensor(subspan: ir.Operation) -> TensorSlice | None:
-    """Read `!iree_tensor_ext.dispatch.tensor<readonly:tensor<..>>` or a memref; neither has a full binding."""
-    text = str(subspan.result.type)
-    offset = subspan.operands[0] if len(subspan.operands) else None
-    start = 0 if offset is None else _constant_or_none(offset)
-    if start is None:
+def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
+    """What a subspan holds, or None when its place or shape is not known here.
+
+    `!iree_tensor_ext.dispatch.tensor<readonly:tensor<..>>` has no binding in Python: its printed form is
+    taken apart, and the tensor type in it parsed.
+    """
+    offset = fold(subspan.operands[0], constants) if len(subspan.operands) else 0
+    if offset is None:
         return None
     access: Access = "read_write"
-    inner = text
+    text = str(subspan.result.type)
     if "dispatch.tensor<" in text:
-        mode, _, rest = text.partition("dispatch.tensor<")[2].partition(":")
-        access = {"readonly": "read", "writeonly": "write"}.get(mode, "read_write")  # pyright: ignore
-        inner = rest.removesuffix(">")
-    elif "ReadOnly" in str(subspan.attributes["descriptor_flags"] if "descriptor_flags" in subspan.attributes else ""):
+        mode, _, text = text.partition("dispatch.tensor<")[2].removesuffix(">").partition(":")
+        access = _ACCESS.get(mode, "read_write")
+    elif "descriptor_flags" in subspan.attributes and "ReadOnly" in str(subspan.attributes["descriptor_flags"]):
         access = "read"
-    parsed = ir.Type.parse(inner, subspan.context)
+    parsed = ir.Type.parse(text, subspan.context)
     if not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
-        return TensorSlice(start, (), str(parsed), access)
+        return TensorSlice(offset, (), str(parsed), access)
     if not parsed.has_static_shape:
         return None
-    return TensorSlice(start, tuple(parsed.shape), str(parsed.element_type), access)
+    return TensorSlice(offset, tuple(parsed.shape), str(parsed.element_type), access)
 
 
 def _constant(value: ir.Value) -> int:
-    found = _constant_or_none(value)
+    found = fold(value, [])
     assert found is not None, f"expected a constant, not {value}"
     return found
-
-
-def _constant_or_none(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(owner.attributes["value"]).value
 
 
 def _is_benchmark(op: ir.Operation) -> bool:

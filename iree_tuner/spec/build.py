@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +18,6 @@ from iree_tuner.spec.grammar import (
     ENTRYPOINT_NAME,
     WITH_NAMED_SEQUENCE,
 )
-from iree_tuner.targets.target import Target
 
 Shape = tuple[tuple[int, str], ...]
 """What an action does: for each attribute that it sets, which of its ops it goes on, and its name."""
@@ -30,7 +28,7 @@ def build_spec(
     context: ir.Context,
     *,
     name: str = "tuning_spec",
-    prologue: Sequence[str] = (),
+    prologue: Sequence[str] | None = None,
 ) -> ir.Module:
     """Build a verified spec; entries that come first win.
 
@@ -38,12 +36,14 @@ def build_spec(
         entries: none gives a spec that changes nothing.
         context: one with its dialects loaded (`compiler.context.new_context`).
         name: symbol name of the module; the compiler needs one to link it.
-        prologue: passes to run on a dispatch's function before matching, see `prologue_for`. The grammar
-            of `tuning_spec_with_default_entrypoint` has no place for them, so that such a spec goes without.
+        prologue: passes to run on a dispatch's function before matching; those that the workloads ask
+            for when not given. The grammar of `tuning_spec_with_default_entrypoint` has no place for
+            them, so that such a spec goes without that attribute.
 
     Raises:
         TunerError: entries that contradict each other, or a configuration that does not fit its workload.
     """
+    passes = prologue_for(entries) if prologue is None else tuple(prologue)
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
         top = module.operation
@@ -51,8 +51,8 @@ def build_spec(
         top.attributes[WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         builder = _Builder(module)
         pairs = [builder.add(entry) for entry in _distinct(entries)]
-        entrypoint(module, pairs, prologue)
-        if pairs and not prologue:
+        entrypoint(module, pairs, passes)
+        if pairs and not passes:
             top.attributes[DEFAULT_ENTRYPOINT] = ir.UnitAttr.get()
         try:
             top.verify()
@@ -61,18 +61,14 @@ def build_spec(
     return module
 
 
-def prologue_for(entries: Iterable[SpecEntry], target: Target) -> tuple[str, ...]:
-    """Passes that a spec with these entries must run before matching on this target.
+def prologue_for(entries: Iterable[SpecEntry]) -> tuple[str, ...]:
+    """Passes that a spec with these entries must run before matching, each once.
 
-    A convolution whose batch is 1 loses its batch dimension early in the compiler and, on some targets,
-    gets it back after specs ran, by a pass that drops the configuration. A spec that runs that
-    pass itself matches the op that stays.
+    The compiler folds a batch of 1 away from a convolution and, on llvm-cpu, gives it back after specs
+    ran, by a pass that drops the configuration. A spec that runs that pass itself matches the op
+    that stays. Workloads say what they need (`Workload.prologue`).
     """
-    needed = any(
-        entry.workload.family == "convolution" and math.prod(entry.workload.sizes("batch")) == 1
-        for entry in entries
-    )
-    return target.spec_prologue if needed else ()
+    return tuple(dict.fromkeys(name for entry in entries for name in entry.workload.prologue))
 
 
 def entrypoint(module: ir.Module, pairs: Sequence[tuple[str, str]], prologue: Sequence[str]) -> None:
@@ -158,7 +154,9 @@ def _labels(entry: SpecEntry) -> tuple[str, ...]:
     operations = entry.configuration.ops
     roots = [op for op in operations if op.label == ROOT and op.attribute == COMPILATION_INFO]
     if len(roots) != 1:
-        raise TunerError(f"the configuration of {entry.workload.name} must have one {COMPILATION_INFO} on '{ROOT}'")
+        raise TunerError(
+            f"the configuration of {entry.workload.name} must have one {COMPILATION_INFO} on '{ROOT}'"
+        )
     return tuple(dict.fromkeys((ROOT, *(op.label for op in operations))))
 
 

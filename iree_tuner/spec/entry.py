@@ -18,6 +18,7 @@ ANNOTATION = "iree_tuner"
 """Discardable attribute of a matcher's sequence. Without a dot: the verifier refuses unknown dialects."""
 
 WORKLOAD_KEY = "workload"
+OP_NAME = "op"
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,11 @@ def entry_from_json(data: object, *, location: str | None = None) -> SpecEntry:
 def annotation(entry: SpecEntry) -> ir.DictAttr:
     """The dictionary that is put on the entry's matcher. Needs a current context."""
     f64 = ir.F64Type.get()
-    found: dict[str, ir.Attribute] = {WORKLOAD_KEY: ir.StringAttr.get(entry.workload.key)}
+    workload = entry.workload
+    found: dict[str, ir.Attribute] = {
+        WORKLOAD_KEY: ir.StringAttr.get(workload.key),
+        OP_NAME: ir.StringAttr.get(workload.op),
+    }
     for name, value in asdict(entry.provenance).items() if entry.provenance else ():
         if isinstance(value, str):
             found[name] = ir.StringAttr.get(value)
@@ -114,21 +119,23 @@ def read_provenance(matcher: ir.Operation) -> Provenance | None:
 
 def read_workload_key(matcher: ir.Operation) -> str | None:
     """Key of the workload that a matcher was built for; None for specs that were not built here."""
-    key = _annotated(matcher).get(WORKLOAD_KEY)
-    return key if isinstance(key, str) else None
+    return _text(_annotated(matcher).get(WORKLOAD_KEY))
+
+
+def read_op_name(matcher: ir.Operation) -> str | None:
+    """What its family calls the op that is matched; None for specs that were not built here."""
+    return _text(_annotated(matcher).get(OP_NAME))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _annotated(matcher: ir.Operation) -> dict[str, object]:
-    if ANNOTATION not in matcher.attributes:
-        return {}
-    attribute = matcher.attributes[ANNOTATION]
+    attribute = matcher.attributes[ANNOTATION] if ANNOTATION in matcher.attributes else None
     if not isinstance(attribute, ir.DictAttr):
         return {}
-    return {name.name if isinstance(name, ir.NamedAttribute) else str(name): value for name, value in _items(attribute)}
-
-
-def _items(attribute: ir.DictAttr) -> list[tuple[object, object]]:
-    return [(named.name, _plain(named.attr)) for named in attribute]
+    return {named.name: _plain(named.attr) for named in attribute}
 
 
 def _plain(attribute: ir.Attribute) -> object:

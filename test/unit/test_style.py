@@ -29,6 +29,12 @@ MLIR = re.compile(
 METHODS = ("format", "format_map", "join", "substitute")
 
 
+PARSED_IN_ONE_PLACE = {
+    "#iree_codegen.smt.int_knob<": "space/constraints.py",
+}
+"""Attributes without a builder in Python, and the one file that parses each (and says so)."""
+
+
 def assembled(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Line and text of each string that is put together: f-strings, `+`, `%`, format, join."""
     for node in ast.walk(tree):
@@ -74,8 +80,12 @@ def test_functions_are_short(path: Path) -> None:
 
 @each_file
 def test_no_mlir_is_assembled_from_strings(path: Path) -> None:
-    strings = assembled(ast.parse(path.read_text()))
-    assert [f"line {line}: {text!r}" for line, text in strings if MLIR.search(text)] == []
+    name = path.relative_to(PACKAGE).as_posix()
+    allowed = tuple(start for start, home in PARSED_IN_ONE_PLACE.items() if home == name)
+    found = [(line, text) for line, text in assembled(ast.parse(path.read_text())) if MLIR.search(text)]
+    assert [
+        f"line {line}: {text!r}" for line, text in found if not (allowed and text.startswith(allowed))
+    ] == []
 
 
 @pytest.mark.parametrize(

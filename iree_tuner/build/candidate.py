@@ -1,0 +1,111 @@
+"""Compile one candidate: the prepared dispatch with its configuration on its ops. Runs in workers."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
+
+from iree_tuner.build.outcome import Outcome
+from iree_tuner.compiler.session import CompileError, CompilerSession
+from iree_tuner.compiler.worker import session_for
+from iree_tuner.program.dispatch import OP_TAG
+from iree_tuner.space.configuration import Configuration
+
+_TUNER_ATTRIBUTES_OFF = "--iree-codegen-add-tuner-attributes=false"
+
+
+@dataclass(frozen=True)
+class Built:
+    """An executable, or why there is none.
+
+    Attributes:
+        outcome: `ok`, or how the compilation ended.
+        vmfb: the VM module; empty unless `ok`.
+        message: the first error, with what it was about.
+        seconds: time in the compiler.
+    """
+
+    outcome: Outcome
+    vmfb: bytes = b""
+    message: str = ""
+    seconds: float = 0.0
+
+    @property
+    def digest(self) -> str:
+        """Equal code has equal digests: the compiler's output is deterministic."""
+        return hashlib.sha256(self.vmfb).hexdigest()
+
+
+def build_here(harness: bytes, flags: tuple[str, ...], configuration: Configuration | None) -> Built:
+    """Compile a harness, with a configuration or (None) with the compiler's own choice.
+
+    Whether the configuration arrived is checked at `executable-configurations`, which costs a fraction
+    of code generation.
+    """
+    start = time.perf_counter()
+    # The flag is global to the process: another session may have left it on.
+    session = session_for((*flags, _TUNER_ATTRIBUTES_OFF))
+    try:
+        with session.context, ir.Location.unknown():
+            outcome, vmfb, message = _build(harness, session, configuration)
+    except CompileError as error:
+        outcome, vmfb, message = "compile_error", b"", str(error)
+    return Built(outcome, vmfb, message, time.perf_counter() - start)
+
+
+def _build(
+    harness: bytes, session: CompilerSession, configuration: Configuration | None
+) -> tuple[Outcome, bytes, str]:
+    module = session.parse(harness)
+    expected = _put_in_place(module, configuration) if configuration else {}
+    session.run(module, start="executable-sources", stop="executable-configurations")
+    missing = _missing(module, expected)
+    if missing:
+        return "not_applied", b"", missing
+    return "ok", session.to_vmfb(module, start="executable-configurations"), ""
+
+
+def _put_in_place(module: ir.Module, configuration: Configuration) -> dict[str, ir.Attribute]:
+    """Set the attributes; returns, for each label, the lowering config to find later."""
+    tagged = {label: op for label, op in _tagged(module)}
+    expected: dict[str, ir.Attribute] = {}
+    for item in configuration.ops:
+        attribute = ir.Attribute.parse(item.value)
+        tagged[item.label].attributes[item.attribute] = attribute
+        if isinstance(attribute, iree_codegen.CompilationInfoAttr):
+            expected[item.label] = attribute.lowering_config
+        else:
+            expected[item.label] = attribute
+    return expected
+
+
+def _missing(module: ir.Module, expected: dict[str, ir.Attribute]) -> str:
+    """Why a configuration did not arrive; empty when it did."""
+    if not expected:
+        return ""
+    arrived = {
+        label: op.attributes["lowering_config"] if "lowering_config" in op.attributes else None
+        for label, op in _tagged(module)
+    }
+    for label, config in expected.items():
+        if label not in arrived:
+            return f"the compiler replaced the op '{label}' after it was configured, and dropped its configuration"
+        if arrived[label] != config:
+            return f"the op '{label}' has {arrived[label]} instead of the configuration"
+    return ""
+
+
+def _tagged(module: ir.Module) -> list[tuple[str, ir.Operation]]:
+    found: list[tuple[str, ir.Operation]] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if OP_TAG in op.attributes:
+            found.append((ir.StringAttr(op.attributes[OP_TAG]).value, op))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found

@@ -1,0 +1,50 @@
+"""Build many candidates at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+
+from iree_tuner.build.candidate import Built, build_here
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.program.dispatch import Harness
+from iree_tuner.space.configuration import Configuration
+from iree_tuner.targets import Target
+
+DEFAULT_TIMEOUT_S = 60.0
+
+
+class Builder:
+    """Compiles harnesses in disposable workers; a crash or a time-out is an outcome, not an exception."""
+
+    def __init__(self, target: Target, workers: Workers, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        self._target = target
+        self._workers = workers
+        self._timeout_s = timeout_s
+
+    def build(self, harness: Harness, configuration: Configuration | None) -> Built:
+        """One executable; None is the compiler's own choice."""
+        return self._wait(self._submit(harness, configuration))
+
+    def build_all(self, harness: Harness, configurations: Sequence[Configuration]) -> Iterator[Built]:
+        """One result for each configuration, in order, as they are ready."""
+        futures = [self._submit(harness, configuration) for configuration in configurations]
+        try:
+            for future in futures:
+                yield self._wait(future)
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _submit(self, harness: Harness, configuration: Configuration | None) -> Future[Built]:
+        return self._workers.submit(
+            build_here, harness.module, self._target.flags, configuration, timeout_s=self._timeout_s
+        )
+
+    def _wait(self, future: Future[Built]) -> Built:
+        try:
+            return self._workers.wait(future)
+        except WorkerCrashError as error:
+            return Built("compile_crash", message=str(error))
+        except WorkerTimeoutError:
+            return Built("compile_timeout", message=f"no result after {self._timeout_s:.0f} s")

@@ -1,0 +1,280 @@
+"""`iree-tuner spec`: build, link, check, embed and explain tuning specs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from iree.compiler import ir
+from rich.console import Console
+from rich.table import Table
+
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.session import parse_module
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.program.source import load_program
+from iree_tuner.spec.build import build_spec
+from iree_tuner.spec.check import MatcherHits, Problem, check_against_program, check_spec
+from iree_tuner.spec.embed import embed as embed_spec
+from iree_tuner.spec.entry import Provenance, SpecEntry, entry_from_json
+from iree_tuner.spec.explain import Row, row_to_json
+from iree_tuner.spec.explain import explain as explain_spec
+from iree_tuner.spec.grammar import pairs
+from iree_tuner.spec.io import load_spec, save_spec
+from iree_tuner.spec.link import link_specs
+from iree_tuner.targets import Target, parse_target, target_for_device
+
+app = App(
+    name="spec",
+    help="""Build, link, check, embed and explain tuning specs.
+
+    Example: `iree-tuner spec explain model.spec.mlir`
+    """,
+)
+
+STANDARD = Path("-")
+
+Output = Annotated[
+    Path,
+    Parameter(
+        name=["--output", "-o"],
+        allow_leading_hyphen=True,
+        help="File to write, .mlir or .mlirbc; `-` prints text.",
+    ),
+]
+AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object a line.")]
+TargetName = Annotated[
+    str | None, Parameter(name="--target", help="What to compile for, as in `llvm-cpu:host`.")
+]
+Device = Annotated[
+    str | None, Parameter(name="--device", help="Take the target from a device: `local-task`.")
+]
+AnySpec = Annotated[
+    Path, Parameter(allow_leading_hyphen=True, help="A spec, text or bytecode; `-` reads standard input.")
+]
+
+
+@app.command
+def build(
+    entries: Annotated[
+        Path,
+        Parameter(
+            allow_leading_hyphen=True,
+            help="JSON lines of {workload, configuration, provenance?}; `-` reads standard input.",
+        ),
+    ],
+    *,
+    output: Output = STANDARD,
+    name: Annotated[str, Parameter(help="Symbol name of the module.")] = "tuning_spec",
+    as_json: AsJson = False,
+) -> None:
+    """Build a spec from entries, one JSON object a line; those that come first win.
+
+    Example: `iree-tuner spec build entries.jsonl -o model.spec.mlir`
+    """
+    _write(build_spec(_entries(entries), new_context(), name=name), output, as_json=as_json)
+
+
+@app.command
+def link(
+    *specs: AnySpec,
+    output: Output = STANDARD,
+    name: Annotated[str, Parameter(help="Symbol name of the module.")] = "linked_tuning_spec",
+    as_json: AsJson = False,
+) -> None:
+    """Link specs into one; those named first win. Specs that contradict each other are an error.
+
+    Example: `iree-tuner spec link mine.mlir starter.mlir -o both.mlir`
+    """
+    if not specs:
+        raise UsageError("name the specs to link")
+    context = new_context()
+    modules = [_load(path, context) for path in specs]
+    linked = link_specs(modules, labels=[str(path) for path in specs], name=name, context=context)
+    _write(linked, output, as_json=as_json)
+
+
+@app.command
+def check(
+    spec: AnySpec,
+    *,
+    program: Annotated[
+        Path | None, Parameter(help="See which of this program's dispatches each matcher hits.")
+    ] = None,
+    target: TargetName = None,
+    device: Device = None,
+    as_json: AsJson = False,
+) -> int:
+    """Check a spec's grammar and names, and with `--program` what it does. Status 1 when something is wrong.
+
+    Example: `iree-tuner spec check model.spec.mlir --program model.mlir --device local-task`
+    """
+    module = _load(spec, new_context())
+    problems = check_spec(module)
+    matchers: tuple[MatcherHits, ...] = ()
+    if program is not None:
+        source = load_program(program)
+        flags = _target(target, device).flags
+        found = check_against_program(module, source.data, flags, name=source.name)
+        problems, matchers = [*problems, *found.problems], found.matchers
+    if as_json:
+        _print_json([_hits_to_json(hits) for hits in matchers])
+        _print_json(
+            [{"problem": each.kind, "where": each.where, "message": each.message} for each in problems]
+        )
+    else:
+        _show_check(spec, matchers, problems)
+    return 1 if problems else 0
+
+
+@app.command
+def embed(
+    program: Annotated[
+        Path, Parameter(allow_leading_hyphen=True, help="The program; `-` reads standard input.")
+    ],
+    spec: Annotated[Path, Parameter(help="The spec, text or bytecode.")],
+    *,
+    output: Output = STANDARD,
+    replace: Annotated[bool, Parameter(negative="", help="Replace a spec that the program carries.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put a spec into a program, so that plain `iree-compile` applies it on every target.
+
+    Example: `iree-tuner spec embed model.mlir model.spec.mlir -o tuned.mlir`
+    """
+    context = new_context()
+    source = load_program(sys.stdin.buffer.read() if program == STANDARD else program)
+    module = parse_module(source.data, context, source.name)
+    tuned = _load(spec, context)
+    try:
+        embed_spec(module, tuned, replace=replace)
+    except TunerError as error:
+        raise TunerError(error.message, location=str(program), hint="--replace drops it") from None
+    _write(module, output, as_json=as_json, count=len(pairs(tuned)))
+
+
+@app.command
+def explain(spec: AnySpec, *, as_json: AsJson = False) -> None:
+    """Show what a spec matches, what it sets, and what that was worth where it was measured.
+
+    Example: `iree-tuner spec explain model.spec.mlir`
+    """
+    rows = explain_spec(_load(spec, new_context()))
+    if as_json:
+        _print_json(row_to_json(row) for row in rows)
+        return
+    Console().print(_table(rows) if rows else "This spec changes nothing.")
+
+
+def _target(target: str | None, device: str | None) -> Target:
+    if target is not None and device is not None:
+        raise UsageError("give --target or --device, not both")
+    return target_for_device(device) if device is not None else parse_target(target or "llvm-cpu:host")
+
+
+def _load(path: Path, context: ir.Context) -> ir.Module:
+    if path == STANDARD:
+        return load_spec(sys.stdin.buffer.read(), context, name="<stdin>")
+    return load_spec(path, context)
+
+
+def _entries(path: Path) -> list[SpecEntry]:
+    name = "<stdin>" if path == STANDARD else str(path)
+    try:
+        text = sys.stdin.read() if path == STANDARD else path.read_text()
+    except OSError as error:
+        raise TunerError(f"cannot read: {error.strerror}", location=name) from None
+    found: list[SpecEntry] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            data = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise TunerError(f"not JSON: {error.msg}", location=f"{name}:{number}:{error.colno}") from None
+        found.append(entry_from_json(data, location=f"{name}:{number}"))
+    return found
+
+
+def _write(module: ir.Module, output: Path, *, as_json: bool, count: int | None = None) -> None:
+    """Save a module, or print it; say so to people or as JSON."""
+    if output == STANDARD:
+        if as_json:
+            raise UsageError("--json needs --output: standard output holds nothing but JSON")
+        print(module)
+        return
+    save_spec(module, output)
+    matchers = len(pairs(module)) if count is None else count
+    if as_json:
+        _print_json([{"path": str(output), "count": matchers, "bytes": len(to_bytecode(module))}])
+    else:
+        Console(stderr=True).print(
+            f"{output}: {matchers} matcher{'' if matchers == 1 else 's'}", highlight=False
+        )
+
+
+def _print_json(objects: Iterable[object]) -> None:
+    for each in objects:
+        print(json.dumps(each))
+
+
+def _hits_to_json(found: MatcherHits) -> dict[str, object]:
+    hits = None if found.hits is None else [asdict(hit) for hit in found.hits]
+    return {"matcher": found.matcher, "hits": found.count, "dispatches": hits}
+
+
+def _show_check(spec: Path, matchers: tuple[MatcherHits, ...], problems: list[Problem]) -> None:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for found in matchers:
+        where = ", ".join(hit.dispatch for hit in found.hits or ())
+        console.print(f"@{found.matcher} hits {found.count}{': ' if where else ''}{where}", markup=False)
+    for problem in problems:
+        console.print(f"error: {spec}: {problem}", markup=False)
+    if not problems:
+        console.print(f"{spec}: no problems found", markup=False)
+
+
+def _table(rows: list[Row]) -> Table:
+    table = Table("matches", "sets", "speedup", "measured")
+    for row in rows:
+        table.add_row(_matched(row), _set(row), _speedup(row.provenance), _measured(row.provenance))
+    return table
+
+
+def _matched(row: Row) -> str:
+    sizes = ", ".join(f"{role}={'x'.join(map(str, values))}" for role, values in row.sizes)
+    return "\n".join(line for line in (row.op, sizes, ", ".join(row.types)) if line)
+
+
+def _set(row: Row) -> str:
+    lines = [row.pipeline] if row.pipeline else []
+    for setting in row.settings:
+        label = f"op {setting.op}: " if len(row.settings) > 1 else ""
+        lines.append(label + setting.value.replace("], ", "],\n"))
+    return "\n".join(lines)
+
+
+def _speedup(found: Provenance | None) -> str:
+    if found is None:
+        return "not given"
+    low, high = found.interval
+    times = f"{found.default_us:.1f} -> {found.tuned_us:.1f} us"
+    return f"{found.speedup:.2f}x\n({low:.2f} to {high:.2f})\n{times}"
+
+
+def _measured(found: Provenance | None) -> str:
+    if found is None:
+        return ""
+    parts = (
+        found.device,
+        found.chip,
+        f"IREE {found.compiler}" if found.compiler else "",
+        found.date,
+        found.dispatch,
+    )
+    return "\n".join(part for part in parts if part)

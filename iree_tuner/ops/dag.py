@@ -1,0 +1,146 @@
+"""The ops of a dispatch from one op back to its inputs: collected, written as text, and matched again.
+
+The match op compares from the last op (the sink) upwards, so that the DAG is taken from there, and
+the root op and its companions are reached from the sink by walking up operands.
+
+A region that captures a value can only be matched when the op that defines the value is also an
+operand of something in the DAG, and is compared before the region: a limit of the match op, which
+`collect` observes by returning None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import func, preprocessing_transform, transform
+
+from iree_tuner.ops import matching
+from iree_tuner.ops.canonical import captured, clone, strip_discardable
+
+LABEL = "iree_tuner.label"
+"""The attribute that carries an op's label in a DAG's text; it is no part of what is matched."""
+
+DIALECTS = ("linalg.", "iree_linalg_ext.", "tensor.", "arith.", "math.")
+"""Ops of these belong to a DAG; a value from any other (a load, a binding) is an input of it."""
+
+
+@dataclass(frozen=True)
+class Dag:
+    """`ops` with producers before their users, the sink last, and the values that come from outside."""
+
+    ops: tuple[ir.Operation, ...]
+    inputs: tuple[ir.Value, ...]
+
+
+def collect(sink: ir.Operation) -> Dag | None:
+    """The DAG above an op; None when the compiler's match op could not match it."""
+    ops: dict[ir.Operation, None] = {}
+    inputs: dict[ir.Value, None] = {}
+
+    def visit(op: ir.Operation) -> None:
+        for operand in op.operands:
+            producer = _member(operand)
+            if producer is None:
+                inputs[operand] = None
+            elif producer not in ops:
+                visit(producer)
+        ops[op] = None
+
+    visit(sink)
+    return Dag(tuple(ops), tuple(inputs)) if _comparable(sink) else None
+
+
+def write(dag: Dag, labels: Mapping[str, ir.Operation]) -> str:
+    """The DAG as the canonical text of a module: no SSA names, locations or discardable attributes."""
+    with dag.ops[-1].context, ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            types = [each.type for each in dag.inputs]
+            function = func.FuncOp("dag", (types, [each.type for each in dag.ops[-1].results]))
+        block = function.add_entry_block()
+        copies = _copy(dag.ops, dict(zip(dag.inputs, block.arguments, strict=True)), ir.InsertionPoint(block))
+        by_op = {op: label for label, op in labels.items()}
+        for op, copy in zip(dag.ops, copies, strict=True):
+            if op in by_op:
+                copy.attributes[LABEL] = ir.StringAttr.get(by_op[op])
+        with ir.InsertionPoint(block):
+            func.ReturnOp(list(copies[-1].results))
+        return str(module)
+
+
+def match(text: str, handle: ir.Value) -> dict[str, ir.Value]:
+    """Build the match of a DAG whose sink is the visited op; returns a handle for each labelled op."""
+    module = ir.Module.parse(text)
+    body = module.body.operations[0].regions[0].blocks[0]
+    ops = [op.operation for op in body.operations][:-1]
+    labels = {str(ir.StringAttr(op.attributes[LABEL]).value): op for op in ops if LABEL in op.attributes}
+    values = transform.AnyValueType.get()
+    matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, handle)
+    types = [argument.type for argument in body.arguments]
+    block = matched.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+    _copy(ops, dict(zip(body.arguments, block.arguments, strict=True)), ir.InsertionPoint(block))
+    with ir.InsertionPoint(block):
+        transform.YieldOp([])
+    return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
+
+
+def path(sink: ir.Operation, target: ir.Operation) -> list[int]:
+    """Operand numbers that lead from an op up to one of its producers. Raises ValueError if none do."""
+    pending: list[tuple[ir.Operation, list[int]]] = [(sink, [])]
+    seen: set[ir.Operation] = set()
+    while pending:
+        op, steps = pending.pop(0)
+        if op == target:
+            return steps
+        for number, operand in enumerate(op.operands):
+            producer = _member(operand)
+            if producer is not None and producer not in seen:
+                seen.add(producer)
+                pending.append((producer, [*steps, number]))
+    raise ValueError(f"{target.name} does not produce anything that {sink.name} uses")
+
+
+def _navigate(handle: ir.Value, steps: Sequence[int]) -> ir.Value:
+    for number in steps:
+        handle = transform.GetProducerOfOperand(matching.any_op(), handle, number).result
+    return handle
+
+
+def _copy(
+    ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value], where: ir.InsertionPoint
+) -> list[ir.Operation]:
+    copies: list[ir.Operation] = []
+    for op in ops:
+        copy = clone(op, values, where)
+        strip_discardable(copy)
+        values.update(zip(op.results, copy.results, strict=True))
+        copies.append(copy)
+    return copies
+
+
+def _member(value: ir.Value) -> ir.Operation | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not owner.operation.name.startswith(DIALECTS):
+        return None
+    return owner.operation
+
+
+def _comparable(sink: ir.Operation) -> bool:
+    """Walk as the match op does: regions are compared in reverse, so a captured value must come later."""
+    order: dict[ir.Operation, int] = {}
+    pending = [sink]
+    while pending:
+        op = pending.pop()
+        if op in order:
+            continue
+        producers = [_member(operand) for operand in op.operands]
+        pending.extend(each for each in producers if each is not None and each not in order)
+        order[op] = len(order)
+    for op, position in order.items():
+        for value in captured(op):
+            producer = _member(value)
+            if producer is None or order.get(producer, -1) < position:
+                return False
+    return True

@@ -1,0 +1,102 @@
+"""Every other compute op: reductions, softmax, pooling, elementwise ops, transposes.
+
+Matched by structure, together with the ops around it in its dispatch. Of several ops that use the
+root's result and end the dispatch, the last that can be matched is matched from, and those that it
+does not use get no configuration.
+
+The compiler's match op compares whole attribute dictionaries: an op on which a front end has left
+an attribute is described (attributes play no part in a workload), but not matched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iree.compiler import ir
+
+from iree_tuner.ops import dag
+from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.naming import called
+from iree_tuner.ops.sharing import shared_loops
+from iree_tuner.ops.structure import is_compute, structure
+from iree_tuner.ops.workload import Companion, Workload
+
+
+class Generic:
+    """Any static op with indexing maps, matched with its producers and, where possible, its users."""
+
+    name = "generic"
+    priority = 100
+
+    def describe(self, op: ir.Operation) -> Workload | None:
+        """Describe a compute op; None for other ops, dynamic sizes, and ops that no matcher can match."""
+        found = structure(op) if is_compute(op) else None
+        if found is None:
+            return None
+        members = _members(op)
+        if members is None:
+            return None
+        labels, graph = members
+        companions = _companions(labels)
+        if companions is None:
+            return None
+        return Workload(
+            family=self.name,
+            op=called(list(labels.values()), op),
+            loops=found.loops,
+            iterators=found.iterators,
+            types=found.types,
+            maps=found.maps,
+            companions=companions,
+            dag=dag.write(graph, labels),
+        )
+
+    def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
+        """The root op and its companions, in the function that `op` is in."""
+        members = _members(op)
+        if members is None or len(members[0]) != 1 + len(workload.companions):
+            raise ValueError(f"{op.name} is not the root op of {workload.name}")
+        return members[0]
+
+    def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
+        """Match the DAG from its sink, and go from there to the root op and the companions."""
+        return dag.match(workload.dag, handle)
+
+
+def _members(root: ir.Operation) -> tuple[dict[str, ir.Operation], dag.Dag] | None:
+    for sink in reversed(_users(root)):
+        graph = dag.collect(sink)
+        if graph is not None:
+            others = [op for op in graph.ops if is_compute(op) and op != root]
+            return {ROOT: root, **{f"companion_{index}": op for index, op in enumerate(others)}}, graph
+    return None
+
+
+def _users(root: ir.Operation) -> list[ir.Operation]:
+    """The root and every compute op of its block that uses its results, however indirectly, in order."""
+    reached = {root}
+    pending = [root]
+    while pending:
+        for result in pending.pop().results:
+            for use in result.uses:
+                user = use.owner.operation
+                if user.name.startswith(dag.DIALECTS) and user.parent == root.parent and user not in reached:
+                    reached.add(user)
+                    pending.append(user)
+    return [
+        op.operation for op in root.block.operations if op.operation in reached and is_compute(op.operation)
+    ]
+
+
+def _companions(labels: Mapping[str, ir.Operation]) -> tuple[Companion, ...] | None:
+    root, ops = labels[ROOT], list(labels.values())
+    companions: list[Companion] = []
+    for label, op in labels.items():
+        if label == ROOT:
+            continue
+        found = structure(op)
+        if found is None:
+            return None
+        shared = shared_loops(op, root, ops)
+        companions.append(Companion(label, called([op], op), found.loops, found.iterators, shared))
+    return tuple(companions)

@@ -1,0 +1,61 @@
+"""What people call an op that is matched by structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from iree_tuner.ops.structure import indexing_maps, inputs_of, iterators, multiplies_and_accumulates
+
+_NAMED = {"linalg.reduce": "reduction", "linalg.map": "elementwise"}
+_MAXIMA = frozenset({"arith.maxnumf", "arith.maximumf"})
+
+
+def called(ops: Sequence[ir.Operation], root: ir.Operation) -> str:
+    """A short name for the work of `root` among the `ops` that are matched with it."""
+    if _is_softmax(ops):
+        return "softmax"
+    if root.name == "iree_linalg_ext.online_attention":
+        return "masked_attention"
+    short = root.name.rpartition(".")[2]
+    if "pooling" in short:
+        return "pooling"
+    if root.name in _NAMED:
+        return _NAMED[root.name]
+    if root.name == "linalg.generic":
+        return _generic(root)
+    return short if "reduction" in iterators(root) or _is_plain_copy(root) else "elementwise"
+
+
+def _generic(op: ir.Operation) -> str:
+    if "reduction" in iterators(op):
+        if linalg.isa_convolution_op(op):
+            return "conv" if multiplies_and_accumulates(op) else "pooling"
+        return "reduction"
+    if not _is_plain_copy(op):
+        return "elementwise"
+    source, destination = indexing_maps(op)
+    if len(source.results) < len(destination.results):
+        return "broadcast"
+    return "copy" if source == destination else "transpose"
+
+
+def _is_plain_copy(op: ir.Operation) -> bool:
+    return len(inputs_of(op)) == 1 and len(op.results) == 1 and _body(op) == {"linalg.yield"}
+
+
+def _is_softmax(ops: Sequence[ir.Operation]) -> bool:
+    bodies = [(_body(op), "reduction" in iterators(op)) for op in ops]
+    return (
+        any(reduces and body & _MAXIMA for body, reduces in bodies)
+        and any(reduces and {"math.exp", "arith.addf"} <= body for body, reduces in bodies)
+        and any("arith.divf" in body for body, _ in bodies)
+    )
+
+
+def _body(op: ir.Operation) -> set[str]:
+    if len(op.regions) != 1:
+        return set()
+    return {inner.operation.name for inner in op.regions[0].blocks[0].operations}

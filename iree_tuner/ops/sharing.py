@@ -1,0 +1,61 @@
+"""Which loops of different ops walk the same dimension of the same data.
+
+The rule is the compiler's (IterationDimTracker, Codegen/Utils/SliceUtils.cpp): loops that index one
+dimension of a shared tensor, directly, are the same loop; anything computed is not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from iree.compiler import ir
+
+from iree_tuner.ops.structure import indexing_maps
+
+_Loop = tuple[int, int]
+
+
+def shared_loops(op: ir.Operation, root: ir.Operation, ops: Sequence[ir.Operation]) -> tuple[int | None, ...]:
+    """For each loop of `op`, the loop of `root` that walks the same data; `ops` are all to follow."""
+    groups = _groups(ops)
+    root_index, op_index = ops.index(root), ops.index(op)
+    of_root: dict[_Loop, int] = {}
+    for loop in range(indexing_maps(root)[0].n_dims):
+        of_root.setdefault(groups[root_index, loop], loop)
+    return tuple(of_root.get(groups[op_index, loop]) for loop in range(indexing_maps(op)[0].n_dims))
+
+
+def _groups(ops: Sequence[ir.Operation]) -> dict[_Loop, _Loop]:
+    leaders: dict[_Loop, _Loop] = {}
+
+    def leader(loop: _Loop) -> _Loop:
+        while leaders.setdefault(loop, loop) != loop:
+            loop = leaders[loop]
+        return loop
+
+    walked: dict[tuple[ir.Value, int], _Loop] = {}
+    for index, op in enumerate(ops):
+        for loop in range(indexing_maps(op)[0].n_dims):
+            leader((index, loop))
+        for value, dimension, loop in _accesses(op):
+            first = walked.setdefault((value, dimension), (index, loop))
+            leaders[leader((index, loop))] = leader(first)
+    return {loop: leader(loop) for loop in list(leaders)}
+
+
+def _accesses(op: ir.Operation) -> Iterable[tuple[ir.Value, int, int]]:
+    maps = indexing_maps(op)
+    inits = len(maps) - len(op.results)
+    for value, indexing_map in [
+        *((value, each) for value, each in zip(op.operands, maps, strict=True) if not _is_blank(value)),
+        *zip(op.results, maps[inits:], strict=True),
+    ]:
+        for dimension, expression in enumerate(indexing_map.results):
+            if isinstance(expression, ir.AffineDimExpr):
+                yield value, dimension, expression.position
+
+
+def _is_blank(value: ir.Value) -> bool:
+    """Whether a tensor holds no data of its own: one such is often the init of unrelated ops."""
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.operation.name in {"tensor.empty", "linalg.fill"}

@@ -1,0 +1,144 @@
+"""The structure of a compute op, read from the IR: sizes, iterators, element types, indexing maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from iree_tuner.ops.workload import Iterator, Workload
+
+_NOT_COMPUTE = frozenset({"linalg.fill", "linalg.index", "linalg.yield"})
+_CASTS = frozenset(
+    f"arith.{name}"
+    for name in (
+        "extf", "extsi", "extui", "truncf", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "index_cast",
+    )
+)  # fmt: skip
+_MULTIPLIES = frozenset({"arith.mulf", "arith.muli", "arith.andi", "complex.mul"})
+_ADDS = frozenset({"arith.addf", "arith.addi", "arith.ori", "complex.add"})
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What every structured op has; `types` and `maps` are as in `Workload`."""
+
+    loops: tuple[int, ...]
+    iterators: tuple[Iterator, ...]
+    types: tuple[str, ...]
+    maps: tuple[str, ...]
+    affine_maps: tuple[ir.AffineMap, ...]
+
+
+def is_compute(op: ir.Operation) -> bool:
+    """Whether an op does a dispatch's work: structured, and neither a fill nor part of another op's body."""
+    in_dialect = op.name.startswith(("linalg.", "iree_linalg_ext."))
+    return in_dialect and op.name not in _NOT_COMPUTE and bool(indexing_maps(op))
+
+
+def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...]:
+    """One map for each operand; empty for an op that has none."""
+    if op.name.startswith("linalg."):
+        found = linalg.get_indexing_maps(op)
+    else:
+        found = op.attributes.get("indexing_maps", None)
+    if found is None:
+        return ()
+    return tuple(ir.AffineMapAttr(attribute).value for attribute in cast("Iterable[ir.Attribute]", found))
+
+
+def structure(op: ir.Operation) -> Structure | None:
+    """Read an op's structure; None when it has none, or when a loop's size is not known."""
+    maps = indexing_maps(op)
+    if not maps or len(maps) != len(op.operands):
+        return None
+    loops = loop_sizes(maps, [operand.type for operand in op.operands])
+    if loops is None:
+        return None
+    return Structure(
+        loops=loops,
+        iterators=iterators(op),
+        types=tuple(_element_type(operand.type) for operand in op.operands),
+        maps=tuple(map(str, maps)),
+        affine_maps=maps,
+    )
+
+
+def loop_sizes(maps: Sequence[ir.AffineMap], types: Sequence[ir.Type]) -> tuple[int, ...] | None:
+    """Sizes of the iteration space; None when a loop indexes no dimension directly, or a dynamic one."""
+    sizes: dict[int, int] = {}
+    for indexing_map, shaped in zip(maps, types, strict=True):
+        shape = shape_of(shaped)
+        if any(size is None for size in shape):
+            return None
+        for expression, size in zip(indexing_map.results, shape, strict=False):
+            if size is not None and isinstance(expression, ir.AffineDimExpr):
+                sizes.setdefault(expression.position, size)
+    count = maps[0].n_dims
+    return tuple(sizes[loop] for loop in range(count)) if len(sizes) == count else None
+
+
+def shape_of(shaped: ir.Type) -> tuple[int | None, ...]:
+    """Dimensions of a type, None for each that is dynamic; empty for a scalar."""
+    if not isinstance(shaped, ir.ShapedType):
+        return ()
+    return tuple(None if size == ir.ShapedType.get_dynamic_size() else size for size in shaped.shape)
+
+
+def iterators(op: ir.Operation) -> tuple[Iterator, ...]:
+    """Kind of each loop: as a generic says, else parallel where a result is indexed by it."""
+    if "iterator_types" in op.attributes:
+        kinds = cast("Iterable[ir.Attribute]", op.attributes["iterator_types"])
+        return tuple("parallel" if "parallel" in str(kind) else "reduction" for kind in kinds)
+    maps = indexing_maps(op)
+    parallel = {
+        expression.position
+        for each in maps[len(maps) - len(op.results) :]
+        for expression in each.results
+        if isinstance(expression, ir.AffineDimExpr)
+    }
+    return tuple("parallel" if loop in parallel else "reduction" for loop in range(maps[0].n_dims))
+
+
+def inputs_of(op: ir.Operation) -> list[ir.Value]:
+    """Operands that are read and not also returned."""
+    return list(op.operands)[: len(op.operands) - len(op.results)]
+
+
+def multiplies_and_accumulates(op: ir.Operation) -> bool:
+    """Whether the body is one product, accumulated, with only casts about it."""
+    if len(op.regions) != 1:
+        return False
+    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
+    work = [name for name in names[:-1] if name not in _CASTS]
+    return len(work) == 2 and work[0] in _MULTIPLIES and work[1] in _ADDS
+
+
+def workload_of(
+    family: str,
+    op_name: str,
+    found: Structure,
+    roles: Sequence[tuple[str, Iterable[int]]],
+    parameters: Sequence[tuple[str, Iterable[int]]] = (),
+) -> Workload | None:
+    """A workload in which each loop plays exactly one role; None when the roles do not cover the loops."""
+    frozen = tuple((name, tuple(loops)) for name, loops in roles)
+    if sorted(loop for _, loops in frozen for loop in loops) != list(range(len(found.loops))):
+        return None
+    return Workload(
+        family=family,
+        op=op_name,
+        loops=found.loops,
+        iterators=found.iterators,
+        types=found.types,
+        maps=found.maps,
+        roles=frozen,
+        parameters=tuple((name, tuple(values)) for name, values in parameters),
+    )
+
+
+def _element_type(shaped: ir.Type) -> str:
+    return str(shaped.element_type if isinstance(shaped, ir.ShapedType) else shaped)

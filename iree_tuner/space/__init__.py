@@ -1,0 +1,11 @@
+"""What may be tried: constraint ops in, assignments of their knobs out, and the attributes these stand for.
+
+A space is always an `iree_codegen.smt.constraints` op: built here where the compiler emits none, and
+interpreted here whoever built it. May import `compiler`, `targets` and `ops`; knows nothing of search.
+"""
+
+from iree_tuner.space.build import build_space
+from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
+from iree_tuner.space.space import Knob, Space
+
+__all__ = ["Assignment", "Configuration", "Knob", "OpConfiguration", "Space", "build_space"]

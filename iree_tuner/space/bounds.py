@@ -1,0 +1,132 @@
+"""Bounds of variables, by passing intervals up and down the asserts until nothing changes.
+
+Sound, not complete: a bound never excludes a solution. What it understands is what constraint
+generators write: comparisons and equalities of sums, products and quotients, memberships written as
+disjunctions, and divisibility (`a mod b == 0` with `a >= 1` bounds `b` by `a`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from iree_tuner.space.interpreter import Node
+
+Interval = tuple[float, float]
+Bounds = dict[str, Interval]
+EVERYTHING: Interval = (-math.inf, math.inf)
+_ROUNDS = 20
+
+
+def find_bounds(variables: Sequence[str], conditions: Sequence[Node]) -> Bounds:
+    """An interval for each variable; infinite ends where the conditions give none."""
+    bounds: Bounds = dict.fromkeys(variables, EVERYTHING)
+    for _ in range(_ROUNDS):
+        before = dict(bounds)
+        for condition in conditions:
+            _assume(condition, bounds)
+        if bounds == before:
+            break
+    return bounds
+
+
+def _assume(node: Node, bounds: Bounds) -> None:
+    match node.kind:
+        case "smt.and":
+            for operand in node.operands:
+                _assume(operand, bounds)
+        case "smt.or":
+            _assume_any(node, bounds)
+        case "smt.eq" if len(node.operands) == 2:
+            _assume_equal(node.operands[0], node.operands[1], bounds)
+        case "smt.int.cmp":
+            left, right = node.operands if node.data in (0, 1) else reversed(node.operands)
+            margin = 1 if node.data in (0, 2) else 0
+            _narrow(left, (-math.inf, _range(right, bounds)[1] - margin), bounds)
+            _narrow(right, (_range(left, bounds)[0] + margin, math.inf), bounds)
+        case _:
+            pass
+
+
+def _assume_any(node: Node, bounds: Bounds) -> None:
+    branches: list[Bounds] = []
+    for operand in node.operands:
+        branch = dict(bounds)
+        _assume(operand, branch)
+        if all(low <= high for low, high in (branch[name] for name in operand.support)):
+            branches.append(branch)
+    for name in node.support if branches else ():
+        bounds[name] = (min(b[name][0] for b in branches), max(b[name][1] for b in branches))
+
+
+def _assume_equal(left: Node, right: Node, bounds: Bounds) -> None:
+    for value, zero in ((left, right), (right, left)):
+        if value.kind == "smt.int.mod" and zero.kind == "constant" and zero.data == 0:
+            dividend, divisor = value.operands
+            low, high = _range(dividend, bounds)
+            if low >= 1:
+                _narrow(divisor, (-high, high), bounds)
+    if isinstance(left.data, bool) or isinstance(right.data, bool):
+        return
+    _narrow(left, _range(right, bounds), bounds)
+    _narrow(right, _range(left, bounds), bounds)
+
+
+def _narrow(node: Node, to: Interval, bounds: Bounds) -> None:
+    low, high = to
+    match node.kind:
+        case "variable":
+            known = bounds[node.data]
+            bounds[node.data] = (max(known[0], low), min(known[1], high))
+        case "smt.int.add":
+            ranges = [_range(operand, bounds) for operand in node.operands]
+            for index, operand in enumerate(node.operands):
+                others = ranges[:index] + ranges[index + 1 :]
+                smallest, largest = sum(r[0] for r in others), sum(r[1] for r in others)
+                _narrow(operand, (low - largest, high - smallest), bounds)
+        case "smt.int.mul":
+            _narrow_factors(node, to, bounds)
+        case "smt.int.div" if node.operands[1].kind == "constant" and node.operands[1].data > 0:
+            divisor = node.operands[1].data
+            _narrow(node.operands[0], (low * divisor, high * divisor + divisor - 1), bounds)
+        case _:
+            pass
+
+
+def _narrow_factors(node: Node, to: Interval, bounds: Bounds) -> None:
+    ranges = [_range(operand, bounds) for operand in node.operands]
+    if any(r[0] < 1 for r in ranges):
+        return  # the signs are open
+    for index, operand in enumerate(node.operands):
+        others = ranges[:index] + ranges[index + 1 :]
+        smallest, largest = math.prod(r[0] for r in others), math.prod(r[1] for r in others)
+        most = math.inf if math.isinf(to[1]) else to[1] // smallest
+        least = -math.inf if math.isinf(to[0]) or math.isinf(largest) else -(-to[0] // largest)
+        _narrow(operand, (least, most), bounds)
+
+
+def _range(node: Node, bounds: Bounds) -> Interval:
+    ranges = [_range(operand, bounds) for operand in node.operands]
+    match node.kind:
+        case "variable":
+            return bounds[node.data]
+        case "constant":
+            return (node.data, node.data)
+        case "smt.int.add":
+            return (sum(r[0] for r in ranges), sum(r[1] for r in ranges))
+        case "smt.int.sub":
+            return (ranges[0][0] - ranges[1][1], ranges[0][1] - ranges[1][0])
+        case "smt.int.mul" if all(r[0] >= 1 for r in ranges):
+            return (math.prod(r[0] for r in ranges), math.prod(r[1] for r in ranges))
+        case "smt.int.div" if ranges[0][0] >= 0 and ranges[1][0] >= 1:
+            (low, high), (smallest, largest) = ranges
+            least = 0 if math.isinf(largest) else low // largest
+            return (least, high if math.isinf(high) else high // smallest)
+        case "smt.int.mod" if ranges[1][0] >= 1:
+            return (0, ranges[1][1] - 1)
+        case "smt.ite":
+            return (min(ranges[1][0], ranges[2][0]), max(ranges[1][1], ranges[2][1]))
+        case "iree_codegen.smt.lookup":
+            return (min(node.data[1]), max(node.data[1]))
+        case _:
+            return EVERYTHING

@@ -1,0 +1,181 @@
+"""Interprets the body of a constraints op over numpy arrays.
+
+Works on any op made of smt integers and booleans and of `iree_codegen.smt.{knob,assert,lookup}`,
+whoever built it. A *variable* is a knob, a problem dimension (`problem_dim_0`, a block argument), or
+an auxiliary unknown that the compiler declares with `smt.declare_fun`.
+
+Division is SMT-LIB's (the remainder is never negative). Division by zero, which SMT-LIB leaves open,
+gives 0 here (and the dividend as remainder): a constraint that divides by something that may be zero
+must exclude zero in another assert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from iree.compiler import ir
+from numpy.typing import NDArray
+
+from iree_tuner.errors import TunerError
+
+Array = NDArray[Any]
+_COMPARISONS = {0: np.less, 1: np.less_equal, 2: np.greater, 3: np.greater_equal}
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One value of the body.
+
+    Attributes:
+        kind: `variable`, `constant`, or the name of the op that makes the value.
+        operands: the nodes it is made from.
+        data: the variable's name, the constant, the predicate, or the table of a lookup.
+        support: names of the variables it depends on.
+    """
+
+    kind: str
+    operands: tuple[Node, ...] = ()
+    data: Any = None
+    support: frozenset[str] = frozenset()
+
+    def evaluate(self, values: Mapping[str, Array], cache: dict[Node, Array] | None = None) -> Array:
+        """The node's value for arrays of its variables' values, which must broadcast together."""
+        cache = {} if cache is None else cache
+        if self not in cache:
+            cache[self] = self._compute(values, cache)
+        return cache[self]
+
+    def _compute(self, values: Mapping[str, Array], cache: dict[Node, Array]) -> Array:
+        if self.kind == "variable":
+            return values[self.data]
+        if self.kind == "constant":
+            return np.asarray(self.data)
+        operands = [operand.evaluate(values, cache) for operand in self.operands]
+        return _OPERATIONS[self.kind](self.data, operands)
+
+
+@dataclass(frozen=True, eq=False)
+class Assertion:
+    """One assert of the body, in its order."""
+
+    condition: Node
+    message: str
+    shown: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A constraints op as data: its knobs in the order of declaration, its other variables, its asserts."""
+
+    knobs: tuple[str, ...]
+    auxiliaries: tuple[str, ...]
+    assertions: tuple[Assertion, ...]
+
+
+def read_program(op: ir.Operation) -> Program:
+    """Read a constraints op. Raises TunerError for an op of the body that has no interpretation here."""
+    block = op.regions[0].blocks[0]
+    nodes: dict[ir.Value, Node] = {}
+    knobs: list[str] = []
+    auxiliaries: list[str] = []
+    assertions: list[Assertion] = []
+    for index, argument in enumerate(block.arguments):
+        auxiliaries.append(f"problem_dim_{index}")
+        nodes[argument] = _variable(auxiliaries[-1])
+    for view in block.operations:
+        inner = view.operation
+        operands = tuple(nodes[value] for value in inner.operands)
+        if inner.name == "iree_codegen.smt.assert":
+            message = ir.StringAttr(inner.attributes["msg"]).value
+            assertions.append(Assertion(operands[0], message, operands[1:]))
+            continue
+        if inner.name == "iree_codegen.smt.knob":
+            knobs.append(ir.StringAttr(inner.attributes["name"]).value)
+            node = _variable(knobs[-1])
+        elif inner.name == "smt.declare_fun":
+            auxiliaries.append(f"auxiliary_{len(auxiliaries)}")
+            node = _variable(auxiliaries[-1])
+        else:
+            node = _node(inner, operands)
+        nodes[inner.results[0]] = node
+    return Program(tuple(dict.fromkeys(knobs)), tuple(auxiliaries), tuple(assertions))
+
+
+def conjuncts(node: Node) -> list[Node]:
+    """The conditions that a conjunction is made of."""
+    if node.kind == "smt.and":
+        return [part for operand in node.operands for part in conjuncts(operand)]
+    return [node]
+
+
+def _variable(name: str) -> Node:
+    return Node("variable", (), name, frozenset((name,)))
+
+
+def _node(op: ir.Operation, operands: tuple[Node, ...]) -> Node:
+    support = frozenset[str]().union(*(operand.support for operand in operands))
+    match op.name:
+        case "smt.int.constant":
+            return Node("constant", (), ir.IntegerAttr(op.attributes["value"]).value)
+        case "smt.constant":
+            return Node("constant", (), ir.BoolAttr(op.attributes["value"]).value)
+        case "smt.int.cmp":
+            return Node(op.name, operands, ir.IntegerAttr(op.attributes["pred"]).value, support)
+        case "iree_codegen.smt.lookup":
+            table = tuple(tuple(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("keys", "values"))
+            return Node(op.name, operands, table, support)
+        case name if name in _OPERATIONS:
+            return Node(name, operands, None, support)
+        case name:
+            raise TunerError(f"the constraint interpreter does not know '{name}'")
+
+
+def _equal(operands: list[Array]) -> Array:
+    return reduce(np.logical_and, [operands[0] == other for other in operands[1:]])
+
+
+def _distinct(operands: list[Array]) -> Array:
+    pairs = [a != b for i, a in enumerate(operands) for b in operands[i + 1 :]]
+    return reduce(np.logical_and, pairs)
+
+
+def _divide(a: Array, b: Array) -> Array:
+    quotient = (a - _remainder(a, b)) // np.where(b == 0, 1, b)
+    return np.where(b == 0, 0, quotient)
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    return np.where(b == 0, a, np.mod(a, np.abs(np.where(b == 0, 1, b))))
+
+
+def _look_up(table: tuple[tuple[int, ...], tuple[int, ...]], index: Array) -> Array:
+    # As ConvertConstraintsToSMT.cpp exports it: an index without a key gives the last value.
+    keys, values = table
+    found = np.asarray(values[-1])
+    for key, value in zip(keys, values, strict=True):
+        found = np.where(index == key, value, found)
+    return found
+
+
+_OPERATIONS: dict[str, Callable[[Any, list[Array]], Array]] = {
+    "smt.int.add": lambda _, x: reduce(np.add, x),
+    "smt.int.mul": lambda _, x: reduce(np.multiply, x),
+    "smt.int.sub": lambda _, x: x[0] - x[1],
+    "smt.int.div": lambda _, x: _divide(x[0], x[1]),
+    "smt.int.mod": lambda _, x: _remainder(x[0], x[1]),
+    "smt.int.abs": lambda _, x: np.abs(x[0]),
+    "smt.int.cmp": lambda predicate, x: _COMPARISONS[predicate](x[0], x[1]),
+    "smt.eq": lambda _, x: _equal(x),
+    "smt.distinct": lambda _, x: _distinct(x),
+    "smt.and": lambda _, x: reduce(np.logical_and, x),
+    "smt.or": lambda _, x: reduce(np.logical_or, x),
+    "smt.xor": lambda _, x: reduce(np.logical_xor, x),
+    "smt.not": lambda _, x: np.logical_not(x[0]),
+    "smt.implies": lambda _, x: np.logical_or(np.logical_not(x[0]), x[1]),
+    "smt.ite": lambda _, x: np.where(x[0], x[1], x[2]),
+    "iree_codegen.smt.lookup": lambda table, x: _look_up(table, x[0]),
+}

@@ -1,0 +1,48 @@
+"""z3, the judge of legality: asked about one assignment at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import z3
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
+
+
+class Judge:
+    """A solver that holds the constraints of one op, as the compiler itself exports them."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        self._solver: Any = z3.Solver()
+        self._solver.from_string(iree_codegen.convert_constraints_op_to_smtlib(op))
+        self._assertions: list[Any] = list(self._solver.assertions())
+
+    def accepts(self, values: Mapping[str, int]) -> bool:
+        """Some choice of whatever is not in `values` satisfies every assert."""
+        return self._solver.check(*_equalities(values)) == z3.sat
+
+    def failing(self, values: Mapping[str, int]) -> list[int]:
+        """Places of the asserts that cannot hold, each taken by itself."""
+        return [i for i, assertion in enumerate(self._assertions) if not self._possible(assertion, values)]
+
+    def _possible(self, assertion: Any, values: Mapping[str, int]) -> bool:
+        solver: Any = z3.Solver()
+        solver.add(assertion)
+        return solver.check(*_equalities(values)) == z3.sat
+
+    def models(self, names: tuple[str, ...]) -> set[tuple[int, ...]]:
+        """Every legal assignment of `names`, one solver call each: for tests on small spaces."""
+        solver: Any = z3.Solver()
+        solver.add(self._assertions)
+        found: set[tuple[int, ...]] = set()
+        while solver.check() == z3.sat:
+            model: Any = solver.model()
+            values = [model.eval(z3.Int(name), model_completion=True).as_long() for name in names]
+            found.add(tuple(values))
+            solver.add(z3.Or([z3.Int(n) != v for n, v in zip(names, values, strict=True)]))
+        return found
+
+
+def _equalities(values: Mapping[str, int]) -> list[Any]:
+    return [z3.Int(name) == value for name, value in values.items()]

@@ -1,0 +1,1 @@
+"""Spaces for llvm-cpu, whose pipelines emit no constraints of their own: one builder an op family."""

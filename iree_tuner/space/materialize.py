@@ -1,0 +1,43 @@
+"""From a constraints op and an assignment to the attributes that a candidate sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
+
+from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.space.llvm_cpu.attributes import cpu_configuration
+
+_ROOT = "root"
+_DECOMPOSITION = "decomposition_config"
+
+
+def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -> Configuration:
+    """Substitute the knobs. The compiler does it for its own pipelines; llvm-cpu's has no support there."""
+    with op.operation.context, ir.Location.unknown(op.operation.context):
+        if str(op.pipeline).startswith("#iree_cpu.pipeline"):
+            return cpu_configuration(op.pipeline, substitute(ir.DictAttr(op.knobs), assignment))
+        values = dict(assignment)
+        info = iree_codegen.materialize_compilation_info(op.operation, values)
+        found = [OpConfiguration(_ROOT, "compilation_info", str(info))]
+        if _DECOMPOSITION in ir.DictAttr(op.knobs):
+            other = iree_codegen.materialize_configuration_attr(op.operation, _DECOMPOSITION, values)
+            found.append(OpConfiguration(_ROOT, _DECOMPOSITION, str(other)))
+        return Configuration(tuple(found))
+
+
+def substitute(attribute: ir.DictAttr, assignment: Mapping[str, int]) -> dict[str, object]:
+    """A knobs dictionary as plain data, each knob replaced by its value."""
+    return {named.name: _substitute(named.attr, assignment) for named in attribute}
+
+
+def _substitute(attribute: ir.Attribute, assignment: Mapping[str, int]) -> object:
+    if isinstance(attribute, iree_codegen.IntKnobAttr):
+        return assignment[attribute.name]
+    if isinstance(attribute, ir.DictAttr):
+        return substitute(attribute, assignment)
+    if isinstance(attribute, ir.ArrayAttr):
+        return [_substitute(element, assignment) for element in attribute]
+    return ir.IntegerAttr(attribute).value

@@ -1,0 +1,148 @@
+"""The Space: an `iree_codegen.smt.constraints` op, and the questions that can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
+from numpy.typing import NDArray
+
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.configuration import Assignment, Configuration
+from iree_tuner.space.enumeration import Members, enumerate_members
+from iree_tuner.space.interpreter import Assertion, Program, read_program
+from iree_tuner.space.judge import Judge
+from iree_tuner.space.materialize import materialize
+
+
+@dataclass(frozen=True)
+class Knob:
+    """Something to choose. `values` are those that occur in some legal assignment, ascending."""
+
+    name: str
+    values: tuple[int, ...]
+
+
+class Space:
+    """The legal assignments of a workload's knobs.
+
+    Counting, sampling and enumerating hold all members in memory (four bytes a knob), up to
+    `enumeration.MEMBER_LIMIT` of them; a larger space raises TunerError there, and answers everything else.
+
+    Args:
+        workload: what the space is for.
+        module: a module with exactly one constraints op, or with more when `op` is given.
+        op: the constraints op; `module` keeps it alive.
+    """
+
+    def __init__(
+        self, workload: Workload, module: ir.Module, op: iree_codegen.ConstraintsOp | None = None
+    ) -> None:
+        self.workload = workload
+        self._module = module
+        self.op: iree_codegen.ConstraintsOp = op or _only_constraints(module)
+        self._program: Program = read_program(self.op.operation)
+
+    @property
+    def text(self) -> str:
+        """The constraints as IR."""
+        return str(self._module)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The knobs' names, in the order in which the op declares them."""
+        return self._program.knobs
+
+    @cached_property
+    def knobs(self) -> tuple[Knob, ...]:
+        """The knobs and their domains."""
+        domains = self._members.domains
+        return tuple(Knob(name, tuple(int(v) for v in domains[name])) for name in self.names)
+
+    def count(self) -> int:
+        """How many assignments are legal. Exact."""
+        return len(self._members.rows)
+
+    def enumerate(self) -> Iterator[Assignment]:
+        """Every legal assignment, in the lexicographic order of the knobs' values."""
+        for start in range(0, self.count(), 4096):
+            yield from self._assignments(self._members.rows[start : start + 4096])
+
+    def sample(self, n: int, seed: int) -> list[Assignment]:
+        """Up to `n` distinct assignments, uniform over the legal set; the same for the same seed."""
+        generator = np.random.default_rng(seed)
+        picked = generator.choice(self.count(), size=min(n, self.count()), replace=False)
+        return self._assignments(self._members.rows[picked])
+
+    def contains(self, assignment: Mapping[str, int]) -> bool:
+        """Whether z3 finds the assignment legal. False when a knob is missing, or one is unknown."""
+        return assignment.keys() == set(self.names) and self._judge.accepts(assignment)
+
+    def violations(self, assignment: Mapping[str, int]) -> list[str]:
+        """Why an assignment is illegal: the messages of the asserts that fail. Empty for a legal one."""
+        missing = [f"no value for the knob '{name}'" for name in self.names if name not in assignment]
+        unknown = [f"there is no knob '{name}'" for name in assignment if name not in self.names]
+        if missing or unknown:
+            return missing + unknown
+        failing = [self._program.assertions[i] for i in self._judge.failing(assignment)]
+        found = [self._message(assertion, assignment) for assertion in failing]
+        if not found and not self._judge.accepts(assignment):
+            return ["the constraints can be satisfied one by one, but not together"]
+        return found
+
+    def configuration(self, assignment: Mapping[str, int]) -> Configuration:
+        """The attributes that an assignment stands for. Raises TunerError when a knob has no value."""
+        absent = [name for name in self.names if name not in assignment]
+        if absent:
+            raise TunerError(f"the assignment has no value for {', '.join(absent)}")
+        return materialize(self.op, assignment)
+
+    def encode(self, assignment: Mapping[str, int]) -> NDArray[np.float64]:
+        """The assignment as numbers of similar size, for models: log2(1 + value), one a knob."""
+        return np.log2(1.0 + np.array([assignment[name] for name in self.names], dtype=np.float64))
+
+    def neighbors(self, assignment: Mapping[str, int]) -> list[Assignment]:
+        """The legal assignments in which one knob is moved one step in its domain.
+
+        A knob whose value is not in its domain moves to the values on either side of it.
+        """
+        found: list[Assignment] = []
+        for knob in self.knobs:
+            value = assignment[knob.name]
+            below = [v for v in knob.values if v < value][-1:]
+            above = [v for v in knob.values if v > value][:1]
+            moved = (Assignment.of({**assignment, knob.name: v}) for v in below + above)
+            found.extend(candidate for candidate in moved if self._judge.accepts(candidate))
+        return found
+
+    @cached_property
+    def _members(self) -> Members:
+        return enumerate_members(self._program)
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self.op.operation)
+
+    def _assignments(self, rows: NDArray[np.uint32]) -> list[Assignment]:
+        values = self._members.values(rows).tolist()
+        return [Assignment.of(dict(zip(self.names, row, strict=True))) for row in values]
+
+    def _message(self, assertion: Assertion, assignment: Mapping[str, int]) -> str:
+        values = {name: np.asarray(value) for name, value in assignment.items()}
+        message = assertion.message
+        for node in assertion.shown:
+            shown = str(int(node.evaluate(values))) if node.support <= values.keys() else "?"
+            message = message.replace("{}", shown, 1)
+        return message
+
+
+def _only_constraints(module: ir.Module) -> iree_codegen.ConstraintsOp:
+    found = [op for op in ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)]
+    if len(found) != 1:
+        raise TunerError(f"expected one iree_codegen.smt.constraints op, found {len(found)}")
+    return found[0]

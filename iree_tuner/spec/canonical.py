@@ -1,0 +1,83 @@
+"""When two matchers are the same: their bodies without names, annotations and the configurations they yield."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.spec.entry import ANNOTATION
+from iree_tuner.spec.grammar import Pair, is_sequence, symbol_name, walk
+
+_PARAM = "transform.param.constant"
+_INCLUDE = "transform.include"
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a pair stands for.
+
+    Attributes:
+        matches: canonical text of the matcher, and of the sequences that it includes.
+        sets: configurations that the matcher yields, printed.
+        does: canonical text of the action.
+    """
+
+    matches: str
+    sets: tuple[str, ...]
+    does: str
+
+
+def meaning(pair: Pair) -> Meaning:
+    """Read a pair whose references resolve; one that does not resolve means nothing."""
+    if pair.matcher_op is None or pair.action_op is None:
+        return Meaning(f"@{pair.matcher}", (), f"@{pair.action}")
+    values = yielded_constants(pair.matcher_op)
+    sets = tuple(str(value.attributes["value"]) for value in values)
+    return Meaning(canonical(pair.matcher_op, blank=True), sets, canonical(pair.action_op))
+
+
+def yielded_constants(matcher: ir.Operation) -> list[ir.Operation]:
+    """The constants that a matcher hands to its action, in order."""
+    found: list[ir.Operation] = []
+    for operand in _terminator(matcher).operands:
+        owner = operand.owner
+        if not isinstance(owner, ir.Block) and owner.operation.name == _PARAM:
+            found.append(owner.operation)
+    return found
+
+
+def canonical(sequence: ir.Operation, *, blank: bool = False) -> str:
+    """Text of a sequence that is equal for sequences that differ only in names.
+
+    Args:
+        sequence: a `transform.named_sequence`.
+        blank: leave out the constants that it yields.
+    """
+    scratch = ir.Module.create(ir.Location.unknown(sequence.context))
+    with sequence.context:
+        copy = sequence.clone(ir.InsertionPoint(scratch.body))
+        copy.attributes["sym_name"] = ir.StringAttr.get("sequence")
+        if ANNOTATION in copy.attributes:
+            del copy.attributes[ANNOTATION]
+        if blank:
+            for constant in yielded_constants(copy.operation):
+                constant.attributes["value"] = ir.UnitAttr.get()
+        included = [_included(op, sequence) for op in walk(copy.operation) if op.name == _INCLUDE]
+    text = copy.operation.get_asm(use_local_scope=True, enable_debug_info=False)
+    return "\n".join((text, *included))
+
+
+def _included(include: ir.Operation, sequence: ir.Operation) -> str:
+    """Canonical text of an included sequence, whose name is then taken out of the copy that includes it."""
+    name = str(include.attributes["target"]).rpartition("@")[2].strip('"')
+    include.attributes["target"] = ir.FlatSymbolRefAttr.get("included")
+    home = sequence.parent
+    known = {symbol_name(op.operation): op.operation for op in home.regions[0].blocks[0]} if home else {}
+    found = known.get(name)
+    return f"@{name}" if found is None or not is_sequence(found) or found == sequence else canonical(found)
+
+
+def _terminator(sequence: ir.Operation) -> ir.Operation:
+    operations = list(sequence.regions[0].blocks[0].operations)
+    return operations[-1].operation

@@ -1,0 +1,234 @@
+"""Whether a spec is well-formed, says one thing, and does what it says to a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.spec.canonical import meaning, yielded_constants
+from iree_tuner.spec.grammar import (
+    COMPILATION_INFO,
+    ENTRYPOINT,
+    ENTRYPOINT_NAME,
+    LOWERING_CONFIG,
+    TRANSLATION_INFO,
+    WITH_NAMED_SEQUENCE,
+    Pair,
+    entry_sequence,
+    is_sequence,
+    pairs,
+    symbol_name,
+    walk,
+)
+from iree_tuner.spec.probe import Hit, instrument, probe_program
+
+_ANNOTATE = "transform.annotate"
+_INFO_PREFIX = "#iree_codegen.compilation_info<"
+_KNOWN = {COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, "decomposition_config", "root_op"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with a spec.
+
+    Attributes:
+        kind: a fixed word for scripts: `no_entry_point`, `hits_nothing`, ...
+        message: the problem, in one line.
+        where: the matcher or sequence it is about, empty for the spec as a whole.
+    """
+
+    kind: str
+    message: str
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"@{self.where}: {self.message}" if self.where else self.message
+
+
+@dataclass(frozen=True)
+class MatcherHits:
+    """Where one matcher hit.
+
+    Attributes:
+        matcher: its name.
+        hits: one for each dispatch it hit; None where it hands no op to its action, so that nothing can be seen.
+    """
+
+    matcher: str
+    hits: tuple[Hit, ...] | None
+
+    @property
+    def count(self) -> str:
+        """`none`, `one`, `several` or `unknown`."""
+        if self.hits is None:
+            return "unknown"
+        return ("none", "one")[len(self.hits)] if len(self.hits) < 2 else "several"
+
+
+@dataclass(frozen=True)
+class ProgramCheck:
+    """What a spec does to a program."""
+
+    matchers: tuple[MatcherHits, ...]
+    problems: tuple[Problem, ...]
+    dispatches: tuple[str, ...]
+
+
+def check_spec(module: ir.Module) -> list[Problem]:
+    """Problems that can be seen in the spec itself; empty when there is none."""
+    return [*_grammar(module), *_repeated(module), *_unused(module), *_settings(module)]
+
+
+def check_against_program(
+    spec: ir.Module,
+    program: bytes | str,
+    flags: Sequence[str],
+    *,
+    name: str = "program.mlir",
+    workers: Workers | None = None,
+) -> ProgramCheck:
+    """Compile a program to `executable-configurations` and see what each matcher hits.
+
+    The program is compiled in a worker: twice, the second time with the configurations in place, so
+    that matchers that fight over one dispatch are seen before the compiler gives up on them.
+
+    Args:
+        spec: it stays as it is.
+        program: text or bytecode.
+        flags: compiler flags that select the target (`Target.flags`).
+        name: what messages call the program.
+        workers: to compile in; one is started and stopped when not given.
+
+    Raises:
+        CompileError: the program does not compile even when nothing is configured.
+    """
+    probes = instrument(spec, mark_only=True), instrument(spec, mark_only=False)
+    arguments = (program, name, to_bytecode(probes[0].spec), to_bytecode(probes[1].spec), tuple(flags))
+    if workers is None:
+        with Workers() as own:
+            observed = own.call(probe_program, *arguments)
+    else:
+        observed = workers.call(probe_program, *arguments)
+    matchers = tuple(
+        MatcherHits(name, observed.of(index) if visible else None)
+        for index, (name, visible) in enumerate(zip(probes[0].matchers, probes[0].visible, strict=True))
+    )
+    problems = [*_misses(matchers), *_fights(matchers), *_not_applied(matchers)]
+    if observed.refused:
+        problems.append(
+            Problem("refused", f"the compiler refuses the configured program: {observed.refused}")
+        )
+    return ProgramCheck(matchers, tuple(problems), observed.dispatches)
+
+
+def _grammar(module: ir.Module) -> Iterator[Problem]:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
+        yield Problem("invalid", f"the spec does not verify: {reason}")
+    if WITH_NAMED_SEQUENCE not in module.operation.attributes:
+        yield Problem("not_a_library", f"the module lacks the attribute {WITH_NAMED_SEQUENCE}")
+    entry = entry_sequence(module)
+    if entry is None:
+        yield Problem("no_entry_point", f"no sequence is named @{ENTRYPOINT_NAME}")
+    elif ENTRYPOINT not in entry.attributes:
+        yield Problem("no_entry_point", f"the sequence lacks the attribute {ENTRYPOINT}", ENTRYPOINT_NAME)
+
+
+def _repeated(module: ir.Module) -> Iterator[Problem]:
+    seen: dict[str, Pair] = {}
+    for pair in pairs(module):
+        found = meaning(pair)
+        earlier = seen.setdefault(found.matches, pair)
+        if earlier is pair:
+            continue
+        first = meaning(earlier)
+        same = (found.sets, found.does) == (first.sets, first.does)
+        how = "matches what" if same else "sets something else on what"
+        yield Problem(
+            "repeated" if same else "conflict",
+            f"never fires: {how} @{earlier.matcher} matches, which comes first",
+            pair.matcher,
+        )
+
+
+def _unused(module: ir.Module) -> Iterator[Problem]:
+    used = {name for pair in pairs(module) for name in (pair.matcher, pair.action)}
+    for op in walk(module.operation):
+        if op.name == "transform.include":
+            used.add(str(op.attributes["target"]).rpartition("@")[2].strip('"'))
+    for op in walk(module.operation):
+        if (
+            is_sequence(op)
+            and ENTRYPOINT not in op.attributes
+            and symbol_name(op) not in used | {ENTRYPOINT_NAME}
+        ):
+            yield Problem("unused", "nothing uses this sequence", symbol_name(op))
+
+
+def _settings(module: ir.Module) -> Iterator[Problem]:
+    for pair in pairs(module):
+        if pair.matcher_op is None or pair.action_op is None:
+            continue
+        annotations = [op for op in walk(pair.action_op) if op.name == _ANNOTATE]
+        names = {ir.StringAttr(op.attributes["name"]).value for op in annotations}
+        if not names and any(op.name == "transform.include" for op in walk(pair.action_op)):
+            continue
+        if COMPILATION_INFO not in names:
+            yield Problem(
+                "no_configuration", f"its action @{pair.action} sets no {COMPILATION_INFO}", pair.matcher
+            )
+        elif not _has_information(pair):
+            yield Problem("no_configuration", f"nothing that it yields is a {COMPILATION_INFO}", pair.matcher)
+        for name in sorted(name for name in names if name not in _KNOWN and not name.startswith("_")):
+            yield Problem(
+                "unknown_attribute",
+                f"its action sets '{name}', which the compiler does not read",
+                pair.matcher,
+            )
+
+
+def _has_information(pair: Pair) -> bool:
+    """Whether some constant of the pair is a `compilation_info`."""
+    assert pair.matcher_op is not None and pair.action_op is not None, "the caller has looked"
+    constants = yielded_constants(pair.matcher_op)
+    constants += [op for op in walk(pair.action_op) if op.name == "transform.param.constant"]
+    return any(str(op.attributes["value"]).startswith(_INFO_PREFIX) for op in constants)
+
+
+def _misses(matchers: Sequence[MatcherHits]) -> Iterator[Problem]:
+    for found in matchers:
+        if found.hits is None:
+            yield Problem(
+                "unknown", "hands no op to its action, so what it hits cannot be seen", found.matcher
+            )
+        elif not found.hits:
+            yield Problem("hits_nothing", "hits no dispatch of the program", found.matcher)
+
+
+def _fights(matchers: Sequence[MatcherHits]) -> Iterator[Problem]:
+    owners: dict[str, list[str]] = {}
+    for found in matchers:
+        for hit in found.hits or ():
+            owners.setdefault(hit.dispatch, []).extend([found.matcher] * hit.count)
+    for dispatch, names in owners.items():
+        if len(names) > 1:
+            who = " and ".join(f"@{name}" for name in dict.fromkeys(names))
+            times = f" {len(names)} times" if len(set(names)) == 1 else ""
+            yield Problem(
+                "fight", f"{who} configure dispatch {dispatch}{times}, which takes one configuration"
+            )
+
+
+def _not_applied(matchers: Sequence[MatcherHits]) -> Iterator[Problem]:
+    for found in matchers:
+        for hit in found.hits or ():
+            if hit.ignored:
+                yield Problem(
+                    "not_applied", f"matched in dispatch {hit.dispatch}, but {hit.ignored}", found.matcher
+                )

@@ -1,0 +1,185 @@
+"""A spec for people: what each matcher matches, what it sets, and what that was worth when it was measured."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
+
+from iree_tuner.spec.canonical import yielded_constants
+from iree_tuner.spec.entry import Provenance, read_op_name, read_provenance, read_workload_key
+from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, walk
+
+_MATCH = "transform.iree.match."
+_DAG = _MATCH + "cast_compatible_dag_from_root"
+_DIMS_EQUAL = _MATCH + "dims_equal"
+_STRUCTURED = ("linalg.", "iree_linalg_ext.")
+_NOT_SAID = {"linalg.fill", "linalg.yield", "linalg.index", "iree_linalg_ext.yield"}
+_ROLES = {
+    "contraction": ("batch", "m", "n", "k"),
+    "scaled_contraction": ("batch", "m", "n", "k", "block"),
+    "convolution": (
+        "batch", "output_image", "output_channel", "filter", "input_channel", "depth", "strides", "dilations",
+    ),
+    "attention": ("batch", "m", "n", "k1", "k2"),
+    "online_attention": ("batch", "m", "n", "k1", "k2"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One attribute that is set: on which of the ops that the matcher hands on, its name, its value printed."""
+
+    op: int
+    attribute: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One matcher, explained.
+
+    Attributes:
+        matcher: its name.
+        op: what the op is called that it matches.
+        sizes: sizes by role; -1 stands for any.
+        types: element types, or operand types of what is matched by structure.
+        pipeline: the code generation pipeline that is set, empty when none is.
+        settings: all attributes that are set.
+        workload: key of the workload it was built for, None for specs that were not built here.
+        provenance: measured gain, and where and when; None when the spec does not say.
+    """
+
+    matcher: str
+    op: str
+    sizes: tuple[tuple[str, tuple[int, ...]], ...]
+    types: tuple[str, ...]
+    pipeline: str
+    settings: tuple[Setting, ...]
+    workload: str | None
+    provenance: Provenance | None
+
+
+def explain(module: ir.Module) -> list[Row]:
+    """A row for each matcher, in the order in which they are tried."""
+    return [_row(pair) for pair in pairs(module) if pair.matcher_op is not None]
+
+
+def row_to_json(row: Row) -> dict[str, object]:
+    """A row as JSON-ready data."""
+    return {**asdict(row), "sizes": dict(row.sizes)}
+
+
+def _row(pair: Pair) -> Row:
+    matcher = pair.matcher_op
+    assert matcher is not None, "the caller has looked"
+    op, sizes, types = _matched(matcher)
+    settings, pipeline = _settings(pair)
+    key = read_workload_key(matcher)
+    op = read_op_name(matcher) or op
+    return Row(pair.matcher, op, sizes, types, pipeline, settings, key, read_provenance(matcher))
+
+
+def _matched(
+    matcher: ir.Operation,
+) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
+    """Kind, sizes and types, read off the match ops."""
+    ops = [op.operation for op in matcher.regions[0].blocks[0]]
+    for op in ops:
+        kind = op.name.removeprefix(_MATCH)
+        if op.name.startswith(_MATCH) and kind in _ROLES:
+            return kind, _sizes(op, kind, ops), _types(op)
+    for op in ops:
+        if op.name == _DAG:
+            return _dag(op)
+    names = [str(op.attributes["op_names"]) for op in ops if op.name == "transform.match.operation_name"]
+    return (names[0].strip('[]"') if names else "?"), (), ()
+
+
+def _sizes(op: ir.Operation, kind: str, ops: list[ir.Operation]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Sizes that the sequence requires of the match op's results; roles without any are left out."""
+    found: list[tuple[str, tuple[int, ...]]] = []
+    for role, result in zip(_ROLES[kind], op.results, strict=False):
+        for check in ops:
+            if check.name == _DIMS_EQUAL and check.operands[0] == result:
+                values = tuple(ir.DenseI64ArrayAttr(check.attributes["expected_values"]))
+                if values:
+                    found.append((role, values))
+    return tuple(found)
+
+
+def _types(op: ir.Operation) -> tuple[str, ...]:
+    names = [name for name in op.attributes if name.endswith("_type")]
+    order = ("lhs", "rhs", "query", "key", "value", "scale", "lhs_scale", "rhs_scale", "output", "max", "sum")
+    rank = {f"{name}_type": index for index, name in enumerate(order)}
+    return tuple(
+        str(op.attributes[name]) for name in sorted(names, key=lambda name: rank.get(name, len(rank)))
+    )
+
+
+def _dag(op: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
+    """What is matched by structure: the names of its compute ops, and the types of its inputs and its result."""
+    inside = [
+        inner for inner in walk(op) if inner.name.startswith(_STRUCTURED) and inner.name not in _NOT_SAID
+    ]
+    inputs = tuple(str(value.type) for value in op.regions[0].blocks[0].arguments)
+    results = tuple(str(value.type) for value in inside[-1].results) if inside else ()
+    return " + ".join(inner.name for inner in inside) or "?", (), inputs + results
+
+
+def _settings(pair: Pair) -> tuple[tuple[Setting, ...], str]:
+    """What the action annotates with, where that is a constant, and the pipeline among it."""
+    assert pair.matcher_op is not None, "the caller has looked"
+    if pair.action_op is None:
+        return (), ""
+    arguments = list(pair.action_op.regions[0].blocks[0].arguments)
+    passed = _passed(pair.matcher_op)
+    found: list[Setting] = []
+    pipeline = ""
+    for op in walk(pair.action_op):
+        if op.name != "transform.annotate" or len(op.operands) < 2:
+            continue
+        value = _value(op.operands[1], arguments, passed)
+        if value is None:
+            continue
+        name = ir.StringAttr(op.attributes["name"]).value
+        text = str(value)
+        if name == COMPILATION_INFO and iree_codegen.CompilationInfoAttr.isinstance(value):
+            information = iree_codegen.CompilationInfoAttr(value)
+            text = str(information.lowering_config)
+            pipeline = _pipeline(information.translation_info)
+        target = arguments.index(op.operands[0]) if op.operands[0] in arguments else 0
+        found.append(Setting(target, name, _short(text)))
+    return tuple(found), pipeline
+
+
+def _passed(matcher: ir.Operation) -> list[ir.Operation | None]:
+    """For each value that a matcher hands to its action, the constant that it is, or None."""
+    constants = yielded_constants(matcher)
+    terminator = list(matcher.regions[0].blocks[0])[-1]
+    return [next((c for c in constants if c.results[0] == value), None) for value in terminator.operands]
+
+
+def _value(
+    value: ir.Value, arguments: list[ir.Value], passed: list[ir.Operation | None]
+) -> ir.Attribute | None:
+    if value in arguments:
+        index = arguments.index(value)
+        constant = passed[index] if index < len(passed) else None
+        return constant.attributes["value"] if constant is not None else None
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "transform.param.constant":
+        return None
+    return owner.operation.attributes["value"]
+
+
+def _pipeline(translation: ir.Attribute) -> str:
+    text = str(iree_codegen.TranslationInfoAttr(translation).pass_pipeline)
+    return text.partition("<")[2].removesuffix(">") or text
+
+
+def _short(text: str) -> str:
+    """Drop the dialect's name and brackets: people read the tiles."""
+    head, bracket, rest = text.partition("<")
+    return rest.removesuffix(">") if bracket and head.endswith("lowering_config") else text

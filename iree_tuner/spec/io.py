@@ -1,0 +1,79 @@
+"""Specs from and to files: text in `.mlir`, bytecode in `.mlirbc`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.session import parse_module
+from iree_tuner.errors import TunerError
+from iree_tuner.spec.grammar import ENTRYPOINT_NAME, entry_sequence
+
+
+def load_spec(source: Path | str | bytes, context: ir.Context, *, name: str = "spec.mlir") -> ir.Module:
+    """Read a spec and see that it is one.
+
+    Args:
+        source: a path; or the spec itself, as text (which has a line break in it) or as bytes of either form.
+        context: one with its dialects loaded.
+        name: what messages call a spec that is not a file.
+
+    Raises:
+        TunerError: no such file, nothing in it, not MLIR, does not verify, or not a tuning spec.
+    """
+    if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source):
+        name = str(source)
+        source = _read(Path(source))
+    if not source.strip():
+        raise TunerError("the spec is empty", location=name)
+    module = parse_module(_as_input(source, name), context, name)
+    if entry_sequence(module) is None:
+        raise TunerError(f"not a tuning spec: no sequence named @{ENTRYPOINT_NAME}", location=name)
+    return module
+
+
+def save_spec(module: ir.Module, path: Path | str) -> None:
+    """Write a spec; the extension says how. Raises TunerError for another one, or when it cannot be written."""
+    path = Path(path)
+    if path.suffix == ".mlirbc":
+        data = to_bytecode(module)
+    elif path.suffix == ".mlir":
+        data = str(module).encode()
+    else:
+        raise TunerError("the file's name must end in .mlir (text) or .mlirbc (bytecode)", location=str(path))
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+
+
+def to_attribute(spec: bytes) -> ir.Attribute:
+    """A spec's bytecode as the value of `iree_codegen.tuning_spec_mlirbc`. Needs a current context and location."""
+    data = np.frombuffer(spec, dtype=np.int8)
+    vector = ir.VectorType.get([len(data)], ir.IntegerType.get_signless(8))
+    return ir.DenseElementsAttr.get(data, type=vector)
+
+
+def from_attribute(attribute: ir.Attribute) -> bytes:
+    """The bytecode in an attribute that `to_attribute` or the compiler made."""
+    return np.asarray(ir.DenseIntElementsAttr(attribute)).astype(np.int8).tobytes()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
+
+
+def _as_input(source: bytes | str, name: str) -> bytes | str:
+    """Bytecode stays bytes; text is decoded, so that a binary file is told apart from MLIR with a mistake."""
+    if isinstance(source, str) or source.startswith(b"ML\xefR"):
+        return source
+    try:
+        return source.decode()
+    except UnicodeDecodeError:
+        raise TunerError("not MLIR: neither text nor bytecode", location=name) from None

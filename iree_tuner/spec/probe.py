@@ -1,0 +1,203 @@
+"""Seeing what a spec does: copies of it whose actions leave marks, and a compilation that reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import transform
+
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.session import CompileError, CompilerSession, parse_module
+from iree_tuner.compiler.worker import session_for
+from iree_tuner.spec.embed import embed
+from iree_tuner.spec.grammar import (
+    COMPILATION_INFO,
+    LOWERING_CONFIG,
+    TRANSLATION_INFO,
+    Pair,
+    pairs,
+    symbol_name,
+    walk,
+)
+
+_OP_MARK = "iree_tuner_matched_"
+_FUNCTION_MARK = "iree_tuner_matched_in_"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A marked copy of a spec.
+
+    Attributes:
+        spec: leaves `iree_tuner_matched_<i>` on the op that pair i hands to its action first, and
+            `iree_tuner_matched_in_<i>` on that op's function, which stays when the op is replaced.
+        matchers: names of the pairs' matchers.
+        visible: whether a pair can leave a mark, which takes an op that is handed to its action.
+    """
+
+    spec: ir.Module
+    matchers: tuple[str, ...]
+    visible: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A matcher and a dispatch that it hit.
+
+    Attributes:
+        dispatch: name of the executable.
+        count: how many ops of the dispatch it hit.
+        ops: names of the ops that it configures.
+        ignored: why the configuration did not arrive, empty when it did.
+    """
+
+    dispatch: str
+    count: int
+    ops: tuple[str, ...]
+    ignored: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a program looked like at `executable-configurations`.
+
+    Attributes:
+        hits: (pair's index, hit), in the order of the dispatches.
+        dispatches: names of all executables.
+        refused: the compiler's error when the configurations are in place, empty without one.
+    """
+
+    hits: tuple[tuple[int, Hit], ...]
+    dispatches: tuple[str, ...]
+    refused: str
+
+    def of(self, index: int) -> tuple[Hit, ...]:
+        """Hits of one pair."""
+        return tuple(hit for owner, hit in self.hits if owner == index)
+
+
+@dataclass(frozen=True)
+class _Marked:
+    """Ops that carry a pair's mark in one dispatch, and what became of their configuration."""
+
+    ops: tuple[str, ...]
+    configured: bool
+    left_over: bool
+
+
+def instrument(spec: ir.Module, *, mark_only: bool) -> Probe:
+    """A copy of the spec in which every pair has an action of its own, that leaves marks.
+
+    Args:
+        spec: any spec; it stays as it is.
+        mark_only: the actions annotate nothing but the marks.
+    """
+    copy = parse_module(to_bytecode(spec), spec.context)
+    found = pairs(copy)
+    visible: list[bool] = []
+    actions: dict[int, list[ir.Attribute]] = {}
+    with spec.context, ir.Location.unknown(spec.context):
+        for index, pair in enumerate(found):
+            name = f"iree_tuner_probe_{index}"
+            visible.append(_marked_action(pair, index, name, mark_only=mark_only))
+            start = index - pair.index
+            actions.setdefault(start, []).append(ir.FlatSymbolRefAttr.get(name))
+        for start, names in actions.items():
+            found[start].foreach_match.attributes["actions"] = ir.ArrayAttr.get(names)
+    return Probe(copy, tuple(pair.matcher for pair in found), tuple(visible))
+
+
+def probe_program(
+    program: bytes | str, name: str, marks: bytes, marked_spec: bytes, flags: tuple[str, ...]
+) -> Observation:
+    """Run in a worker: compile a program with both probes and read the marks. Raises CompileError."""
+    session = session_for(flags)
+    module = session.parse(program, name)
+    session.run(module, stop="executable-sources")
+    sources = to_bytecode(module)
+    matched = _read(_configured(session, sources, marks))
+    refused = ""
+    applied: dict[str, dict[int, _Marked]] = {}
+    try:
+        applied = _read(_configured(session, sources, marked_spec))
+    except CompileError as error:
+        refused = error.message
+    hits: list[tuple[int, Hit]] = []
+    for dispatch, marked in matched.items():
+        for index, before in marked.items():
+            after = applied.get(dispatch, {}).get(index)
+            ignored = "" if refused else _ignored(after)
+            hits.append((index, Hit(dispatch, max(1, len(before.ops)), before.ops, ignored)))
+    return Observation(tuple(hits), tuple(matched), refused)
+
+
+def _marked_action(pair: Pair, index: int, name: str, *, mark_only: bool) -> bool:
+    """Copy a pair's action under a new name, with marks; says whether it could be marked."""
+    assert pair.action_op is not None, "the verifier resolves actions"
+    copy = pair.action_op.clone(ir.InsertionPoint(pair.action_op)).operation
+    copy.attributes["sym_name"] = ir.StringAttr.get(name)
+    if mark_only:
+        for op in [op for op in walk(copy) if op.name == "transform.annotate"]:
+            op.erase()
+    block = copy.regions[0].blocks[0]
+    target = next(
+        (value for value in block.arguments if str(value.type).startswith("!transform.any_op")), None
+    )
+    target = target or next(
+        (value for value in block.arguments if str(value.type).startswith("!transform.op<")), None
+    )
+    if target is None:
+        return False
+    with ir.InsertionPoint.at_block_begin(block):
+        transform.AnnotateOp(target, f"{_OP_MARK}{index}")
+        function = transform.GetParentOp(
+            transform.AnyOpType.get(), target, isolated_from_above=True, allow_empty_results=True
+        )
+        transform.AnnotateOp(function.result, f"{_FUNCTION_MARK}{index}")
+    return True
+
+
+def _configured(session: CompilerSession, sources: bytes, spec: bytes) -> ir.Module:
+    module = session.parse(sources)
+    embed(module, spec, replace=True)
+    session.run(module, start="executable-sources", stop="executable-configurations")
+    return module
+
+
+def _read(module: ir.Module) -> dict[str, dict[int, _Marked]]:
+    """For each executable, the pairs that left a mark in it."""
+    found: dict[str, dict[int, _Marked]] = {}
+    for executable in (op.operation for op in module.body):
+        if executable.name != "hal.executable":
+            continue
+        inside = list(walk(executable))
+        marked: dict[int, _Marked] = {}
+        for function in inside:
+            for index in _marks(function, _FUNCTION_MARK):
+                marked[index] = _read_function(function, index)
+        found[symbol_name(executable)] = marked
+    return found
+
+
+def _read_function(function: ir.Operation, index: int) -> _Marked:
+    ops = [op for op in walk(function) if f"{_OP_MARK}{index}" in op.attributes]
+    configured = TRANSLATION_INFO in function.attributes and any(
+        LOWERING_CONFIG in op.attributes for op in ops
+    )
+    left_over = any(COMPILATION_INFO in op.attributes for op in ops)
+    return _Marked(tuple(op.name for op in ops), configured, left_over)
+
+
+def _marks(op: ir.Operation, prefix: str) -> list[int]:
+    return [int(name.removeprefix(prefix)) for name in op.attributes if name.startswith(prefix)]
+
+
+def _ignored(after: _Marked | None) -> str:
+    if after is None:
+        return "not when the other matchers configure their ops first"
+    if not after.ops:
+        return "the op was replaced afterwards, and its configuration with it"
+    if after.left_over:
+        return "ignored, because the dispatch was configured already"
+    return "" if after.configured else "no configuration arrived"

@@ -1,0 +1,42 @@
+"""How much is tried: one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iree_tuner.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Limits of one level of effort.
+
+    Attributes:
+        trials: candidates for each workload.
+        batch: candidates compiled together, then measured together.
+        finalists: candidates that are compared with the default in earnest.
+        rounds: interleaved pairs of a comparison.
+        least_share: workloads with a smaller share of the program's time are left alone.
+        program_rounds: interleaved pairs of the whole program's comparison.
+    """
+
+    trials: int
+    batch: int
+    finalists: int
+    rounds: int
+    least_share: float
+    program_rounds: int
+
+
+EFFORTS: dict[str, Effort] = {
+    "quick": Effort(trials=32, batch=16, finalists=3, rounds=25, least_share=0.03, program_rounds=40),
+    "default": Effort(trials=128, batch=16, finalists=4, rounds=40, least_share=0.01, program_rounds=80),
+    "full": Effort(trials=1000, batch=32, finalists=6, rounds=80, least_share=0.0, program_rounds=200),
+}
+
+
+def effort_named(name: str) -> Effort:
+    """Raises UsageError for an unknown name."""
+    if name not in EFFORTS:
+        raise UsageError(f"unknown effort '{name}'", hint=f"one of: {', '.join(EFFORTS)}")
+    return EFFORTS[name]

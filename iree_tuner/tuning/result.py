@@ -1,0 +1,62 @@
+"""What a tuning run found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from iree_tuner.measure.statistics import Comparison, Verdict
+from iree_tuner.measure.trial import Trial
+from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.tuning.task import Task
+
+
+@dataclass(frozen=True)
+class WorkloadResult:
+    """One workload's outcome.
+
+    Attributes:
+        task: the workload and its dispatches.
+        share: its part of the time of all tasks, by the default's times, from 0 to 1.
+        trials: every candidate that was tried.
+        space_count: members of its search space; 0 when there was no search.
+        comparison: the last, paired comparison of the best candidate with the default.
+        entry: the spec entry, for a win only.
+        note: why there was no search, or what spoke against a candidate.
+        seconds: time spent.
+    """
+
+    task: Task
+    share: float
+    trials: tuple[Trial, ...] = ()
+    space_count: int = 0
+    comparison: Comparison | None = None
+    entry: SpecEntry | None = None
+    note: str = ""
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """`win` or `tie`: a candidate that loses is not used, and the default stays."""
+        return "win" if self.entry is not None else "tie"
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many trials ended in each way."""
+        counts: dict[str, int] = {}
+        for trial in self.trials:
+            counts[trial.outcome] = counts.get(trial.outcome, 0) + 1
+        return counts
+
+
+@dataclass
+class Findings:
+    """What is known so far; a run that is interrupted returns it as it stands."""
+
+    results: list[WorkloadResult] = field(default_factory=list[WorkloadResult])
+    interrupted: bool = False
+
+    @property
+    def entries(self) -> list[SpecEntry]:
+        """Entries of the winners, largest share first."""
+        found = sorted(self.results, key=lambda result: -result.share)
+        return [result.entry for result in found if result.entry is not None]
