@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-from iree_tuner.ops.workload import Companion, Iterator, Workload
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Case:
-    """A program; its dispatch's root op and companions as places among the compute ops, fills left out.
-
-    Attributes:
-        workload: given for families that this benchmark does not ask to describe the root op.
-    """
+    """A program, and its dispatch's root op as a place among the compute ops, fills left out."""
 
     name: str
     source: str
     root: int = 0
-    companions: Mapping[str, int] = field(default_factory=dict[str, int])
-    workload: Workload | None = None
 
 
 def _program(name: str, kind: str, shape: str, op: str, lhs: str, rhs: str) -> Case:
@@ -49,17 +40,7 @@ def _softmax() -> Case:
   %r = linalg.softmax dimension(3) ins(%a : {kind}) outs(%e : {kind}) -> {kind}
   return %r : {kind}
 }}"""
-    whole = "affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>"
-    rows = "affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>"
-    loops, shared = (1, 8, 128, 128), (0, 1, 2, None)
-    reduced: tuple[Iterator, ...] = ("parallel", "parallel", "parallel", "reduction")
-    companions = (
-        Companion("max", "linalg.generic", loops, reduced, shared),
-        Companion("normalize", "linalg.generic", loops, ("parallel",) * 4, shared),
-    )
-    types, maps = ("f32", "f32", "f32"), (whole, rows, rows)
-    workload = Workload("generic", "softmax", loops, reduced, types, maps, companions=companions)
-    return Case("softmax", source, 1, {"max": 0, "normalize": 2}, workload)
+    return Case("softmax", source, root=1)
 
 
 def _row_sum() -> Case:
@@ -76,9 +57,7 @@ def _row_sum() -> Case:
   }} -> tensor<512xf32>
   return %r : tensor<512xf32>
 }}"""
-    iterators: tuple[Iterator, ...] = ("parallel", "reduction")
-    workload = Workload("generic", "reduction", (512, 1024), iterators, ("f32", "f32"), maps)
-    return Case("row_reduction", source, workload=workload)
+    return Case("row_reduction", source)
 
 
 def _attention() -> Case:

@@ -13,7 +13,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,10 +22,7 @@ from iree.compiler import ir, passmanager
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
-from iree_tuner.ops.attention import Attention
-from iree_tuner.ops.contraction import Contraction
-from iree_tuner.ops.convolution import Convolution
-from iree_tuner.ops.workload import Workload
+from iree_tuner.ops.family import describe, family
 from iree_tuner.space import Space, build_space
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.limits import cpu_limits
@@ -35,7 +32,6 @@ from space_cases import CASES, Case
 from space_worker import OK, compile_with, compute_ops
 
 TARGET = parse_target("llvm-cpu:host")
-FAMILIES = (Attention(), Contraction(), Convolution())
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,9 @@ class Rate:
 
 def main() -> int:
     """Run the cases. Exit status 1 when less than 95 % of a case compiles."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("cases", nargs="*", help="names of cases; all of them without")
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
@@ -90,13 +88,18 @@ def show(rate: Rate) -> None:
 def measure(case: Case, session: CompilerSession, workers: Workers, samples: int, seed: int) -> Rate:
     """Sample a case's space and compile each sample."""
     module = prepare(case, session)
-    workload = case.workload or described(compute_ops(module)[case.root])
+    ops = compute_ops(module)
+    workload = describe(ops[case.root])
+    if workload is None:
+        raise SystemExit(f"no family describes {ops[case.root]}")
+    labelled = family(workload.family).locate(ops[case.root], workload)
+    places = {label: ops.index(op) for label, op in labelled.items()}
     space = build_space(workload, cpu_limits(executable_target(module)), session.context)
     started = time.perf_counter()
     count = space.count()
     enumerate_s = time.perf_counter() - started
     started = time.perf_counter()
-    outcomes = list(compile_samples(space, case, to_bytecode(module), workers, samples, seed))
+    outcomes = list(compile_samples(space, places, to_bytecode(module), workers, samples, seed))
     failed = [(outcome, text) for outcome, text in outcomes if not outcome.startswith(OK)]
     return Rate(
         case=case.name,
@@ -112,10 +115,9 @@ def measure(case: Case, session: CompilerSession, workers: Workers, samples: int
 
 
 def compile_samples(
-    space: Space, case: Case, source: bytes, workers: Workers, samples: int, seed: int
+    space: Space, places: Mapping[str, int], source: bytes, workers: Workers, samples: int, seed: int
 ) -> Iterator[tuple[str, str]]:
     """The outcome of each sample, and the sample as text."""
-    places = {"root": case.root, **case.companions}
     jobs = []
     for assignment in space.sample(samples, seed):
         puts = [(places[op.label], op.attribute, op.value) for op in space.configuration(assignment).ops]
@@ -139,15 +141,6 @@ def prepare(case: Case, session: CompilerSession) -> ir.Module:
     with session.context:
         passmanager.PassManager.parse(nested).run(module.operation)
     return module
-
-
-def described(op: ir.Operation) -> Workload:
-    """The root op as the op families describe it."""
-    for family in FAMILIES:
-        workload = family.describe(op)
-        if workload is not None:
-            return workload
-    raise SystemExit(f"no family describes {op}")
 
 
 def executable_target(module: ir.Module) -> ir.Attribute:

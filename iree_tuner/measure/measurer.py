@@ -27,12 +27,12 @@ class Measurer:
 
     def __init__(self, device: str, workers: Workers | None = None) -> None:
         self.device = device
-        self._workers = workers or Workers(1)
+        self.workers = workers or Workers(1)
 
     def time(self, vmfb: bytes, harness: Harness, limit_us: float | None = None) -> Timed:
         """Screen one executable: warm-up, calibration, a few batches; `too_slow` beyond `limit_us`."""
         try:
-            return self._workers.call(
+            return self.workers.call(
                 time_here, vmfb, harness, self.device, _SCREEN_BATCH_S, _SCREEN_BATCHES, limit_us,
                 timeout_s=_TIMEOUT_S,
             )  # fmt: skip
@@ -49,7 +49,7 @@ class Measurer:
         Raises:
             WorkerCrashError, WorkerTimeoutError: an executable that ran in the screening did not here.
         """
-        samples = self._workers.call(
+        samples = self.workers.call(
             interleave_here, (default, *candidates), harness, self.device, _FINAL_BATCH_S, rounds
         )
         columns = list(zip(*samples, strict=True))
@@ -57,17 +57,15 @@ class Measurer:
 
     def agrees(self, vmfb: bytes, default: bytes, harness: Harness, workload: Workload) -> Agreement:
         """Compare an executable's outputs with the default's, on two seeds."""
-        reduced = math.prod(
-            size for size, kind in zip(workload.loops, workload.iterators, strict=True) if kind == "reduction"
-        )
         accumulator = workload.types[-1] if workload.types else "f32"
         try:
-            return self._workers.call(
-                agree_here, vmfb, default, harness, self.device, _SEEDS, accumulator, reduced
+            return self.workers.call(
+                agree_here, vmfb, default, harness, self.device, _SEEDS, accumulator,
+                workload.reduction_length,
             )
         except (WorkerCrashError, WorkerTimeoutError) as error:
             return Agreement(False, math.inf, str(error))
 
     def close(self) -> None:
         """Stop the worker."""
-        self._workers.close()
+        self.workers.close()

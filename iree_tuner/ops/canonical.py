@@ -9,7 +9,8 @@ from iree.compiler import ir
 # Inherent attributes that the generated Python classes have no property for.
 _INHERENT = frozenset({"operandSegmentSizes", "resultSegmentSizes", "linalg.memoized_indexing_maps"})
 
-# Dialects without generated Python classes do not say what is inherent; these attributes never are.
+# Dialects without generated Python classes do not say what is inherent; these attributes never are,
+# and no attribute whose name begins with a dialect's.
 _NEVER_INHERENT = frozenset({"lowering_config", "compilation_info", "root_op", "iree_tuner_op"})
 
 
@@ -58,7 +59,7 @@ def _is_inherent(op: ir.Operation, name: str) -> bool:
         return True
     kind = type(op.opview)
     if kind is ir.OpView:
-        return name not in _NEVER_INHERENT
+        return name not in _NEVER_INHERENT and "." not in name
     generated = hasattr(kind, name) or hasattr(kind, f"{name}_")
     return generated and not hasattr(ir.OpView, name)
 

@@ -37,7 +37,7 @@ class OpFamily(Protocol):
         ...
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
-        """Operations of the dispatch by label: `root` (which is `op`) and each of the workload's companions."""
+        """Operations of the dispatch by label: `root`, which is `op`, and each of the workload's companions."""
         ...
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
@@ -75,8 +75,8 @@ def describe(op: ir.Operation) -> Workload | None:
 @cache
 def _registered() -> dict[str, OpFamily]:
     owners: dict[str, str] = {}
-    found: dict[str, OpFamily] = {}
-    for entry in entry_points(group=GROUP):
+    entries = list(entry_points(group=GROUP))
+    for entry in entries:
         owner = f"{entry.dist.name if entry.dist else 'unknown'} ({entry.value})"
         if entry.name in owners:
             raise TunerError(
@@ -84,5 +84,4 @@ def _registered() -> dict[str, OpFamily]:
                 hint="uninstall one of them",
             )
         owners[entry.name] = owner
-        found[entry.name] = entry.load()()
-    return found
+    return {entry.name: entry.load()() for entry in entries}

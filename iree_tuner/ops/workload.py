@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass
 from typing import Literal, cast
 
@@ -65,6 +66,12 @@ class Workload:
     def parameter(self, name: str) -> tuple[int, ...]:
         """Values of a parameter; empty when the family has none of that name."""
         return dict(self.parameters).get(name, ())
+
+    @property
+    def reduction_length(self) -> int:
+        """How many values go into one result: the product of the reduction loops."""
+        kinds = zip(self.loops, self.iterators, strict=True)
+        return math.prod(size for size, kind in kinds if kind == "reduction")
 
     @property
     def name(self) -> str:

@@ -8,14 +8,21 @@ from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.llvm_cpu.attention import attention_constraints
 from iree_tuner.space.llvm_cpu.contraction import contraction_constraints
+from iree_tuner.space.llvm_cpu.convolution import convolution_constraints
+from iree_tuner.space.llvm_cpu.generic import generic_constraints
 from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits
 
 Builder = Callable[[Workload, CpuLimits, ir.Context], ir.Module]
 
 _BUILDERS: dict[str, Builder] = {
+    "attention": attention_constraints,
     "contraction": contraction_constraints,
+    "convolution": convolution_constraints,
+    "generic": generic_constraints,
+    "scaled_contraction": generic_constraints,
 }
 
 

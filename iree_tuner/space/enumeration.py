@@ -138,9 +138,7 @@ class _Join:
         place = np.minimum(np.searchsorted(domain, wanted), len(domain) - 1)
         return np.column_stack([chunk, place.astype(Index)])[domain[place] == wanted]
 
-    def _select(
-        self, chunk: NDArray[np.uint32], order: list[str], needed: list[Node]
-    ) -> NDArray[np.uint32]:
+    def _select(self, chunk: NDArray[np.uint32], order: list[str], needed: list[Node]) -> NDArray[np.uint32]:
         groups: dict[frozenset[str], list[Node]] = {}
         for part in needed:
             groups.setdefault(part.support.difference(self._fixed), []).append(part)

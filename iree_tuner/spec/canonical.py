@@ -1,4 +1,4 @@
-"""When two matchers are the same: their bodies without names, annotations and the configurations they yield."""
+"""When two matchers are the same: their bodies without names, annotations and what they yield to set."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.worker import Workers
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.errors import TunerError
 from iree_tuner.spec.canonical import meaning, yielded_constants
 from iree_tuner.spec.grammar import (
     COMPILATION_INFO,
@@ -24,7 +25,7 @@ from iree_tuner.spec.grammar import (
     symbol_name,
     walk,
 )
-from iree_tuner.spec.probe import Hit, instrument, probe_program
+from iree_tuner.spec.probe import Hit, Observation, instrument, probe_program
 
 _ANNOTATE = "transform.annotate"
 _INFO_PREFIX = "#iree_codegen.compilation_info<"
@@ -55,7 +56,7 @@ class MatcherHits:
 
     Attributes:
         matcher: its name.
-        hits: one for each dispatch it hit; None where it hands no op to its action, so that nothing can be seen.
+        hits: one for each dispatch it hit; None where that cannot be seen, as it hands on no op.
     """
 
     matcher: str
@@ -105,14 +106,11 @@ def check_against_program(
 
     Raises:
         CompileError: the program does not compile even when nothing is configured.
+        TunerError: the compiler crashed or did not come back.
     """
     probes = instrument(spec, mark_only=True), instrument(spec, mark_only=False)
     arguments = (program, name, to_bytecode(probes[0].spec), to_bytecode(probes[1].spec), tuple(flags))
-    if workers is None:
-        with Workers() as own:
-            observed = own.call(probe_program, *arguments)
-    else:
-        observed = workers.call(probe_program, *arguments)
+    observed = _observe(workers, *arguments)
     matchers = tuple(
         MatcherHits(name, observed.of(index) if visible else None)
         for index, (name, visible) in enumerate(zip(probes[0].matchers, probes[0].visible, strict=True))
@@ -123,6 +121,24 @@ def check_against_program(
             Problem("refused", f"the compiler refuses the configured program: {observed.refused}")
         )
     return ProgramCheck(matchers, tuple(problems), observed.dispatches)
+
+
+def _observe(
+    workers: Workers | None,
+    program: bytes | str,
+    name: str,
+    marks: bytes,
+    marked: bytes,
+    flags: tuple[str, ...],
+) -> Observation:
+    """Compile in a worker. Raises TunerError when it does not come back."""
+    if workers is None:
+        with Workers() as own:
+            return _observe(own, program, name, marks, marked, flags)
+    try:
+        return workers.call(probe_program, program, name, marks, marked, flags)
+    except (WorkerCrashError, WorkerTimeoutError) as error:
+        raise TunerError(f"the compiler does not survive the program with the spec: {error}") from None
 
 
 def _grammar(module: ir.Module) -> Iterator[Problem]:
@@ -172,30 +188,29 @@ def _unused(module: ir.Module) -> Iterator[Problem]:
 
 
 def _settings(module: ir.Module) -> Iterator[Problem]:
+    known: dict[str, set[str]] = {}
     for pair in pairs(module):
         if pair.matcher_op is None or pair.action_op is None:
             continue
-        annotations = [op for op in walk(pair.action_op) if op.name == _ANNOTATE]
-        names = {ir.StringAttr(op.attributes["name"]).value for op in annotations}
-        if not names and any(op.name == "transform.include" for op in walk(pair.action_op)):
+        ops = list(walk(pair.action_op))
+        names = {ir.StringAttr(op.attributes["name"]).value for op in ops if op.name == _ANNOTATE}
+        if not names and any(op.name == "transform.include" for op in ops):
             continue
+        known[pair.action] = names
         if COMPILATION_INFO not in names:
-            yield Problem(
-                "no_configuration", f"its action @{pair.action} sets no {COMPILATION_INFO}", pair.matcher
-            )
+            message = f"its action @{pair.action} sets no {COMPILATION_INFO}"
+            yield Problem("no_configuration", message, pair.matcher)
         elif not _has_information(pair):
             yield Problem("no_configuration", f"nothing that it yields is a {COMPILATION_INFO}", pair.matcher)
-        for name in sorted(name for name in names if name not in _KNOWN and not name.startswith("_")):
-            yield Problem(
-                "unknown_attribute",
-                f"its action sets '{name}', which the compiler does not read",
-                pair.matcher,
-            )
+    for action, names in known.items():
+        for name in sorted(name for name in names - _KNOWN if not name.startswith("_")):
+            yield Problem("unknown_attribute", f"sets '{name}', which the compiler does not read", action)
 
 
 def _has_information(pair: Pair) -> bool:
     """Whether some constant of the pair is a `compilation_info`."""
-    assert pair.matcher_op is not None and pair.action_op is not None, "the caller has looked"
+    assert pair.matcher_op is not None, "the caller has looked"
+    assert pair.action_op is not None, "the caller has looked"
     constants = yielded_constants(pair.matcher_op)
     constants += [op for op in walk(pair.action_op) if op.name == "transform.param.constant"]
     return any(str(op.attributes["value"]).startswith(_INFO_PREFIX) for op in constants)

@@ -132,7 +132,7 @@ def _text(value: object) -> str | None:
 
 
 def _annotated(matcher: ir.Operation) -> dict[str, object]:
-    attribute = matcher.attributes[ANNOTATION] if ANNOTATION in matcher.attributes else None
+    attribute = matcher.attributes.get(ANNOTATION, None)
     if not isinstance(attribute, ir.DictAttr):
         return {}
     return {named.name: _plain(named.attr) for named in attribute}

@@ -1,4 +1,4 @@
-"""A spec for people: what each matcher matches, what it sets, and what that was worth when it was measured."""
+"""A spec for people: what each matcher matches, what it sets, and what that was worth when measured."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROLES = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One attribute that is set: on which of the ops that the matcher hands on, its name, its value printed."""
+    """One attribute that is set: on which of the ops that are handed on, its name, its value printed."""
 
     op: int
     attribute: str
@@ -119,7 +119,7 @@ def _types(op: ir.Operation) -> tuple[str, ...]:
 
 
 def _dag(op: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
-    """What is matched by structure: the names of its compute ops, and the types of its inputs and its result."""
+    """What is matched by structure: names of its compute ops, types of its inputs and its result."""
     inside = [
         inner for inner in walk(op) if inner.name.startswith(_STRUCTURED) and inner.name not in _NOT_SAID
     ]

@@ -36,7 +36,7 @@ def load_spec(source: Path | str | bytes, context: ir.Context, *, name: str = "s
 
 
 def save_spec(module: ir.Module, path: Path | str) -> None:
-    """Write a spec; the extension says how. Raises TunerError for another one, or when it cannot be written."""
+    """Write a spec; the extension says how. Raises TunerError for another one, or where it cannot write."""
     path = Path(path)
     if path.suffix == ".mlirbc":
         data = to_bytecode(module)
@@ -51,7 +51,7 @@ def save_spec(module: ir.Module, path: Path | str) -> None:
 
 
 def to_attribute(spec: bytes) -> ir.Attribute:
-    """A spec's bytecode as the value of `iree_codegen.tuning_spec_mlirbc`. Needs a current context and location."""
+    """A spec's bytecode as the value of `iree_codegen.tuning_spec_mlirbc`. Needs a context and a location."""
     data = np.frombuffer(spec, dtype=np.int8)
     vector = ir.VectorType.get([len(data)], ir.IntegerType.get_signless(8))
     return ir.DenseElementsAttr.get(data, type=vector)

@@ -56,7 +56,8 @@ def link_specs(
 ) -> ir.Module:
     """Link specs into one verified module; the modules given are left as they are.
 
-    An entry that occurs twice is kept once. Where matchers overlap without being equal, earlier specs win.
+    An entry that occurs twice is kept once. Where matchers overlap without being equal, earlier specs
+    win; but where one has a form of its own, so that the compiler chains them all, the last does.
 
     Args:
         modules: in the order of precedence.

@@ -23,6 +23,7 @@ from iree_tuner.spec.grammar import (
 
 _OP_MARK = "iree_tuner_matched_"
 _FUNCTION_MARK = "iree_tuner_matched_in_"
+_HANDLES = ("!transform.any_op", "!transform.op<")
 
 
 @dataclass(frozen=True)
@@ -141,12 +142,8 @@ def _marked_action(pair: Pair, index: int, name: str, *, mark_only: bool) -> boo
         for op in [op for op in walk(copy) if op.name == "transform.annotate"]:
             op.erase()
     block = copy.regions[0].blocks[0]
-    target = next(
-        (value for value in block.arguments if str(value.type).startswith("!transform.any_op")), None
-    )
-    target = target or next(
-        (value for value in block.arguments if str(value.type).startswith("!transform.op<")), None
-    )
+    handles = [value for value in block.arguments if str(value.type).startswith(_HANDLES)]
+    target = handles[0] if handles else None
     if target is None:
         return False
     with ir.InsertionPoint.at_block_begin(block):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from iree_tuner.build.candidate import Built
 from iree_tuner.measure.trial import Trial
@@ -19,15 +19,15 @@ _REJECT_AT = 3.0  # times the best so far
 
 @dataclass
 class Search:
-    """The state of one task's search."""
+    """The state of one task's search. `executables` holds the code of what ran, by its digest."""
 
     space: Space
     strategy: Strategy
     harness: Harness
     default: Built
     best_us: float
-    trials: list[Trial]
-    executables: dict[str, bytes]
+    trials: list[Trial] = field(default_factory=list[Trial])
+    executables: dict[str, bytes] = field(default_factory=dict[str, bytes])
 
     @property
     def best(self) -> Trial | None:

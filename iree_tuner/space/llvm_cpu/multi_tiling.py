@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
 
-from iree_tuner.ops.workload import Workload
+from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import flag, integers, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, any_of, constant, require
-from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, OPTIONS
-from iree_tuner.space.llvm_cpu.tiles import require_small_vector, tile
+from iree_tuner.space.llvm_cpu.attributes import COMPANIONS, LOWERING_CONFIG, OPTIONS
+from iree_tuner.space.llvm_cpu.ladders import coarseness_for
+from iree_tuner.space.llvm_cpu.tiles import element_bytes, require_small_vector, tile
 from iree_tuner.targets import CpuLimits
 
 PEELING = "enable_loop_peeling"
@@ -20,29 +21,33 @@ class Tiling:
     """The tiles of a root op, while its constraints op is being built.
 
     A loop of size 1 has the tile 1 and no knob. The distribution tile of a reduction loop is 0: the
-    compiler distributes parallel loops only.
+    compiler distributes parallel loops only. `distribution` and `vector` give the tiles by loop.
     """
 
     def __init__(self, workload: Workload, limits: CpuLimits) -> None:
         self.workload = workload
         self.limits = limits
+        self.widest = max(workload.types, key=element_bytes)
         self.distribution: dict[int, Integer | int] = {}
         self.vector: dict[int, Integer | int] = {}
+        elements = limits.max_stack_bytes // element_bytes(self.widest)
+        own = [
+            companion.loops[i] for companion in workload.companions for i in _own_loops(companion, workload)
+        ]
+        self._coarseness = coarseness_for(workload, elements, own)
         self._options: dict[str, ir.Attribute] = {}
+        self._companions: dict[str, ir.Attribute] = {}
         self._names: dict[tuple[str, int], str] = {}
 
     def declare_tiles(self) -> None:
-        """A vector tile for each loop and a distribution tile for each parallel one, the first within the second."""
+        """A vector tile for each loop, and around it a distribution tile for each parallel loop."""
         for loop, size in enumerate(self.workload.loops):
-            if size > 1:
-                self.vector[loop] = self._tile("vector", loop)
-            else:
-                self.vector[loop] = 1
-        for loop, size in enumerate(self.workload.loops):
-            if self.workload.iterators[loop] != "parallel":
-                continue
+            self.vector[loop] = self._tile("vector", loop) if size > 1 else 1
+        for loop, iterator in enumerate(self.workload.iterators):
             vector = self.vector[loop]
-            if not isinstance(vector, Integer):
+            if iterator != "parallel":
+                continue
+            if isinstance(vector, int):
                 self.distribution[loop] = 1
                 continue
             outer = self._tile("distribution", loop)
@@ -56,19 +61,56 @@ class Tiling:
         tiles = list(self.vector.values())
         require_small_vector(tiles, self.workload.types[-1], "the vector contraction", self.limits)
 
+    def limit_vector(self) -> None:
+        """Operands are broadcast to the whole iteration space, each in its own type."""
+        require_small_vector(list(self.vector.values()), self.widest, "the widest vector", self.limits)
+
     def declare_peeling(self) -> None:
         """`enable_loop_peeling`, which splits off what is left over when tiles do not divide."""
-        peeling = flag(PEELING)
-        self._options[PEELING] = knob_attribute(PEELING)
         # Where every tile divides what is around it, peeled code is byte for byte the same.
         uneven: list[Boolean] = []
         for loop, vector in self.vector.items():
-            around: Integer | int = self.distribution.get(loop, self.workload.loops[loop])
-            if isinstance(vector, Integer):
-                uneven.append(~(_integer(around) % vector).equals(0))
-            if isinstance(around, Integer):
-                uneven.append(~(constant(self.workload.loops[loop]) % around).equals(0))
-        require(any_of([peeling.equals(0), *uneven]), "there is nothing to peel: every tile divides")
+            size = constant(self.workload.loops[loop])
+            around = self.distribution.get(loop, size)
+            if isinstance(vector, Integer) and isinstance(around, Integer):
+                uneven.append(~(around % vector).equals(0))
+                uneven.append(~(size % around).equals(0))
+        if uneven:
+            peeling = flag(PEELING)
+            self._options[PEELING] = knob_attribute(PEELING)
+            require(any_of([peeling.equals(0), *uneven]), "there is nothing to peel: every tile divides")
+
+    def declare_companion(self, companion: Companion, produces: bool) -> None:
+        """Tiles of another op of the dispatch, as the compiler's MultiLoweringConfigGenerator splits them.
+
+        Loops shared with a parallel loop of the root take its tile; a reduction loop has a tile of its
+        own; a parallel loop that is not the root's, or reduced there, is tiled last (`inner`). A producer's
+        loop that the root reduces is tiled along with the root's reduction as well.
+        """
+        count = len(companion.loops)
+        levels: dict[str, list[int | str]] = {
+            level: [0] * count
+            for level in ("vector_common_parallel", "vector_reduction", "vector_inner_parallel")
+        }
+        own: list[Integer | int] = []
+        for loop, (iterator, shared) in enumerate(zip(companion.iterators, companion.shared, strict=True)):
+            if shared is not None and loop not in _own_loops(companion, self.workload):
+                levels["vector_common_parallel"][loop] = self._name("vector", shared)
+                own.append(self.vector[shared])
+                continue
+            if shared is not None and produces and iterator == "parallel":
+                levels["vector_reduction"][loop] = self._name("vector", shared)
+            level = "vector_reduction" if iterator == "reduction" else "vector_inner_parallel"
+            if companion.loops[loop] == 1:
+                levels[level][loop] = 1
+                continue
+            name = f"{companion.label}_{loop}"
+            levels[level][loop] = name
+            own.append(tile(name, companion.loops[loop], self._coarseness))
+        require_small_vector(own or [1], self.widest, f"the vectors of {companion.label}", self.limits)
+        self._companions[companion.label] = ir.DictAttr.get(
+            {level: integers(sizes) for level, sizes in levels.items()}
+        )
 
     def knobs(self) -> Mapping[str, ir.Attribute]:
         """The knobs dictionary."""
@@ -81,19 +123,28 @@ class Tiling:
             "vector_reduction": self._level("vector", reduction),
         }
         found: dict[str, ir.Attribute] = {LOWERING_CONFIG: ir.DictAttr.get(levels)}
-        if self._options:
-            found[OPTIONS] = ir.DictAttr.get(self._options)
+        for key, entries in ((OPTIONS, self._options), (COMPANIONS, self._companions)):
+            if entries:
+                found[key] = ir.DictAttr.get(entries)
         return found
 
     def _tile(self, level: str, loop: int) -> Integer:
         name = f"{level}_{loop}"
         self._names[level, loop] = name
-        return tile(name, self.workload.loops[loop])
+        return tile(name, self.workload.loops[loop], self._coarseness)
 
-    def _level(self, level: str, loops: list[int]) -> ir.ArrayAttr:
+    def _name(self, level: str, loop: int) -> int | str:
+        return self._names.get((level, loop), 1)
+
+    def _level(self, level: str, loops: Sequence[int]) -> ir.ArrayAttr:
         count = len(self.workload.loops)
-        return integers([self._names.get((level, i), 1) if i in loops else 0 for i in range(count)])
+        return integers([self._name(level, loop) if loop in loops else 0 for loop in range(count)])
 
 
-def _integer(value: Integer | int) -> Integer:
-    return constant(value) if isinstance(value, int) else value
+def _own_loops(companion: Companion, workload: Workload) -> list[int]:
+    """Loops that take no tile from the root op: reductions, and those that are not parallel in the root."""
+    return [
+        loop
+        for loop, (iterator, shared) in enumerate(zip(companion.iterators, companion.shared, strict=True))
+        if iterator == "reduction" or shared is None or workload.iterators[shared] == "reduction"
+    ]

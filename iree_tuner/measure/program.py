@@ -1,0 +1,206 @@
+"""Whole programs: run their functions on generated inputs, and compare two compilations of one program."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import iree.runtime as rt
+import numpy as np
+import numpy.typing as npt
+from iree.runtime.array_interop import map_dtype_to_element_type
+
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.data import dtype_of, random_values
+from iree_tuner.measure.numerics import Agreement, compare
+from iree_tuner.measure.runner import device_for
+from iree_tuner.measure.statistics import Comparison, compare_pairs
+
+_DECLARATION = "iree.abi.declaration"
+_INPUT = re.compile(r"%input\d+: (tensor<[^>]*>|\w+)")
+_BATCH_S = 0.05
+_TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True)
+class ProgramComparison:
+    """One program, compiled in two ways.
+
+    Attributes:
+        function: the entry function that was run.
+        comparison: times, with the program's default in the place of the default.
+        agreement: whether the results are the same, within the types' tolerance.
+    """
+
+    function: str
+    comparison: Comparison
+    agreement: Agreement
+
+
+def compare_programs(
+    default: bytes, tuned: bytes, device: str, workers: Workers, rounds: int, reduction_length: int
+) -> ProgramComparison:
+    """Interleave two compilations of a program, in the measuring worker, on the same inputs.
+
+    Args:
+        default: VM module of the program as the compiler makes it.
+        tuned: VM module with the spec.
+        device: device URI.
+        workers: the measuring worker.
+        rounds: pairs of batches.
+        reduction_length: longest sum that a result passes through, for the numerical tolerance.
+
+    Raises:
+        TunerError: no function can be run: inputs of unknown size, or types without values.
+        WorkerCrashError, WorkerTimeoutError: the program died or did not come back.
+    """
+    return workers.call(
+        _compare_here, default, tuned, device, rounds, reduction_length, timeout_s=_TIMEOUT_S
+    )
+
+
+class _LoadedProgram:
+    """A program's first runnable function, loaded, with its inputs."""
+
+    def __init__(self, vmfb: bytes, device: str) -> None:
+        config, hal = device_for(device)
+        self._device = config.device
+        module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
+        try:
+            self._context = rt.VmContext(config.vm_instance, modules=[hal, module])
+        except (RuntimeError, ValueError) as error:
+            raise TunerError(f"the program does not load: {str(error).splitlines()[0]}") from None
+        self.name, self._function, self._inputs = _first_runnable(module)
+        self._arguments: Any = None
+
+    def set_inputs(self, seed: int) -> None:
+        """Put generated inputs on the device."""
+        rng = np.random.default_rng(seed)
+        arguments = rt.VmVariantList(len(self._inputs))
+        for shape, element_type in self._inputs:
+            if shape is None:
+                push = arguments.push_float if element_type.startswith("f") else arguments.push_int
+                push(1)
+                continue
+            values = np.ascontiguousarray(random_values(shape, element_type, seed, rng))
+            arguments.push_ref(
+                self._device.allocator.allocate_buffer_copy(
+                    memory_type=rt.MemoryType.DEVICE_LOCAL,
+                    allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+                    device=self._device,
+                    buffer=values,
+                    element_type=_hal_type(element_type, values),
+                )
+            )
+        self._arguments = arguments
+
+    def run(self) -> rt.VmVariantList:
+        """One invocation; its results."""
+        results = rt.VmVariantList(4)
+        self._context.invoke(self._function, self._arguments, results)
+        return results
+
+    def batch(self, count: int) -> float:
+        """Seconds of so many invocations."""
+        start = time.perf_counter()
+        for _ in range(count):
+            self.run()
+        return time.perf_counter() - start
+
+    def outputs(self) -> list[npt.NDArray[np.generic]]:
+        """Results of one invocation as arrays."""
+        results = self.run()
+        found: list[npt.NDArray[np.generic]] = []
+        for index in range(results.size):
+            value = results.get_variant(index)
+            if isinstance(value, rt.VmRef):
+                view = value.deref(rt.HalBufferView)
+                found.append(rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host())
+            else:
+                found.append(np.asarray(value))
+        return found
+
+
+def _compare_here(
+    default: bytes, tuned: bytes, device: str, rounds: int, reduction_length: int
+) -> ProgramComparison:
+    pair = (_LoadedProgram(default, device), _LoadedProgram(tuned, device))
+    agreement = _agreement(pair[1], pair[0], reduction_length)
+    for program in pair:
+        program.set_inputs(0)
+    counts = [_calibrate(program) for program in pair]
+    samples: list[list[float]] = [[], []]
+    for round_index in range(rounds):
+        for index in (0, 1) if round_index % 2 == 0 else (1, 0):
+            samples[index].append(pair[index].batch(counts[index]) / counts[index] * 1e6)
+    return ProgramComparison(pair[0].name, compare_pairs(samples[0], samples[1]), agreement)
+
+
+def _agreement(tuned: _LoadedProgram, default: _LoadedProgram, reduction_length: int) -> Agreement:
+    worst = 0.0
+    for seed in (0, 1):
+        for program in (tuned, default):
+            program.set_inputs(seed)
+        for got, expected in zip(tuned.outputs(), default.outputs(), strict=True):
+            kind = _mlir_name(expected.dtype)
+            found = compare(got, expected, kind, kind, reduction_length)
+            if not found.ok:
+                return Agreement(False, found.worst, f"seed {seed}: {found.message}")
+            worst = max(worst, found.worst)
+    return Agreement(True, worst)
+
+
+def _calibrate(program: _LoadedProgram) -> int:
+    program.run()
+    elapsed = min(program.batch(1) for _ in range(3))
+    return max(1, round(_BATCH_S / max(elapsed, 1e-6)))
+
+
+Input = tuple[tuple[int, ...] | None, str]  # shape (None for a scalar) and element type
+
+
+def _first_runnable(module: rt.VmModule) -> tuple[str, rt.VmFunction, list[Input]]:
+    refused: list[str] = []
+    for name in module.function_names:
+        function = module.lookup_function(name)
+        declaration = function.reflection.get(_DECLARATION) if function is not None else None
+        if function is None or declaration is None or name.endswith("$async"):
+            continue
+        inputs = [_input(text) for text in _INPUT.findall(declaration)]
+        known = [found for found in inputs if found is not None]
+        if len(known) == len(inputs):
+            return name, function, known
+        refused.append(name)
+    if refused:
+        raise TunerError(f"inputs of {', '.join(refused)} have sizes or types that cannot be generated")
+    raise TunerError("the program has no entry function with a known signature")
+
+
+def _input(text: str) -> Input | None:
+    """`tensor<2x3xf32>` or a scalar type, as IREE's ABI declaration writes it."""
+    if not text.startswith("tensor<"):
+        return (None, text) if dtype_of(text) is not None else None
+    *sizes, element_type = text[len("tensor<") : -1].split("x")
+    if dtype_of(element_type) is None or not all(size.isdigit() for size in sizes):
+        return None
+    return tuple(int(size) for size in sizes), element_type
+
+
+def _hal_type(element_type: str, values: npt.NDArray[np.generic]) -> Any:
+    if element_type == "i1":
+        return rt.HalElementType.BOOL_8
+    found = map_dtype_to_element_type(values.dtype)
+    if found is None:
+        raise TunerError(f"the runtime has no element type for {element_type}")
+    return found
+
+
+_MLIR_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "complex64": "complex<f32>"}
+
+
+def _mlir_name(dtype: np.dtype[np.generic]) -> str:
+    return _MLIR_NAMES.get(dtype.name, "i32")

@@ -1,0 +1,152 @@
+"""Payloads and workloads that differ from a given one in one thing: a size, a type or a map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+from iree.compiler import ir
+
+from iree_tuner.ops.matching import parse_map
+from iree_tuner.ops.probe import all_ops, copy_of
+from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of
+from iree_tuner.ops.workload import Workload
+
+_T = TypeVar("_T")
+
+_OTHER_TYPE = {
+    "f16": "bf16",
+    "bf16": "f16",
+    "f32": "f64",
+    "f64": "f32",
+    "i8": "i16",
+    "i16": "i8",
+    "i32": "i64",
+}
+
+
+def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
+    """Workloads with one loop, type or map changed, and what was changed."""
+    for loop, size in enumerate(workload.loops):
+        yield f"loop {loop} is {size + 1}", replace(workload, loops=_with(workload.loops, loop, size + 1))
+    for number, element in enumerate(workload.types):
+        if element in _OTHER_TYPE:
+            other = _OTHER_TYPE[element]
+            yield f"type {number} is {other}", replace(workload, types=_with(workload.types, number, other))
+    for number, text in enumerate(workload.maps):
+        other = _swapped(text)
+        if other != text:
+            yield f"map {number} is {other}", replace(workload, maps=_with(workload.maps, number, other))
+
+
+def changed_payloads(module: ir.Module, root: int) -> Iterator[tuple[str, ir.Module]]:
+    """Valid payloads with one size or element type changed throughout, or an operand of a root transposed."""
+    op = all_ops(module)[root]
+    sizes = {size for operand in op.operands for size in shape_of(operand.type) if size is not None}
+    for size in sorted(sizes):
+        yield from _valid(f"size {size} is {size + 1}", module, lambda each, s=size: _resized(each, s))
+    for element in sorted({str(_element(operand.type)) for operand in op.operands}):
+        if element in _OTHER_TYPE:
+            other = _OTHER_TYPE[element]
+            yield from _valid(
+                f"type {element} is {other}", module, lambda each, a=element, b=other: _recast(each, a, b)
+            )
+    for number in range(len(inputs_of(op))):
+        variant = copy_of(module)
+        if _transpose(all_ops(variant)[root], number) and _verifies(variant):
+            yield f"operand {number} is transposed", variant
+
+
+def with_attributes(module: ir.Module) -> ir.Module:
+    """The payload with a discardable attribute on every op."""
+    variant = copy_of(module)
+    with variant.context:
+        for op in all_ops(variant):
+            op.attributes["iree_tuner.unrelated"] = ir.UnitAttr.get()
+    return variant
+
+
+def _valid(
+    what: str, module: ir.Module, change: Callable[[ir.Type], ir.Type]
+) -> Iterator[tuple[str, ir.Module]]:
+    variant = copy_of(module)
+    with variant.context, ir.Location.unknown():
+        for op in all_ops(variant):
+            _retype(op, change)
+    if _verifies(variant):
+        yield what, variant
+
+
+def _retype(op: ir.Operation, change: Callable[[ir.Type], ir.Type]) -> None:
+    blocks = [block for region in op.regions for block in region.blocks]
+    for value in [*op.results, *(argument for block in blocks for argument in block.arguments)]:
+        value.set_type(change(value.type))
+    if op.name == "func.func":
+        signature = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+        inputs, results = map(change, signature.inputs), map(change, signature.results)
+        op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results)))
+    if op.name == "arith.constant":
+        value, wanted = op.attributes["value"], op.results[0].type
+        if isinstance(value, ir.FloatAttr):
+            op.attributes["value"] = ir.FloatAttr.get(wanted, value.value)
+        elif isinstance(value, ir.IntegerAttr):
+            op.attributes["value"] = ir.IntegerAttr.get(wanted, value.value)
+
+
+def _transpose(op: ir.Operation, number: int) -> bool:
+    """Swap two dimensions of an argument that only `op` uses; False where that changes nothing."""
+    value = op.operands[number]
+    maps = list(indexing_maps(op))
+    is_argument = isinstance(value.owner, ir.Block) and value.owner.owner.operation.name == "func.func"
+    if "indexing_maps" not in op.attributes or len(maps[number].results) < 2 or not is_argument:
+        return False
+    if len(list(value.uses)) != 1:
+        return False
+    with op.context, ir.Location.unknown():
+        maps[number] = parse_map(_swapped(str(maps[number])))
+        op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
+        first, second, *rest = shape_of(value.type)
+        value.set_type(ir.RankedTensorType.get([second, first, *rest], _element(value.type)))
+        function = value.owner.owner.operation
+        signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+        inputs = [argument.type for argument in value.owner.arguments]
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, signature.results))
+    return True
+
+
+def _swapped(text: str) -> str:
+    """A map with its first two results exchanged, in MLIR's syntax as `str` of a map writes it."""
+    loops, _, results = text.partition(" -> ")
+    terms = results.strip("()").split(", ")
+    if len(terms) < 2:
+        return text
+    return f"{loops} -> ({', '.join([terms[1], terms[0], *terms[2:]])})"
+
+
+def _resized(each: ir.Type, size: int) -> ir.Type:
+    if not isinstance(each, ir.RankedTensorType) or size not in each.shape:
+        return each
+    shape = [other + 1 if other == size else other for other in each.shape]
+    return ir.RankedTensorType.get(shape, each.element_type)
+
+
+def _recast(each: ir.Type, before: str, after: str) -> ir.Type:
+    if isinstance(each, ir.RankedTensorType):
+        return ir.RankedTensorType.get(each.shape, _recast(each.element_type, before, after))
+    return ir.Type.parse(after) if str(each) == before else each
+
+
+def _element(each: ir.Type) -> ir.Type:
+    return each.element_type if isinstance(each, ir.ShapedType) else each
+
+
+def _verifies(module: ir.Module) -> bool:
+    try:
+        return bool(module.operation.verify())
+    except ir.MLIRError:
+        return False
+
+
+def _with(values: tuple[_T, ...], index: int, value: _T) -> tuple[_T, ...]:
+    return (*values[:index], value, *values[index + 1 :])

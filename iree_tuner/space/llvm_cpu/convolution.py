@@ -1,0 +1,89 @@
+"""Convolutions: ConvTileAndDecomposeExpert for the 2-D ones it can decompose, else DoubleTilingExpert.
+
+The compiler makes the same choice: grouped convolutions, and convolutions of other ranks or layouts,
+are tiled as generic ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iree.compiler import ir
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import build_constraints
+from iree_tuner.space.expressions import Boolean, Integer, any_of, constant, product, require
+from iree_tuner.space.llvm_cpu.attributes import pipeline
+from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
+from iree_tuner.space.llvm_cpu.tiles import require_small_vector
+from iree_tuner.targets import CpuLimits
+
+# Loops of each role, and the filter's and the output's dimensions, of what setConvRootConfig in
+# LLVMCPU/KernelDispatch.cpp takes: conv_2d_nhwc_hwcf, conv_2d_nchw_fchw, depthwise_conv_2d_nhwc_hwc.
+_ROLES = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
+_DECOMPOSABLE = (
+    (((0,), (1, 2), (3,), (4, 5), (6,), ()), "(d4, d5, d6, d3)", "(d0, d1, d2, d3)"),
+    (((0,), (2, 3), (1,), (5, 6), (4,), ()), "(d1, d4, d5, d6)", "(d0, d1, d2, d3)"),
+    (((0,), (1, 2), (), (4, 5), (), (3,)), "(d4, d5, d3)", "(d0, d1, d2, d3)"),
+)
+
+
+def convolution_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
+    """The constraints op of a convolution."""
+    decompose = is_decomposable(workload)
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        tiling = Tiling(workload, limits)
+        tiling.declare_tiles()
+        if decompose:
+            _require_decomposition(tiling)
+            _limit_row(tiling)
+        else:
+            tiling.limit_vector()
+        tiling.declare_peeling()
+        return tiling.knobs()
+
+    with context:
+        name = "ConvTileAndDecomposeExpert" if decompose else "DoubleTilingExpert"
+        return build_constraints(pipeline(name), fill, context)
+
+
+def is_decomposable(workload: Workload) -> bool:
+    """Whether the compiler can rewrite tiles of this convolution as one-dimensional ones."""
+    roles = tuple(workload.role(name) for name in _ROLES)
+    shapes = tuple(text.rpartition("-> ")[2].rstrip(">") for text in workload.maps[1:])
+    return (roles, *shapes) in _DECOMPOSABLE
+
+
+def _require_decomposition(tiling: Tiling) -> None:
+    """`verifyConvTileAndDecomposeExpertConfig`: one image dimension must be gone after tiling."""
+    images, filters = tiling.workload.role("output_image"), tiling.workload.role("filter")
+    gone: list[Boolean] = []
+    for image, window in zip(images, filters, strict=True):
+        tiles = [tiling.vector[image], tiling.vector[window]]
+        gone.append(product([_integer(t) for t in tiles]).equals(1))
+    require(
+        any_of(gone), "can't decompose the conv op: one image loop and its filter loop need vector tiles of 1"
+    )
+
+
+def _limit_row(tiling: Tiling) -> None:
+    """A one-dimensional convolution is a contraction for each tap, on slices of a row that it reads whole."""
+    workload, vector = tiling.workload, tiling.vector
+    filters = workload.role("filter")
+    tap = [tile for loop, tile in vector.items() if loop not in filters]
+    require_small_vector(tap, tiling.widest, "the vector contraction of a tap", tiling.limits)
+    strides = workload.parameter("strides") or (1,) * len(filters)
+    dilations = workload.parameter("dilations") or (1,) * len(filters)
+    row: list[Integer | int] = [vector[i] for i in (*workload.role("input_channel"), *workload.role("depth"))]
+    for image, window, stride, dilation in zip(
+        workload.role("output_image"), filters, strides, dilations, strict=True
+    ):
+        row.append((_integer(vector[image]) - 1) * stride + (_integer(vector[window]) - 1) * dilation + 1)
+    require_small_vector(row, workload.types[0], "the row that is read", tiling.limits)
+    kernel = [tile for loop, tile in vector.items() if loop not in workload.role("output_image")]
+    require_small_vector(kernel, workload.types[1], "the filter that is read", tiling.limits)
+
+
+def _integer(value: Integer | int) -> Integer:
+    return constant(value) if isinstance(value, int) else value

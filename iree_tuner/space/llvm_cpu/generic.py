@@ -1,0 +1,46 @@
+"""Reductions, softmax, elementwise ops and the like, with the other compute ops of their dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iree.compiler import ir
+
+from iree_tuner.ops.workload import Companion, Workload
+from iree_tuner.space.constraints import build_constraints
+from iree_tuner.space.llvm_cpu.attributes import pipeline
+from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
+from iree_tuner.targets import CpuLimits
+
+_FILL = "fill"
+
+
+def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
+    """The constraints op of a generic op and its companions.
+
+    A dispatch that only copies is bufferized before specs run (BufferizeCopyOnlyDispatches), and is
+    lowered by BufferOpsTileAndVectorize.
+    """
+    buffers = "memref<" in workload.dag
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        tiling = Tiling(workload, limits)
+        tiling.declare_tiles()
+        tiling.limit_vector()
+        if not buffers:
+            tiling.declare_peeling()
+            for companion in workload.companions:
+                # Fills are fused into the ops whose initial values they write, and get no tiles.
+                if _FILL not in companion.op:
+                    tiling.declare_companion(companion, _produces(companion, workload))
+        return tiling.knobs()
+
+    with context:
+        name = "BufferOpsTileAndVectorize" if buffers else "DoubleTilingExpert"
+        return build_constraints(pipeline(name), fill, context)
+
+
+def _produces(companion: Companion, workload: Workload) -> bool:
+    """Whether the companion comes before the root op in its dispatch."""
+    root, other = workload.dag.find('"root"'), workload.dag.find(f'"{companion.label}"')
+    return 0 <= other < root

@@ -1,0 +1,69 @@
+"""Tile sizes to try, and how fine their steps may be for a space to stay enumerable."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from iree_tuner.ops.workload import Workload
+
+MEMBERS_WANTED = 2_000_000
+"""Ladders are made coarser until tiles alone give no more members than this."""
+
+COARSEST = 4
+
+
+def ladder(size: int, coarseness: int = 0) -> tuple[int, ...]:
+    """Sizes to try for a loop, ascending, from 1 to all of it.
+
+    The compiler takes any size; a finite set must be chosen. The finest has the loop's divisors (no
+    remainders), powers of two (registers, cache lines), and three times those (no size is far from one
+    that is tried). Loop nests with many loops leave out, in this order: the latter, divisors that are no
+    powers of two, and odd powers of two (or, last, all but powers of sixteen).
+    """
+    base = {0: 2, 1: 2, 2: 2, 3: 4, 4: 16}[coarseness]
+    found = {1, size}
+    if coarseness <= 1:
+        found.update(tile for tile in range(1, size + 1) if size % tile == 0)
+    for first in (1, 3) if coarseness == 0 else (1,):
+        found.update(_powers(first, base, size))
+    return tuple(sorted(found))
+
+
+def coarseness_for(workload: Workload, element_limit: int, own_loops: Sequence[int] = ()) -> int:
+    """The finest ladders that keep a two-level tiling of the workload enumerable.
+
+    Args:
+        workload: the root op.
+        element_limit: the vector tile's elements must be fewer.
+        own_loops: sizes of companions' loops that have tiles of their own.
+    """
+    for coarseness in range(COARSEST):
+        companions = math.prod(len(ladder(size, coarseness)) for size in own_loops)
+        if _count(workload, element_limit, coarseness) * companions <= MEMBERS_WANTED:
+            return coarseness
+    return COARSEST
+
+
+def _count(workload: Workload, element_limit: int, coarseness: int) -> int:
+    """Members with a vector tile below the limit, and a distribution tile no smaller on parallel loops."""
+    ways: Counter[int] = Counter({1: 1})
+    for size, iterator in zip(workload.loops, workload.iterators, strict=True):
+        tiles = ladder(size, coarseness)
+        longer: Counter[int] = Counter()
+        for elements, count in ways.items():
+            for position, tile in enumerate(tiles):
+                if elements * tile < element_limit:
+                    around = len(tiles) - position if iterator == "parallel" else 1
+                    longer[elements * tile] += count * around
+        ways = longer
+    return sum(ways.values())
+
+
+def _powers(first: int, base: int, largest: int) -> Sequence[int]:
+    found: list[int] = []
+    while first <= largest:
+        found.append(first)
+        first *= base
+    return found

@@ -1,0 +1,225 @@
+"""The loop: program -> dispatches -> workloads -> space -> candidates -> builds -> measurements -> verdict -> spec.
+
+The one place that sees every room.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.versions import check_release
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.program import ProgramComparison
+from iree_tuner.program.extract import extract
+from iree_tuner.program.phases import compile_program
+from iree_tuner.program.source import Program, ProgramSource, load_program
+from iree_tuner.search.registry import check_strategy, make_strategy
+from iree_tuner.space.starting_point import starting_point
+from iree_tuner.spec.build import build_spec
+from iree_tuner.spec.io import save_spec
+from iree_tuner.targets import Target, target_for_device
+from iree_tuner.tuning.conditions import entry_with_provenance
+from iree_tuner.tuning.effort import Effort, effort_named
+from iree_tuner.tuning.finals import play_finals
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.observer import Observer, Silent
+from iree_tuner.tuning.result import Findings, WorkloadResult
+from iree_tuner.tuning.rounds import Search, search_rounds
+from iree_tuner.tuning.self_test import self_test
+from iree_tuner.tuning.task import make_tasks
+from iree_tuner.tuning.weigh import Weighed, weigh
+from iree_tuner.tuning.whole import compare_whole, with_spec
+
+_FINALS_PART = 0.25  # of a task's time
+
+
+@dataclass(frozen=True)
+class TuningOptions:
+    """How to tune; see `tune_module` for what the fields mean."""
+
+    effort: Effort
+    strategy: str
+    seed: int
+    budget_s: float
+    self_test: bool
+
+
+@dataclass
+class TuningResult:
+    """What `tune_module` returns.
+
+    Attributes:
+        program: the program that was tuned.
+        target: what it was tuned for.
+        results: one for each workload, largest share of the time first.
+        spec: the tuning spec, verified; one without entries when nothing won.
+        whole: the program with and without the spec; None without winners, or where it could not be run.
+        note: why there is no `whole`, or why winners were dropped.
+        interrupted: whether the search was stopped before its end.
+    """
+
+    program: Program
+    target: Target
+    results: tuple[WorkloadResult, ...]
+    spec: ir.Module
+    whole: ProgramComparison | None = None
+    note: str = ""
+    interrupted: bool = False
+
+    @property
+    def wins(self) -> tuple[WorkloadResult, ...]:
+        """Workloads for which something better than the default was found."""
+        return tuple(result for result in self.results if result.verdict == "win")
+
+    @property
+    def speedup(self) -> float:
+        """Of the whole program; 1 where it was not compared."""
+        return self.whole.comparison.speedup if self.whole else 1.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of `speedup`."""
+        return self.whole.comparison.interval if self.whole else (1.0, 1.0)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the spec as text (.mlir) or bytecode (.mlirbc). Raises TunerError when it cannot be written."""
+        save_spec(self.spec, path)
+        return Path(path)
+
+    def vmfb(self) -> bytes:
+        """The program compiled with the spec. Raises CompileError."""
+        with Workers(1) as workers:
+            return compile_program(with_spec(self.program, to_bytecode(self.spec)), self.target, workers).data
+
+
+def tune_module(
+    module: ProgramSource,
+    *,
+    device: str = "local-task",
+    effort: str = "default",
+    budget_s: float | None = None,
+    strategy: str = "local",
+    seed: int = 0,
+    jobs: int | None = None,
+    self_test: bool = False,
+    observer: Observer | None = None,
+) -> TuningResult:
+    """Find faster configurations for a program's dispatches, and return them as a tuning spec.
+
+    Args:
+        module: an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model).
+        device: device URI to tune on: `local-task`, `local-sync`.
+        effort: `quick`, `default` or `full`.
+        budget_s: seconds for the search, over all workloads; building and the last comparison come on top.
+        strategy: in what order candidates are tried.
+        seed: of everything random.
+        jobs: compile workers; one a core by default.
+        self_test: try nothing but the default itself, to see that the measurements call it a tie.
+        observer: told of progress.
+
+    Returns:
+        The spec and the evidence. Ctrl-C ends the search and returns what was found until then.
+
+    Raises:
+        TunerError: the program cannot be compiled, or has nothing to tune; UsageError for wrong arguments.
+    """
+    check_release()
+    program = load_program(module)
+    check_strategy(strategy)
+    options = TuningOptions(effort_named(effort), strategy, seed, budget_s or math.inf, self_test)
+    watch = observer or Silent()
+    with Lab(target_for_device(device), jobs) as lab:
+        extraction = extract(program, lab.target, lab.compilers)
+        tasks = make_tasks(extraction.dispatches)
+        watch.extracted(extraction, tasks)
+        if not tasks:
+            raise TunerError("the program has no dispatches that can be tuned", location=program.name)
+        findings = Findings()
+        try:
+            _tune_all(weigh(tasks, lab), findings, lab, options, watch)
+        except KeyboardInterrupt:
+            findings.interrupted = True
+        return _conclude(program, findings, lab, options, watch)
+
+
+def _tune_all(
+    weighed: Sequence[Weighed], findings: Findings, lab: Lab, options: TuningOptions, watch: Observer
+) -> None:
+    """Tune the tasks in the order of their share of the time, each within its share of the budget."""
+    end = time.monotonic() + options.budget_s
+    shares_left = sum(item.share for item in weighed)
+    for item in weighed:
+        part = item.share / shares_left if shares_left else 0.0
+        shares_left -= item.share
+        result = _tune_one(item, part * (end - time.monotonic()), findings, lab, options, watch)
+        findings.results.append(result)
+        watch.finished(result)
+        if findings.interrupted:
+            return
+
+
+def _tune_one(
+    weighed: Weighed, budget_s: float, findings: Findings, lab: Lab, options: TuningOptions, watch: Observer
+) -> WorkloadResult:
+    """Search, then finals. Ctrl-C ends the search; what it found is still judged, which takes seconds."""
+    start = time.monotonic()
+    task, share, effort = weighed.task, weighed.share, options.effort
+    if weighed.space is None:
+        return WorkloadResult(task, share, note=weighed.note)
+    if options.self_test:
+        return self_test(weighed, lab, effort)
+    if share < effort.least_share:
+        return WorkloadResult(task, share, note=f"only {share:.1%} of the program's time")
+    dispatch = task.dispatches[0]
+    start_at = starting_point(weighed.space, dispatch.default, dispatch.pipeline)
+    strategy = make_strategy(options.strategy, weighed.space, options.seed, start_at)
+    search = Search(weighed.space, strategy, weighed.harness, weighed.default, weighed.default_us)
+    deadline = start + budget_s * (1.0 - _FINALS_PART)
+    watch.started(task, share, effort.trials)
+    try:
+        for tried in search_rounds(search, lab, trials=effort.trials, batch=effort.batch, deadline=deadline):
+            watch.tried(task, tried, search.best)
+    except KeyboardInterrupt:
+        findings.interrupted = True
+    final = play_finals(task, search, lab, effort)
+    entry = None
+    if final.winner is not None and final.comparison is not None:
+        configuration = weighed.space.configuration(final.winner.assignment)
+        entry = entry_with_provenance(task, configuration, final.comparison, lab.target)
+    return WorkloadResult(
+        task, share, tuple(search.trials), weighed.space.count(), final.comparison, entry, final.note,
+        time.monotonic() - start,
+    )  # fmt: skip
+
+
+def _conclude(
+    program: Program, findings: Findings, lab: Lab, options: TuningOptions, watch: Observer
+) -> TuningResult:
+    """Build the spec, and prove it on the whole program; one that makes it slower or wrong is dropped."""
+    entries = findings.entries
+    prologue = tuple(dict.fromkeys(name for entry in entries for name in entry.workload.prologue))
+    spec = build_spec(entries, lab.context, prologue=prologue)
+    result = TuningResult(program, lab.target, tuple(findings.results), spec, interrupted=findings.interrupted)
+    if not entries:
+        return result
+    try:
+        result.whole = compare_whole(program, to_bytecode(spec), result.results, lab, options.effort)
+    except (TunerError, WorkerCrashError, WorkerTimeoutError) as error:
+        result.note = f"the whole program was not compared: {error}"
+        return result
+    watch.compared(result.whole.comparison)
+    if not result.whole.agreement.ok:
+        result.note = f"no spec: the program's results differ with it ({result.whole.agreement.message})"
+    elif result.whole.comparison.verdict == "lose":
+        result.note = f"no spec: the program is slower with it ({result.speedup:.3f}x)"
+    if result.note:
+        result.spec = build_spec([], lab.context)
+    return result

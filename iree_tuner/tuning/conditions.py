@@ -1,0 +1,62 @@
+"""What a run was taken under, for its records and for the annotations of its specs."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+
+from iree_tuner.compiler.versions import installed
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Conditions
+from iree_tuner.space.configuration import Configuration
+from iree_tuner.spec.entry import Provenance, SpecEntry
+from iree_tuner.targets import Target
+from iree_tuner.tuning.lab import usable_cores
+from iree_tuner.tuning.task import Task
+
+
+def conditions_on(target: Target) -> Conditions:
+    """The conditions of this process on this machine."""
+    versions = installed()
+    return Conditions(
+        device=target.device or "",
+        processor=processor_name(),
+        cores=usable_cores(),
+        compiler=versions["iree-base-compiler"] or "",
+        runtime=versions["iree-base-runtime"] or "",
+        flags=target.flags,
+    )
+
+
+def processor_name() -> str:
+    """The CPU as it names itself, with family and model where it keeps its name to itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    fields = dict((part.strip() for part in line.split(":", 1)) for line in lines if ":" in line)
+    name = fields.get("model name", platform.machine())
+    if "cpu family" in fields and "model" in fields:
+        name = f"{name} (family {fields['cpu family']}, model {fields['model']})"
+    return name
+
+
+def entry_with_provenance(
+    task: Task, configuration: Configuration, comparison: Comparison, target: Target
+) -> SpecEntry:
+    """A spec entry that says where and how its gain was measured."""
+    conditions = conditions_on(target)
+    measured = Provenance(
+        speedup=comparison.speedup,
+        interval=comparison.interval,
+        default_us=comparison.default_us,
+        tuned_us=comparison.candidate_us,
+        samples=comparison.pairs,
+        device=conditions.device,
+        chip=f"{conditions.processor}, {conditions.cores} cores",
+        compiler=conditions.compiler,
+        date=datetime.now(UTC).date().isoformat(),
+        dispatch=task.dispatches[0].name,
+    )
+    return SpecEntry(task.workload, configuration, measured)

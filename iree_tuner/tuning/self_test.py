@@ -1,0 +1,20 @@
+"""The default against itself: anything but a tie is noise taken for news."""
+
+from __future__ import annotations
+
+from iree_tuner.tuning.effort import Effort
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.weigh import Weighed
+
+
+def self_test(weighed: Weighed, lab: Lab, effort: Effort) -> WorkloadResult:
+    """Send copies of the default through the finals, as if they were candidates."""
+    code = weighed.default.vmfb
+    copies = lab.measurer.compare(code, [code] * effort.finalists, weighed.harness, effort.rounds)
+    best = max(copies, key=lambda comparison: comparison.speedup)
+    if best.verdict == "win":
+        (best,) = lab.measurer.compare(code, [code], weighed.harness, effort.rounds)
+    won = best.verdict == "win"
+    note = "the default won against itself: this machine is too noisy now" if won else "the default against itself"
+    return WorkloadResult(weighed.task, weighed.share, comparison=best, note=note)

@@ -1,0 +1,90 @@
+import pytest
+from op_samples import LAYERNORM, generic, named, only, sample, softmax, workloads
+
+from iree_tuner.ops.check import check_op_family
+from iree_tuner.ops.generic import Generic
+
+SUM = "%s = arith.addf %x, %o : f32 linalg.yield %s : f32"
+REDUCTION = generic("m, k", ["m, k", "m"], "pr", ["tensor<6x14xf32>", "tensor<6xf32>"], SUM)
+COPY = "linalg.yield %x : f32"
+SQUARE = ["tensor<6x10xf32>", "tensor<6x10xf32>"]
+KINDS = {
+    "reduction": REDUCTION,
+    "elementwise": generic(
+        "m, n", ["m, n", "n", "m, n"], "pp", ["tensor<6x10xf32>", "tensor<10xf32>", "tensor<6x10xf32>"],
+        "%s = arith.addf %x, %y : f32 linalg.yield %s : f32",
+    ),
+    "transpose": generic("m, n", ["n, m", "m, n"], "pp", ["tensor<10x6xf32>", "tensor<6x10xf32>"], COPY),
+    "broadcast": generic("m, n", ["m", "m, n"], "pp", ["tensor<6xf32>", "tensor<6x10xf32>"], COPY),
+    "copy": generic("m, n", ["m, n", "m, n"], "pp", SQUARE, COPY),
+    "pooling": named(
+        "pooling_nhwc_max", ["tensor<2x11x13x5xf32>", "tensor<3x3xf32>", "tensor<2x9x11x5xf32>"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_describe(kind):
+    workload = only(KINDS[kind])
+    assert (workload.family, workload.op, workload.companions) == ("generic", kind, ())
+
+
+def test_softmax_is_matched_as_a_whole():
+    found = workloads(softmax())
+    assert [each.op for each in found] == ["softmax"] * 3
+    root = found[1]  # the sum, as the compiler chooses
+    assert [(each.label, each.op) for each in root.companions] == [
+        ("companion_0", "reduction"),
+        ("companion_1", "elementwise"),
+    ]
+    assert all(each.shared == (0, 1) for each in root.companions)
+    assert len({each.key for each in found}) == 3, "the root is part of the workload"
+
+
+def test_a_loop_over_other_data_is_shared_with_none():
+    two = KINDS["broadcast"].replace(
+        "  return",
+        """  %i = tensor.empty() : tensor<6xf32>
+  return""",
+    )
+    assert only(two).companions == ()
+    consumer = REDUCTION.replace("-> tensor<6xf32> {", "-> tensor<6x4xf32> {", 1).replace(
+        "  return %r : tensor<6xf32>",
+        """  %e = tensor.empty() : tensor<6x4xf32>
+  %w = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%r : tensor<6xf32>) outs(%e : tensor<6x4xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  } -> tensor<6x4xf32>
+  return %w : tensor<6x4xf32>""",
+    )
+    reduction = workloads(consumer)[0]
+    assert [each.shared for each in reduction.companions] == [(0, None)]
+
+
+def test_the_text_is_canonical():
+    other = softmax().replace("%cst", "%zero").replace("linalg.generic {", "linalg.generic {noted, ")
+    assert "noted" in other
+    assert workloads(other) == workloads(softmax())
+    assert "loc(" not in workloads(softmax())[0].dag
+
+
+def test_users_that_capture_a_constant_are_not_matched():
+    """A limit of the compiler's match op: the reduction is matched without the op that divides by 10."""
+    (reduction,) = workloads(LAYERNORM)
+    assert (reduction.op, reduction.companions) == ("reduction", ())
+
+
+def test_dynamic_companions_are_not_described():
+    assert workloads(REDUCTION.replace("6", "?")) == []
+
+
+def test_contract():
+    samples = [sample(payload) for payload in KINDS.values()]
+    samples += [
+        sample(REDUCTION, REDUCTION.replace("addf", "mulf")),
+        sample(LAYERNORM),
+        sample(softmax(), REDUCTION),
+    ]
+    assert check_op_family(Generic(), samples, ignores_attributes=False) == []
