@@ -51,9 +51,7 @@ class Rate:
 
 def main() -> int:
     """Run the cases. Exit status 1 when less than 95 % of a case compiles."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("cases", nargs="*", help="names of cases; all of them without")
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)

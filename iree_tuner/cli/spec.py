@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from iree.compiler import ir
 from rich.console import Console
 from rich.table import Table
 
+from iree_tuner.cli.output import people, print_json
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
@@ -68,6 +68,7 @@ def build(
             help="JSON lines of {workload, configuration, provenance?}; `-` reads standard input.",
         ),
     ],
+    /,
     *,
     output: Output = STANDARD,
     name: Annotated[str, Parameter(help="Symbol name of the module.")] = "tuning_spec",
@@ -102,6 +103,7 @@ def link(
 @app.command
 def check(
     spec: AnySpec,
+    /,
     *,
     program: Annotated[
         Path | None, Parameter(help="See which of this program's dispatches each matcher hits.")
@@ -123,10 +125,10 @@ def check(
         found = check_against_program(module, source.data, flags, name=source.name)
         problems, matchers = [*problems, *found.problems], found.matchers
     if as_json:
-        _print_json([_hits_to_json(hits) for hits in matchers])
-        _print_json(
-            [{"problem": each.kind, "where": each.where, "message": each.message} for each in problems]
-        )
+        for hits in matchers:
+            print_json(_hits_to_json(hits))
+        for problem in problems:
+            print_json({"problem": problem.kind, "where": problem.where, "message": problem.message})
     else:
         _show_check(spec, matchers, problems)
     return 1 if problems else 0
@@ -138,6 +140,7 @@ def embed(
         Path, Parameter(allow_leading_hyphen=True, help="The program; `-` reads standard input.")
     ],
     spec: Annotated[Path, Parameter(help="The spec, text or bytecode.")],
+    /,
     *,
     output: Output = STANDARD,
     replace: Annotated[bool, Parameter(negative="", help="Replace a spec that the program carries.")] = False,
@@ -159,14 +162,15 @@ def embed(
 
 
 @app.command
-def explain(spec: AnySpec, *, as_json: AsJson = False) -> None:
+def explain(spec: AnySpec, /, *, as_json: AsJson = False) -> None:
     """Show what a spec matches, what it sets, and what that was worth where it was measured.
 
     Example: `iree-tuner spec explain model.spec.mlir`
     """
     rows = explain_spec(_load(spec, new_context()))
     if as_json:
-        _print_json(row_to_json(row) for row in rows)
+        for row in rows:
+            print_json(row_to_json(row))
         return
     Console().print(_table(rows) if rows else "This spec changes nothing.")
 
@@ -211,16 +215,10 @@ def _write(module: ir.Module, output: Path, *, as_json: bool, count: int | None 
     save_spec(module, output)
     matchers = len(pairs(module)) if count is None else count
     if as_json:
-        _print_json([{"path": str(output), "count": matchers, "bytes": len(to_bytecode(module))}])
+        print_json({"path": str(output), "count": matchers, "bytes": len(to_bytecode(module))})
     else:
-        Console(stderr=True).print(
-            f"{output}: {matchers} matcher{'' if matchers == 1 else 's'}", highlight=False
-        )
-
-
-def _print_json(objects: Iterable[object]) -> None:
-    for each in objects:
-        print(json.dumps(each))
+        noun = "matcher" if matchers == 1 else "matchers"
+        people.print(f"{output}: {matchers} {noun}", soft_wrap=True, markup=False)
 
 
 def _hits_to_json(found: MatcherHits) -> dict[str, object]:
@@ -229,18 +227,18 @@ def _hits_to_json(found: MatcherHits) -> dict[str, object]:
 
 
 def _show_check(spec: Path, matchers: tuple[MatcherHits, ...], problems: list[Problem]) -> None:
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    lines: list[str] = []
     for found in matchers:
         where = ", ".join(hit.dispatch for hit in found.hits or ())
-        console.print(f"@{found.matcher} hits {found.count}{': ' if where else ''}{where}", markup=False)
-    for problem in problems:
-        console.print(f"error: {spec}: {problem}", markup=False)
+        lines.append(f"@{found.matcher} hits {found.count}{': ' if where else ''}{where}")
+    lines.extend(f"error: {spec}: {problem}" for problem in problems)
     if not problems:
-        console.print(f"{spec}: no problems found", markup=False)
+        lines.append(f"{spec}: no problems found")
+    people.print("\n".join(lines), soft_wrap=True, markup=False)
 
 
 def _table(rows: list[Row]) -> Table:
-    table = Table("matches", "sets", "speedup", "measured")
+    table = Table("matches", "sets", "speedup", "measured", show_lines=True)
     for row in rows:
         table.add_row(_matched(row), _set(row), _speedup(row.provenance), _measured(row.provenance))
     return table

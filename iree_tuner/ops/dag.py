@@ -3,9 +3,9 @@
 The match op compares from the last op (the sink) upwards, so that the DAG is taken from there, and
 the root op and its companions are reached from the sink by walking up operands.
 
-A region that captures a value can only be matched when the op that defines the value is also an
-operand of something in the DAG, and is compared before the region: a limit of the match op, which
-`collect` observes by returning None.
+The match op fails on a region that captures a value, unless the op that defines the value is also an
+operand of something in the DAG, and is compared before the region. A DAG with such a region is
+matched op by op, by signature: exact in sizes, types and maps, not in what a region computes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from iree.compiler.dialects import func, preprocessing_transform, transform
 
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import captured, clone, strip_discardable
+from iree_tuner.ops.signature import require_signature
 
 LABEL = "iree_tuner.label"
 """The attribute that carries an op's label in a DAG's text; it is no part of what is matched."""
 
 DIALECTS = ("linalg.", "iree_linalg_ext.", "tensor.", "arith.", "math.")
 """Ops of these belong to a DAG; a value from any other (a load, a binding) is an input of it."""
+
+_VALUES = frozenset({"arith.constant", "tensor.empty"})
+"""Ops that do no work: what they stand for is seen in the types of those that use them."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,13 @@ class Dag:
     inputs: tuple[ir.Value, ...]
 
 
-def collect(sink: ir.Operation) -> Dag | None:
-    """The DAG above an op; None when the compiler's match op could not match it."""
+def collect(sink: ir.Operation) -> Dag:
+    """The DAG above an op, with the constants that its regions use."""
     ops: dict[ir.Operation, None] = {}
     inputs: dict[ir.Value, None] = {}
 
     def visit(op: ir.Operation) -> None:
-        for operand in op.operands:
+        for operand in [*op.operands, *captured(op)]:
             producer = _member(operand)
             if producer is None:
                 inputs[operand] = None
@@ -49,7 +53,7 @@ def collect(sink: ir.Operation) -> Dag | None:
         ops[op] = None
 
     visit(sink)
-    return Dag(tuple(ops), tuple(inputs)) if _comparable(sink) else None
+    return Dag(tuple(ops), tuple(inputs))
 
 
 def write(dag: Dag, labels: Mapping[str, ir.Operation]) -> str:
@@ -76,14 +80,40 @@ def match(text: str, handle: ir.Value) -> dict[str, ir.Value]:
     body = module.body.operations[0].regions[0].blocks[0]
     ops = [op.operation for op in body.operations][:-1]
     labels = {str(ir.StringAttr(op.attributes[LABEL]).value): op for op in ops if LABEL in op.attributes}
+    if _comparable(ops[-1]):
+        _match_exactly(ops, list(body.arguments), handle)
+    else:
+        _match_signatures(ops, handle)
+    return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
+
+
+def _match_exactly(ops: Sequence[ir.Operation], inputs: Sequence[ir.Value], handle: ir.Value) -> None:
     values = transform.AnyValueType.get()
     matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, handle)
-    types = [argument.type for argument in body.arguments]
+    types = [each.type for each in inputs]
     block = matched.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
-    _copy(ops, dict(zip(body.arguments, block.arguments, strict=True)), ir.InsertionPoint(block))
+    _copy(ops, dict(zip(inputs, block.arguments, strict=True)), ir.InsertionPoint(block))
     with ir.InsertionPoint(block):
         transform.YieldOp([])
-    return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
+
+
+def _match_signatures(ops: Sequence[ir.Operation], handle: ir.Value) -> None:
+    for op in above(ops[-1]):
+        strip_discardable(op)  # the labels
+        if op.name not in _VALUES:
+            require_signature(_navigate(handle, path(ops[-1], op)), op)
+
+
+def above(sink: ir.Operation) -> list[ir.Operation]:
+    """The ops of a DAG that its sink reaches through operands: all but what only regions use."""
+    reached = {sink: None}
+    pending = [sink]
+    while pending:
+        producers = [_member(operand) for operand in pending.pop().operands]
+        new = [each for each in producers if each is not None and each not in reached]
+        reached.update(dict.fromkeys(new))
+        pending.extend(new)
+    return list(reached)
 
 
 def path(sink: ir.Operation, target: ir.Operation) -> list[int]:

@@ -37,7 +37,7 @@ class OpFamily(Protocol):
         ...
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
-        """Operations of the dispatch by label: `root`, which is `op`, and each of the workload's companions."""
+        """Operations of the dispatch by label: `root`, which is `op`, and the workload's companions."""
         ...
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:

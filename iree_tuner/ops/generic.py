@@ -1,11 +1,11 @@
 """Every other compute op: reductions, softmax, pooling, elementwise ops, transposes.
 
 Matched by structure, together with the ops around it in its dispatch. Of several ops that use the
-root's result and end the dispatch, the last that can be matched is matched from, and those that it
-does not use get no configuration.
+root's result and end the dispatch, the last is matched from, and those that it does not use get no
+configuration.
 
-The compiler's match op compares whole attribute dictionaries: an op on which a front end has left
-an attribute is described (attributes play no part in a workload), but not matched.
+The compiler's DAG match op compares whole attribute dictionaries: an op on which a front end has
+left an attribute is described (attributes play no part in a workload), but not matched.
 """
 
 from __future__ import annotations
@@ -23,20 +23,17 @@ from iree_tuner.ops.workload import Companion, Workload
 
 
 class Generic:
-    """Any static op with indexing maps, matched with its producers and, where possible, its users."""
+    """Any static op with indexing maps, matched with its producers and its users."""
 
     name = "generic"
     priority = 100
 
     def describe(self, op: ir.Operation) -> Workload | None:
-        """Describe a compute op; None for other ops, dynamic sizes, and ops that no matcher can match."""
+        """Describe a compute op; None for other ops and dynamic sizes."""
         found = structure(op) if is_compute(op) else None
         if found is None:
             return None
-        members = _members(op)
-        if members is None:
-            return None
-        labels, graph = members
+        labels, graph = _members(op)
         companions = _companions(labels)
         if companions is None:
             return None
@@ -53,23 +50,21 @@ class Generic:
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """The root op and its companions, in the function that `op` is in."""
-        members = _members(op)
-        if members is None or len(members[0]) != 1 + len(workload.companions):
+        labels, _ = _members(op)
+        if len(labels) != 1 + len(workload.companions):
             raise ValueError(f"{op.name} is not the root op of {workload.name}")
-        return members[0]
+        return labels
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
         """Match the DAG from its sink, and go from there to the root op and the companions."""
         return dag.match(workload.dag, handle)
 
 
-def _members(root: ir.Operation) -> tuple[dict[str, ir.Operation], dag.Dag] | None:
-    for sink in reversed(_users(root)):
-        graph = dag.collect(sink)
-        if graph is not None:
-            others = [op for op in graph.ops if is_compute(op) and op != root]
-            return {ROOT: root, **{f"companion_{index}": op for index, op in enumerate(others)}}, graph
-    return None
+def _members(root: ir.Operation) -> tuple[dict[str, ir.Operation], dag.Dag]:
+    graph = dag.collect(_users(root)[-1])
+    reached = dag.above(graph.ops[-1])
+    others = [op for op in graph.ops if is_compute(op) and op != root and op in reached]
+    return {ROOT: root, **{f"companion_{index}": op for index, op in enumerate(others)}}, graph
 
 
 def _users(root: ir.Operation) -> list[ir.Operation]:

@@ -29,13 +29,13 @@ class ScaledContraction:
         """Describe a static scaled contraction; None for anything else."""
         if not op.name.startswith("linalg.") or not iree_codegen.isa_scaled_contraction_op(op):
             return None
-        found, graph = structure(op), dag.collect(op)
-        if found is None or graph is None:
+        found = structure(op)
+        if found is None:
             return None
         dimensions = iree_codegen.infer_scaled_contraction_dimensions(op)
         roles = [(role, tuple(getattr(dimensions, role))) for role in ROLES]
         workload = workload_of(self.name, "scaled_matmul", found, roles)
-        return workload and replace(workload, dag=dag.write(graph, {ROOT: op}))
+        return workload and replace(workload, dag=dag.write(dag.collect(op), {ROOT: op}))
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """Only the root op: its producers and consumers are tiled along with it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Assignment(Mapping[str, int]):
-    """A value for each knob. Hashable; equal assignments are equal whatever the order they were written in."""
+    """A value for each knob. Hashable; equal whatever the order the values were given in."""
 
     items_: tuple[tuple[str, int], ...]
 

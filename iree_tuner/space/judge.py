@@ -24,12 +24,14 @@ class Judge:
 
     def failing(self, values: Mapping[str, int]) -> list[int]:
         """Places of the asserts that cannot hold, each taken by itself."""
-        return [i for i, assertion in enumerate(self._assertions) if not self._possible(assertion, values)]
-
-    def _possible(self, assertion: Any, values: Mapping[str, int]) -> bool:
-        solver: Any = z3.Solver()
-        solver.add(assertion)
-        return solver.check(*_equalities(values)) == z3.sat
+        fixed = _equalities(values)
+        found: list[int] = []
+        for place, assertion in enumerate(self._assertions):
+            solver: Any = z3.Solver()
+            solver.add(assertion)
+            if solver.check(*fixed) != z3.sat:
+                found.append(place)
+        return found
 
     def models(self, names: tuple[str, ...]) -> set[tuple[int, ...]]:
         """Every legal assignment of `names`, one solver call each: for tests on small spaces."""

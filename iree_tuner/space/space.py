@@ -81,7 +81,7 @@ class Space:
 
     def contains(self, assignment: Mapping[str, int]) -> bool:
         """Whether z3 finds the assignment legal. False when a knob is missing, or one is unknown."""
-        return assignment.keys() == set(self.names) and self._judge.accepts(assignment)
+        return set(assignment) == set(self.names) and self._judge.accepts(assignment)
 
     def violations(self, assignment: Mapping[str, int]) -> list[str]:
         """Why an assignment is illegal: the messages of the asserts that fail. Empty for a legal one."""
@@ -142,7 +142,7 @@ class Space:
 
 
 def _only_constraints(module: ir.Module) -> iree_codegen.ConstraintsOp:
-    found = [op for op in ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)]
+    found = list(ir.get_ops_of_type(module, iree_codegen.ConstraintsOp))
     if len(found) != 1:
         raise TunerError(f"expected one iree_codegen.smt.constraints op, found {len(found)}")
     return found[0]

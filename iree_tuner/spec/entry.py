@@ -89,22 +89,21 @@ def entry_from_json(data: object, *, location: str | None = None) -> SpecEntry:
 
 
 def annotation(entry: SpecEntry) -> ir.DictAttr:
-    """The dictionary that is put on the entry's matcher. Needs a current context."""
-    f64 = ir.F64Type.get()
+    """The dictionary that is put on the entry's matcher. Needs a current context and location."""
     workload = entry.workload
     found: dict[str, ir.Attribute] = {
         WORKLOAD_KEY: ir.StringAttr.get(workload.key),
         OP_NAME: ir.StringAttr.get(workload.op),
     }
     for name, value in asdict(entry.provenance).items() if entry.provenance else ():
-        if isinstance(value, str):
+        if name == "interval":
+            found[name] = ir.DenseF64ArrayAttr.get([float(bound) for bound in value])
+        elif name == "samples":
+            found[name] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))
+        elif isinstance(value, str):
             found[name] = ir.StringAttr.get(value)
-        elif isinstance(value, int):
-            found[name] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-        elif isinstance(value, float):
-            found[name] = ir.FloatAttr.get(f64, value)
         else:
-            found[name] = ir.DenseF64ArrayAttr.get(list(value))
+            found[name] = ir.FloatAttr.get(ir.F64Type.get(), float(value))
     return ir.DictAttr.get(found)
 
 
@@ -132,7 +131,9 @@ def _text(value: object) -> str | None:
 
 
 def _annotated(matcher: ir.Operation) -> dict[str, object]:
-    attribute = matcher.attributes.get(ANNOTATION, None)
+    if ANNOTATION not in matcher.attributes:
+        return {}
+    attribute = matcher.attributes[ANNOTATION]
     if not isinstance(attribute, ir.DictAttr):
         return {}
     return {named.name: _plain(named.attr) for named in attribute}

@@ -44,7 +44,7 @@ class Row:
         matcher: its name.
         op: what the op is called that it matches.
         sizes: sizes by role; -1 stands for any.
-        types: element types, or operand types of what is matched by structure.
+        types: element types, or types of the inputs and the result of what is matched by structure.
         pipeline: the code generation pipeline that is set, empty when none is.
         settings: all attributes that are set.
         workload: key of the workload it was built for, None for specs that were not built here.
@@ -123,9 +123,17 @@ def _dag(op: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...]
     inside = [
         inner for inner in walk(op) if inner.name.startswith(_STRUCTURED) and inner.name not in _NOT_SAID
     ]
-    inputs = tuple(str(value.type) for value in op.regions[0].blocks[0].arguments)
-    results = tuple(str(value.type) for value in inside[-1].results) if inside else ()
+    inputs = tuple(_shape(value.type) for value in op.regions[0].blocks[0].arguments)
+    results = tuple(_shape(value.type) for value in inside[-1].results) if inside else ()
     return " + ".join(inner.name for inner in inside) or "?", (), inputs + results
+
+
+def _shape(kind: ir.Type) -> str:
+    """`128x256xf32`, without a memref's layout and memory space."""
+    if not isinstance(kind, ir.ShapedType) or not kind.has_rank:
+        return str(kind)
+    sizes = ["?" if kind.is_dynamic_dim(dim) else str(kind.get_dim_size(dim)) for dim in range(kind.rank)]
+    return "x".join((*sizes, str(kind.element_type)))
 
 
 def _settings(pair: Pair) -> tuple[tuple[Setting, ...], str]:

@@ -70,17 +70,17 @@ def link_specs(
     """
     if not modules:
         raise TunerError("there is nothing to link")
-    context = context or modules[0].context
+    home = context or modules[0].context
     labels = labels or [f"spec {index + 1}" for index in range(len(modules))]
-    with context, ir.Location.unknown(context):
+    with home, ir.Location.unknown(home):
         copies = [
-            _Spec(label, parse_module(to_bytecode(module), context, label))
+            _Spec(label, parse_module(to_bytecode(module), home, label))
             for label, module in zip(labels, modules, strict=True)
         ]
         _drop_repeated(copies)
         specs = [spec for spec in copies if pairs(spec.module)]
         if not specs:
-            return build_spec([], context, name=name)
+            return build_spec([], home, name=name)
         prologue = _take_prologues(specs)
         linked = specs[0].module if len(specs) == 1 else _link(specs)
         linked.operation.attributes["sym_name"] = ir.StringAttr.get(name)
@@ -115,8 +115,8 @@ def _drop_repeated(specs: Sequence[_Spec]) -> None:
 def _remove(module: ir.Module, repeated: Sequence[Pair]) -> None:
     """Take pairs out of a spec, and the sequences that only they used."""
     for op in [op for op in walk(module.operation) if op.name == _FOREACH_MATCH]:
-        gone = {pair.index for pair in repeated if pair.foreach_match == op}
-        kept = [index for index in range(len(references(op, "matchers"))) if index not in gone]
+        dropped = {pair.index for pair in repeated if pair.foreach_match == op}
+        kept = [index for index in range(len(references(op, "matchers"))) if index not in dropped]
         if not kept:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()
@@ -124,10 +124,13 @@ def _remove(module: ir.Module, repeated: Sequence[Pair]) -> None:
         for name in ("matchers", "actions"):
             symbols = list(ir.ArrayAttr(op.attributes[name]))
             op.attributes[name] = ir.ArrayAttr.get([symbols[index] for index in kept])
-    used = {name for pair in pairs(module) for name in (pair.matcher, pair.action)}
-    for name in {name for pair in repeated for name in (pair.matcher, pair.action)} - used:
-        if name in sequences(module):
-            sequences(module)[name].erase()
+    used = [op for pair in pairs(module) for op in (pair.matcher_op, pair.action_op)]
+    gone: list[ir.Operation] = []
+    for op in [op for pair in repeated for op in (pair.matcher_op, pair.action_op)]:
+        if op is not None and op not in used and op not in gone:
+            gone.append(op)
+    for op in gone:
+        op.erase()
 
 
 def _take_prologues(specs: Sequence[_Spec]) -> list[str]:

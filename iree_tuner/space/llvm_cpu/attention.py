@@ -18,7 +18,7 @@ _ACCUMULATOR = "f32"
 
 
 def attention_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
-    """The constraints op of an online attention op, which is decomposed into two contractions after tiling."""
+    """The constraints op of online attention, which becomes two contractions after tiling."""
 
     def fill() -> Mapping[str, ir.Attribute]:
         tiling = Tiling(workload, limits)

@@ -35,7 +35,7 @@ LEVELS = (
 LOWERING_CONFIG = "lowering_config"
 OPTIONS = "options"
 COMPANIONS = "companions"
-"""Keys of a knobs dictionary: the root's levels, the pipeline's options, and the companions' levels by label."""
+"""Keys of a knobs dictionary: the root's levels, the pipeline's options, the companions' levels by label."""
 
 
 def pipeline(name: Pipeline) -> ir.Attribute:

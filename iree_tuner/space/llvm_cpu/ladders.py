@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from iree_tuner.ops.workload import Workload
 
-MEMBERS_WANTED = 2_000_000
+MEMBERS_WANTED = 3_000_000
 """Ladders are made coarser until tiles alone give no more members than this."""
 
 COARSEST = 4

@@ -57,7 +57,7 @@ class Tiling:
             require(vector <= outer, message, vector, outer)
 
     def limit_contract(self) -> None:
-        """The large vector check looks at a contraction's whole iteration space, in the accumulator's type."""
+        """The large vector check counts a contraction's whole iteration space, in the accumulator's type."""
         tiles = list(self.vector.values())
         require_small_vector(tiles, self.workload.types[-1], "the vector contraction", self.limits)
 

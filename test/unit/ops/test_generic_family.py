@@ -70,10 +70,34 @@ def test_the_text_is_canonical():
     assert "loc(" not in workloads(softmax())[0].dag
 
 
-def test_users_that_capture_a_constant_are_not_matched():
-    """A limit of the compiler's match op: the reduction is matched without the op that divides by 10."""
-    (reduction,) = workloads(LAYERNORM)
-    assert (reduction.op, reduction.companions) == ("reduction", ())
+def test_users_that_capture_a_constant_are_companions():
+    """The compiler's DAG match op fails on those; they are matched by signature."""
+    reduction, scaling = workloads(LAYERNORM)
+    assert (reduction.op, [each.op for each in reduction.companions]) == ("reduction", ["elementwise"])
+    assert (scaling.op, [each.op for each in scaling.companions]) == ("elementwise", ["reduction"])
+
+
+GATHER = """
+#map = affine_map<(m, n) -> (m, n)>
+func.func @f(%table: tensor<100x10xf32>, %rows: tensor<6x10xi32>, %out: tensor<6x10xf32>)
+    -> tensor<6x10xf32> {
+  %r = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+    ins(%rows : tensor<6x10xi32>) outs(%out : tensor<6x10xf32>) {
+  ^bb0(%row: i32, %o: f32):
+    %m = arith.index_cast %row : i32 to index
+    %n = linalg.index 1 : index
+    %x = tensor.extract %table[%m, %n] : tensor<100x10xf32>
+    linalg.yield %x : f32
+  } -> tensor<6x10xf32>
+  return %r : tensor<6x10xf32>
+}
+"""
+
+
+def test_a_region_that_reads_a_tensor():
+    assert only(GATHER).op == "elementwise"
+    near = GATHER.replace("linalg.index 1", "linalg.index 0"), GATHER.replace("index_cast", "index_castui")
+    assert check_op_family(Generic(), [sample(GATHER, *near)]) == []
 
 
 def test_dynamic_companions_are_not_described():

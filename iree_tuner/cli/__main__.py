@@ -1,0 +1,5 @@
+"""`python -m iree_tuner.cli`."""
+
+from iree_tuner.cli.main import main
+
+main()

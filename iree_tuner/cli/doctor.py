@@ -1,0 +1,58 @@
+"""`iree-tuner doctor`: what is installed, and what it can do here."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from iree_tuner import __version__
+from iree_tuner.cli.output import print_json
+from iree_tuner.compiler.versions import RELEASE, installed
+from iree_tuner.targets import llvm_cpu
+from iree_tuner.tuning.conditions import processor_name
+from iree_tuner.tuning.lab import usable_cores
+
+_EXTRAS = {"onnx": "reads .onnx models", "jax": "exports the examples", "lit": "runs the tests"}
+
+
+def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+    """Say what is installed and what can be tuned here. Status 1 when the IREE packages do not fit.
+
+    Example: `iree-tuner doctor`
+
+    Parameters
+    ----------
+    as_json
+        One JSON object on standard output.
+    """
+    versions = installed()
+    fits = all(version == RELEASE for version in versions.values())
+    extras = {name: importlib.util.find_spec(name) is not None for name in _EXTRAS}
+    record: dict[str, object] = {
+        "iree_tuner": __version__,
+        "python": platform.python_version(),
+        **versions,
+        "release": RELEASE,
+        "fits": fits,
+        "processor": processor_name(),
+        "cores": usable_cores(),
+        "devices": list(llvm_cpu.DRIVERS),
+        "extras": extras,
+    }
+    if as_json:
+        print_json(record)
+        return 0 if fits else 1
+    console = Console(highlight=False)
+    console.print(f"iree_tuner {__version__}, Python {platform.python_version()}")
+    for name, version in versions.items():
+        mark = "" if version == RELEASE else f"  <- needs {RELEASE}: pip install {name}=={RELEASE}"
+        console.print(f"  {name} {version or 'not installed'}{mark}")
+    console.print(f"  {processor_name()}, {usable_cores()} usable cores")
+    console.print(f"  devices: {', '.join(llvm_cpu.DRIVERS)}")
+    for name, found in extras.items():
+        console.print(f"  {name}: {'installed' if found else 'not installed'} ({_EXTRAS[name]})")
+    return 0 if fits else 1

@@ -1,0 +1,89 @@
+"""`iree-tuner extract`: a program's dispatches."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.workload import to_json
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.extract import extract as extract_dispatches
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import parse_target, target_for_device
+
+
+def extract(
+    program: str,
+    /,
+    *,
+    device: str = "local-task",
+    target: str | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Print a program's dispatches: what each computes and how often it is called.
+
+    Example: `iree-tuner extract model.mlir --json`
+
+    Parameters
+    ----------
+    program
+        MLIR text or bytecode, or an ONNX model.
+    device
+        Device that the program is compiled for.
+    target
+        Compile for this target instead of a device's: `llvm-cpu:znver4`.
+    as_json
+        One JSON object a dispatch, on standard output.
+    """
+    source = load_program(program)
+    chosen = parse_target(target) if target else target_for_device(device)
+    with Workers(1) as workers:
+        found = extract_dispatches(source, chosen, workers)
+    for diagnostic in found.diagnostics:
+        people.print(str(diagnostic), style="yellow", markup=False)
+    if not found.dispatches:
+        raise TunerError("the program has no dispatches", location=source.name)
+    if as_json:
+        for dispatch in found.dispatches:
+            print_json(dispatch_to_json(dispatch))
+    else:
+        Console().print(_table(found.dispatches))
+    return 0
+
+
+def dispatch_to_json(dispatch: Dispatch) -> dict[str, object]:
+    """A dispatch as JSON-ready data."""
+    return {
+        "dispatch": dispatch.name,
+        "calls": dispatch.calls.count,
+        "in_loop": dispatch.calls.in_loop,
+        "tunable": dispatch.tunable,
+        "reason": dispatch.reason,
+        "workload": to_json(dispatch.workload) if dispatch.workload else None,
+        "default": dispatch.default,
+        "pipeline": dispatch.pipeline,
+        "limits": asdict(dispatch.limits),
+    }
+
+
+def _table(dispatches: tuple[Dispatch, ...]) -> Table:
+    table = Table("dispatch", "calls", "family", "workload", "the compiler's choice", box=None)
+    for dispatch in dispatches:
+        workload = dispatch.workload
+        calls = f"{dispatch.calls.count}{'+ (loop)' if dispatch.calls.in_loop else ''}"
+        choice = dispatch.default.removeprefix("#iree_cpu.lowering_config<").removesuffix(">")
+        table.add_row(
+            dispatch.name,
+            calls,
+            workload.family if workload else "-",
+            workload.name if workload else dispatch.reason,
+            choice,
+        )
+    return table

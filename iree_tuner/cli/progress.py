@@ -1,0 +1,83 @@
+"""Progress of a tuning run, on standard error: live on a terminal, a line a workload elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.status import Status
+
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
+from iree_tuner.program.extract import Extraction
+from iree_tuner.store.journal import Journal
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.task import Task
+
+
+class Progress:
+    """An observer that prints, and writes trials to the journal as they come."""
+
+    def __init__(self, console: Console, journal: Journal) -> None:
+        self._console = console
+        self._journal = journal
+        self._status: Status | None = None
+        self._tried = 0
+        self._planned = 0
+
+    def __enter__(self) -> Self:
+        self._show("reading the program")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
+        """Say what there is to do."""
+        for diagnostic in extraction.diagnostics:
+            self._console.print(str(diagnostic), style="yellow", markup=False)
+        self._console.print(f"{len(extraction.dispatches)} dispatches, {len(tasks)} workloads to tune")
+        self._show("timing the defaults")
+
+    def started(self, task: Task, share: float, trials: int) -> None:
+        """A search begins."""
+        self._tried, self._planned = 0, trials
+        self._show(f"{task.workload.name} ({share:.0%} of the time)")
+
+    def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
+        """Count, and show the best so far."""
+        self._journal.write(trials)
+        self._tried += len(trials)
+        gain = f"best {1 / best.score:.2f}x" if best is not None else "nothing faster yet"
+        self._show(f"{task.workload.name}: {self._tried} of {self._planned} tried, {gain}")
+
+    def finished(self, result: WorkloadResult) -> None:
+        """A line for each workload that was searched."""
+        comparison = result.comparison
+        verdict = result.verdict
+        if comparison is not None:
+            low, high = comparison.interval
+            verdict += f", {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
+        note = f"  [dim]{result.note}[/]" if result.note else ""
+        tried = f"{len(result.trials)} tried" if result.trials else "left alone"
+        self._console.print(f"  {result.share:4.0%}  {result.task.workload.name}: {tried}, {verdict}{note}")
+
+    def compared(self, comparison: Comparison) -> None:
+        """The last step."""
+        low, high = comparison.interval
+        self._console.print(
+            f"the program with the spec: {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
+        )
+
+    def _show(self, text: str) -> None:
+        if not self._console.is_terminal:
+            return
+        if self._status is None:
+            self._status = self._console.status(text)
+            self._status.start()
+        self._status.update(text)

@@ -1,0 +1,1 @@
+"""Every trial, kept. May import the rooms before it."""

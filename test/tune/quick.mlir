@@ -1,0 +1,22 @@
+// The main job on one small matmul: trials are kept, the spec verifies, and it says how to use it.
+// RUN: rm -f %t.jsonl
+// RUN: %iree_tuner tune %s --effort quick --budget 8s --journal %t.jsonl --json -o %t.spec.mlir 2> %t.err | FileCheck %s --check-prefix=JSON
+// RUN: FileCheck %s --check-prefix=PEOPLE < %t.err
+// RUN: FileCheck %s --check-prefix=JOURNAL < %t.jsonl
+// RUN: %iree_opt %t.spec.mlir -o /dev/null
+// RUN: %iree_tuner spec check %t.spec.mlir
+
+// JSON: {"workload": "matmul_96x64x128_f32_f32_f32"{{.*}}"outcomes": {
+// JSON-NEXT: {"program": "{{.*}}quick.mlir", "target": "llvm-cpu:host"
+// JSON-NOT: {{.}}
+// PEOPLE: 1 dispatches, 1 workloads to tune
+// PEOPLE: matmul_96x64x128_f32_f32_f32: {{[0-9]+}} tried
+// JOURNAL: "workload": "{{[0-9a-f]+}}", "assignment": {{[{].*[}]}}, "outcome": "{{[a-z_]+}}"
+
+func.func @mm(%a: tensor<96x128xf32>, %b: tensor<128x64xf32>) -> tensor<96x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<96x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<96x64xf32>) -> tensor<96x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<96x128xf32>, tensor<128x64xf32>) outs(%init : tensor<96x64xf32>) -> tensor<96x64xf32>
+  return %r : tensor<96x64xf32>
+}

@@ -1,0 +1,99 @@
+"""What a Space answers."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import conv, matmul, softmax
+from iree.compiler import ir
+
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space import Assignment, Space, build_space
+from iree_tuner.targets import CpuLimits
+
+
+@pytest.fixture(scope="module")
+def space(context: ir.Context) -> Space:
+    return build_space(matmul(64, 48, 128), CpuLimits(), context)
+
+
+def test_samples_are_distinct_legal_and_repeatable(space: Space) -> None:
+    sample = space.sample(50, seed=3)
+    assert len(set(sample)) == 50
+    assert sample == space.sample(50, seed=3)
+    assert sample != space.sample(50, seed=4)
+    assert all(space.contains(member) for member in sample)
+    assert not any(space.violations(member) for member in sample)
+
+
+def test_a_sample_is_never_larger_than_the_space(context: ir.Context) -> None:
+    small = build_space(matmul(1, 2, 2), CpuLimits(), context)
+    assert set(small.sample(1000, seed=0)) == set(small.enumerate())
+
+
+def test_neighbors_are_legal_and_one_step_away(space: Space) -> None:
+    here = space.sample(1, seed=0)[0]
+    domains = {knob.name: knob.values for knob in space.knobs}
+    found = space.neighbors(here)
+    assert found
+    for there in found:
+        assert space.contains(there)
+        (name,) = [name for name in space.names if there[name] != here[name]]
+        places = [domains[name].index(each[name]) for each in (here, there)]
+        assert abs(places[0] - places[1]) == 1
+
+
+def test_violations_say_why(space: Space) -> None:
+    legal = space.sample(1, seed=0)[0]
+    large = Assignment.of(dict(legal) | {"vector_0": 64, "distribution_0": 64, "vector_1": 48,
+                                         "distribution_1": 48, "vector_2": 128})  # fmt: skip
+    assert not space.contains(large)
+    assert any("1572864 bytes must stay below 32768" in reason for reason in space.violations(large))
+    wide = Assignment.of(dict(legal) | {"vector_0": 8, "distribution_0": 4})
+    assert "vector_0 (8) must not exceed distribution_0 (4)" in space.violations(wide)
+    assert space.violations({"vector_0": 8})[0].startswith("no value for the knob")
+    assert "there is no knob 'x'" in space.violations({**legal, "x": 1})
+    assert not space.contains({**legal, "x": 1})
+
+
+def test_encoding_has_a_number_a_knob(space: Space) -> None:
+    assert space.encode(space.sample(1, seed=0)[0]).shape == (len(space.knobs),)
+
+
+@pytest.mark.parametrize(
+    ("workload", "expected"),
+    [
+        (matmul(64, 48, 128), "DoubleTilingExpert"),
+        (conv(8, 8, 4), "ConvTileAndDecomposeExpert"),
+        (softmax(8, 16), "DoubleTilingExpert"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Workload) else "",
+)
+def test_configurations_parse(workload: Workload, expected: str, context: ir.Context) -> None:
+    built = build_space(workload, CpuLimits(), context)
+    configuration = built.configuration(built.sample(1, seed=0)[0])
+    assert f"#iree_cpu.pipeline<{expected}>" in configuration.ops[0].value
+    assert [op.label for op in configuration.ops[1:]] == [each.label for each in workload.companions]
+    for op in configuration.ops:
+        assert str(ir.Attribute.parse(op.value, context)) == op.value
+
+
+def test_companions_are_tiled_as_the_compiler_does(context: ir.Context) -> None:
+    built = build_space(softmax(128, 256), CpuLimits(), context)
+    chosen = {"vector_0": 8, "vector_1": 16, "distribution_0": 16, "enable_loop_peeling": 0,
+              "companion_0_1": 16, "companion_1_1": 16}  # fmt: skip
+    assert built.contains(chosen)
+    _, maximum, normalize = built.configuration(chosen).ops
+    assert "vector_common_parallel = [8, 0], vector_reduction = [0, 16]" in maximum.value
+    assert "vector_common_parallel = [8, 0], vector_inner_parallel = [0, 16]" in normalize.value
+
+
+def test_a_missing_knob_is_an_error(space: Space) -> None:
+    with pytest.raises(TunerError, match="no value for vector_0"):
+        space.configuration({})
+
+
+def test_an_unknown_family_is_an_error(context: ir.Context) -> None:
+    workload = Workload("sorting", "sort", (4,), ("parallel",), ("f32",), ())
+    with pytest.raises(TunerError, match="no llvm-cpu search space for the family 'sorting'"):
+        build_space(workload, CpuLimits(), context)
