@@ -1,6 +1,6 @@
-"""The loop: program -> dispatches -> workloads -> space -> candidates -> builds -> measurements -> verdict -> spec.
+"""The loop, and the one place that sees every room.
 
-The one place that sees every room.
+program -> dispatches -> workloads -> space -> candidates -> builds -> measurements -> verdict -> spec -> program
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class TuningResult:
         return self.whole.comparison.interval if self.whole else (1.0, 1.0)
 
     def save(self, path: str | Path) -> Path:
-        """Write the spec as text (.mlir) or bytecode (.mlirbc). Raises TunerError when it cannot be written."""
+        """Write the spec as text (.mlir) or bytecode (.mlirbc). Raises TunerError when it cannot."""
         save_spec(self.spec, path)
         return Path(path)
 
@@ -207,7 +207,9 @@ def _conclude(
     entries = findings.entries
     prologue = tuple(dict.fromkeys(name for entry in entries for name in entry.workload.prologue))
     spec = build_spec(entries, lab.context, prologue=prologue)
-    result = TuningResult(program, lab.target, tuple(findings.results), spec, interrupted=findings.interrupted)
+    result = TuningResult(
+        program, lab.target, tuple(findings.results), spec, interrupted=findings.interrupted
+    )
     if not entries:
         return result
     try:

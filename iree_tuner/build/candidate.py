@@ -71,7 +71,7 @@ def _build(
 
 def _put_in_place(module: ir.Module, configuration: Configuration) -> dict[str, ir.Attribute]:
     """Set the attributes; returns, for each label, the lowering config to find later."""
-    tagged = {label: op for label, op in _tagged(module)}
+    tagged = dict(_tagged(module))
     expected: dict[str, ir.Attribute] = {}
     for item in configuration.ops:
         attribute = ir.Attribute.parse(item.value)
@@ -87,13 +87,10 @@ def _missing(module: ir.Module, expected: dict[str, ir.Attribute]) -> str:
     """Why a configuration did not arrive; empty when it did."""
     if not expected:
         return ""
-    arrived = {
-        label: op.attributes["lowering_config"] if "lowering_config" in op.attributes else None
-        for label, op in _tagged(module)
-    }
+    arrived = {label: op.attributes.get("lowering_config", None) for label, op in _tagged(module)}
     for label, config in expected.items():
         if label not in arrived:
-            return f"the compiler replaced the op '{label}' after it was configured, and dropped its configuration"
+            return f"the compiler replaced the op '{label}', and dropped its configuration"
         if arrived[label] != config:
             return f"the op '{label}' has {arrived[label]} instead of the configuration"
     return ""

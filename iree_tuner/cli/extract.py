@@ -18,6 +18,8 @@ from iree_tuner.program.extract import extract as extract_dispatches
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target, target_for_device
 
+_WIDE = 200  # columns for files and pipes, which have no width of their own
+
 
 def extract(
     program: str,
@@ -54,7 +56,9 @@ def extract(
         for dispatch in found.dispatches:
             print_json(dispatch_to_json(dispatch))
     else:
-        Console().print(_table(found.dispatches))
+        console = Console()
+        wide = console if console.is_terminal else Console(width=max(console.width, _WIDE))
+        wide.print(_table(found.dispatches))
     return 0
 
 
@@ -78,7 +82,7 @@ def _table(dispatches: tuple[Dispatch, ...]) -> Table:
     for dispatch in dispatches:
         workload = dispatch.workload
         calls = f"{dispatch.calls.count}{'+ (loop)' if dispatch.calls.in_loop else ''}"
-        choice = dispatch.default.removeprefix("#iree_cpu.lowering_config<").removesuffix(">")
+        choice = dispatch.default.partition("<")[2].removesuffix(">").replace(", ", ",").replace(",v", ", v")
         table.add_row(
             dispatch.name,
             calls,

@@ -70,9 +70,7 @@ class Progress:
     def compared(self, comparison: Comparison) -> None:
         """The last step."""
         low, high = comparison.interval
-        self._console.print(
-            f"the program with the spec: {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
-        )
+        self._console.print(f"the program with the spec: {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})")
 
     def _show(self, text: str) -> None:
         if not self._console.is_terminal:

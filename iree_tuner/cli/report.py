@@ -94,7 +94,9 @@ def _times(comparison: Comparison) -> dict[str, object]:
 
 
 def _table(result: TuningResult) -> Table:
-    table = Table("workload", "share", "tried", "default us", "tuned us", "speedup (95 %)", "verdict", box=None)
+    table = Table(
+        "workload", "share", "tried", "default us", "tuned us", "speedup (95 %)", "verdict", box=None
+    )
     for item in result.results:
         comparison = item.comparison
         table.add_row(

@@ -26,7 +26,7 @@ _Named = tuple[str, Workload, CpuLimits]
 
 
 def space(
-    source: str,
+    source: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
     sample: int = 0,
@@ -103,7 +103,7 @@ def _read(line: str, location: str) -> Iterator[_Named]:
         limits = CpuLimits(**record.get("limits", {}))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise TunerError(f"not a workload: {error}", location=location) from None
-    yield str(record.get("name", workload.name)), workload, limits
+    yield str(record.get("dispatch", workload.name)), workload, limits
 
 
 def _record(name: str, built: Space, picked: list[Assignment], show_ir: bool) -> dict[str, object]:

@@ -151,7 +151,7 @@ def embed(
     Example: `iree-tuner spec embed model.mlir model.spec.mlir -o tuned.mlir`
     """
     context = new_context()
-    source = load_program(sys.stdin.buffer.read() if program == STANDARD else program)
+    source = load_program(sys.stdin.buffer.read() if _is_standard(program) else program)
     module = parse_module(source.data, context, source.name)
     tuned = _load(spec, context)
     try:
@@ -181,16 +181,23 @@ def _target(target: str | None, device: str | None) -> Target:
     return target_for_device(device) if device is not None else parse_target(target or "llvm-cpu:host")
 
 
+def _is_standard(path: Path) -> bool:
+    """Whether `-` was given. A parameter that takes it takes mistyped options too, which are told here."""
+    if str(path).startswith("--"):
+        raise UsageError(f"unknown option {path}")
+    return path == STANDARD
+
+
 def _load(path: Path, context: ir.Context) -> ir.Module:
-    if path == STANDARD:
+    if _is_standard(path):
         return load_spec(sys.stdin.buffer.read(), context, name="<stdin>")
     return load_spec(path, context)
 
 
 def _entries(path: Path) -> list[SpecEntry]:
-    name = "<stdin>" if path == STANDARD else str(path)
+    name = "<stdin>" if _is_standard(path) else str(path)
     try:
-        text = sys.stdin.read() if path == STANDARD else path.read_text()
+        text = sys.stdin.read() if _is_standard(path) else path.read_text()
     except OSError as error:
         raise TunerError(f"cannot read: {error.strerror}", location=name) from None
     found: list[SpecEntry] = []
@@ -207,7 +214,7 @@ def _entries(path: Path) -> list[SpecEntry]:
 
 def _write(module: ir.Module, output: Path, *, as_json: bool, count: int | None = None) -> None:
     """Save a module, or print it; say so to people or as JSON."""
-    if output == STANDARD:
+    if _is_standard(output):
         if as_json:
             raise UsageError("--json needs --output: standard output holds nothing but JSON")
         print(module)

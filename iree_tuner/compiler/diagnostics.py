@@ -9,7 +9,9 @@ from typing import Literal, cast
 
 Severity = Literal["note", "warning", "error", "remark"]
 
-_LOCATED = re.compile(r"^(?P<where>.*?:\d+:\d+): (?P<severity>note|warning|error|remark): (?P<text>.*)$", re.S)
+_LOCATED = re.compile(
+    r"^(?P<where>.*?:\d+:\d+): (?P<severity>note|warning|error|remark): (?P<text>.*)$", re.S
+)
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class CompilerSession:
         self.context.load_all_available_dialects()
 
     def apply_flags(self) -> None:
-        """Set this session's flags, again if need be: some of them are shared by all sessions of a process."""
+        """Set this session's flags, again if need be: some are shared by all sessions of a process."""
         try:
             self._session.set_flags(*self._flags)
         except ValueError as error:
@@ -82,7 +82,9 @@ class CompilerSession:
         """Parse text or bytecode in this session's context. Raises CompileError with `name:line:column`."""
         return parse_module(source, self.context, name)
 
-    def run(self, module: ir.Module, start: Phase | None = None, stop: Phase | None = None) -> list[Diagnostic]:
+    def run(
+        self, module: ir.Module, start: Phase | None = None, stop: Phase | None = None
+    ) -> list[Diagnostic]:
         """Run phases on `module`, in place; handles to its operations are dead afterwards.
 
         Returns the warnings and remarks. Raises CompileError.
@@ -130,8 +132,8 @@ class CompilerSession:
             invocation.close()
 
 
-def _handle(invocation: Invocation) -> Any:
-    return cast(Any, invocation)._inv_p
+def _handle(invocation: Invocation) -> ctypes.c_void_p:
+    return cast(ctypes.c_void_p, cast(object, getattr(invocation, "_inv_p")))  # noqa: B009
 
 
 def _collect(write: Callable[[Output], None]) -> bytes:

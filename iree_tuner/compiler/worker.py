@@ -64,7 +64,11 @@ class Workers:
         )
 
     def submit(
-        self, function: Callable[P, R], *args: P.args, timeout_s: float = _DEFAULT_TIMEOUT_S, **kwargs: P.kwargs
+        self,
+        function: Callable[P, R],
+        *args: P.args,
+        timeout_s: float = _DEFAULT_TIMEOUT_S,
+        **kwargs: P.kwargs,
     ) -> Future[R]:
         """Run a module-level function in a worker. Pass its future to `wait`, which says how it ended."""
         return self._pool.schedule(function, args=args, kwargs=kwargs, timeout=timeout_s)
@@ -83,7 +87,11 @@ class Workers:
             raise WorkerTimeoutError(f"no result within the time limit: {function_name(future)}") from None
 
     def call(
-        self, function: Callable[P, R], *args: P.args, timeout_s: float = _DEFAULT_TIMEOUT_S, **kwargs: P.kwargs
+        self,
+        function: Callable[P, R],
+        *args: P.args,
+        timeout_s: float = _DEFAULT_TIMEOUT_S,
+        **kwargs: P.kwargs,
     ) -> R:
         """`submit` and `wait` in one."""
         return self.wait(self.submit(function, *args, timeout_s=timeout_s, **kwargs))
@@ -158,7 +166,7 @@ class _Process(SpawnProcess):
     """
 
     @staticmethod
-    def _Popen(process_obj: Any) -> Any:  # noqa: N802
+    def _Popen(process_obj: Any) -> Any:  # noqa: N802, ANN401
         original = spawn.get_preparation_data
 
         def without_main(name: str) -> dict[str, object]:

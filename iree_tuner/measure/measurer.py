@@ -60,7 +60,13 @@ class Measurer:
         accumulator = workload.types[-1] if workload.types else "f32"
         try:
             return self.workers.call(
-                agree_here, vmfb, default, harness, self.device, _SEEDS, accumulator,
+                agree_here,
+                vmfb,
+                default,
+                harness,
+                self.device,
+                _SEEDS,
+                accumulator,
                 workload.reduction_length,
             )
         except (WorkerCrashError, WorkerTimeoutError) as error:

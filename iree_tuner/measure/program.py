@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,9 +57,7 @@ def compare_programs(
         TunerError: no function can be run: inputs of unknown size, or types without values.
         WorkerCrashError, WorkerTimeoutError: the program died or did not come back.
     """
-    return workers.call(
-        _compare_here, default, tuned, device, rounds, reduction_length, timeout_s=_TIMEOUT_S
-    )
+    return workers.call(_compare_here, default, tuned, device, rounds, reduction_length, timeout_s=_TIMEOUT_S)
 
 
 class _LoadedProgram:
@@ -190,7 +187,7 @@ def _input(text: str) -> Input | None:
     return tuple(int(size) for size in sizes), element_type
 
 
-def _hal_type(element_type: str, values: npt.NDArray[np.generic]) -> Any:
+def _hal_type(element_type: str, values: npt.NDArray[np.generic]) -> int:
     if element_type == "i1":
         return rt.HalElementType.BOOL_8
     found = map_dtype_to_element_type(values.dtype)
@@ -199,7 +196,13 @@ def _hal_type(element_type: str, values: npt.NDArray[np.generic]) -> Any:
     return found
 
 
-_MLIR_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "complex64": "complex<f32>"}
+_MLIR_NAMES = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "complex64": "complex<f32>",
+}
 
 
 def _mlir_name(dtype: np.dtype[np.generic]) -> str:

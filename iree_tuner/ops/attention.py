@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, preprocessing_transform
@@ -45,12 +46,14 @@ class Attention:
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
         """Match types, maps, and the sizes of every role."""
-        found = preprocessing_transform.MatchOnlineAttentionOp(
+        maps = [ir.AffineMapAttr.get(each) for each in matching.indexing_maps(workload)]
+        arguments: list[Any] = [
             *[matching.sizes_param()] * len(ROLES),
             handle,
             *map(ir.TypeAttr.get, matching.element_types(workload)),
-            ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in matching.indexing_maps(workload)]),
-        )
+            ir.ArrayAttr.get(maps),
+        ]
+        found = preprocessing_transform.MatchOnlineAttentionOp(*arguments)
         for role in ROLES:
             matching.require_sizes(getattr(found, f"{role}_dims"), workload.sizes(role))
         return {ROOT: handle}

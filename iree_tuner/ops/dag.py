@@ -23,6 +23,10 @@ from iree_tuner.ops.signature import require_signature
 LABEL = "iree_tuner.label"
 """The attribute that carries an op's label in a DAG's text; it is no part of what is matched."""
 
+PRODUCER = "iree_tuner.producer"
+"""The attribute that carries, for an input, the name of the op it comes from; that is matched too.
+Without it, the DAG of one dispatch would match within another that computes the input itself."""
+
 DIALECTS = ("linalg.", "iree_linalg_ext.", "tensor.", "arith.", "math.")
 """Ops of these belong to a DAG; a value from any other (a load, a binding) is an input of it."""
 
@@ -63,6 +67,7 @@ def write(dag: Dag, labels: Mapping[str, ir.Operation]) -> str:
         with ir.InsertionPoint(module.body):
             types = [each.type for each in dag.inputs]
             function = func.FuncOp("dag", (types, [each.type for each in dag.ops[-1].results]))
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([_origin(each) for each in dag.inputs])
         block = function.add_entry_block()
         copies = _copy(dag.ops, dict(zip(dag.inputs, block.arguments, strict=True)), ir.InsertionPoint(block))
         by_op = {op: label for label, op in labels.items()}
@@ -77,13 +82,16 @@ def write(dag: Dag, labels: Mapping[str, ir.Operation]) -> str:
 def match(text: str, handle: ir.Value) -> dict[str, ir.Value]:
     """Build the match of a DAG whose sink is the visited op; returns a handle for each labelled op."""
     module = ir.Module.parse(text)
-    body = module.body.operations[0].regions[0].blocks[0]
+    function = module.body.operations[0]
+    body = function.regions[0].blocks[0]
     ops = [op.operation for op in body.operations][:-1]
     labels = {str(ir.StringAttr(op.attributes[LABEL]).value): op for op in ops if LABEL in op.attributes}
     if _comparable(ops[-1]):
         _match_exactly(ops, list(body.arguments), handle)
     else:
         _match_signatures(ops, handle)
+    origins = function.attributes.get("arg_attrs", ())
+    _match_origins(ops[-1], dict(zip(body.arguments, origins, strict=False)), handle)
     return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
 
 
@@ -102,6 +110,17 @@ def _match_signatures(ops: Sequence[ir.Operation], handle: ir.Value) -> None:
         strip_discardable(op)  # the labels
         if op.name not in _VALUES:
             require_signature(_navigate(handle, path(ops[-1], op)), op)
+
+
+def _match_origins(sink: ir.Operation, origins: Mapping[ir.Value, ir.Attribute], handle: ir.Value) -> None:
+    done: set[ir.Value] = set()
+    for op in above(sink):
+        for number, operand in enumerate(op.operands):
+            origin = ir.DictAttr(origins[operand]) if operand in origins else {}
+            if PRODUCER in origin and operand not in done:
+                done.add(operand)
+                producer = _navigate(handle, [*path(sink, op), number])
+                transform.MatchOperationNameOp(producer, ir.ArrayAttr.get([origin[PRODUCER]]))
 
 
 def above(sink: ir.Operation) -> list[ir.Operation]:
@@ -130,6 +149,12 @@ def path(sink: ir.Operation, target: ir.Operation) -> list[int]:
                 seen.add(producer)
                 pending.append((producer, [*steps, number]))
     raise ValueError(f"{target.name} does not produce anything that {sink.name} uses")
+
+
+def _origin(value: ir.Value) -> ir.DictAttr:
+    if isinstance(value.owner, ir.Block):
+        return ir.DictAttr.get({})
+    return ir.DictAttr.get({PRODUCER: ir.StringAttr.get(value.owner.operation.name)})
 
 
 def _navigate(handle: ir.Value, steps: Sequence[int]) -> ir.Value:

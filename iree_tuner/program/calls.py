@@ -30,7 +30,9 @@ def count_calls(module: ir.Module) -> dict[str, Calls]:
 Site = tuple[str, bool, bool]  # symbol, in a loop, whether it is a function
 
 
-def _reach(entry: str, sites: dict[str, list[Site]], in_loop: bool, above: tuple[str, ...]) -> dict[str, Calls]:
+def _reach(
+    entry: str, sites: dict[str, list[Site]], in_loop: bool, above: tuple[str, ...]
+) -> dict[str, Calls]:
     totals: dict[str, Calls] = {}
     if entry in above:  # recursion: the sites below are counted once already
         return totals

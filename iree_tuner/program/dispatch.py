@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from iree_tuner.ops.workload import Workload
@@ -84,7 +84,7 @@ class Dispatch:
     harness: Harness | None = None
     default: str = ""
     pipeline: str = ""
-    limits: CpuLimits = CpuLimits()
+    limits: CpuLimits = field(default_factory=CpuLimits)
 
     @property
     def tunable(self) -> bool:

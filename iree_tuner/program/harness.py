@@ -154,7 +154,9 @@ def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
     if "dispatch.tensor<" in text:
         mode, _, text = text.partition("dispatch.tensor<")[2].removesuffix(">").partition(":")
         access = _ACCESS.get(mode, "read_write")
-    elif "descriptor_flags" in subspan.attributes and "ReadOnly" in str(subspan.attributes["descriptor_flags"]):
+    elif "descriptor_flags" in subspan.attributes and "ReadOnly" in str(
+        subspan.attributes["descriptor_flags"]
+    ):
         access = "read"
     parsed = ir.Type.parse(text, subspan.context)
     if not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):

@@ -113,7 +113,7 @@ class _Join:
         needed = self._needed(order, name)
         definition = self._definition(name, needed)
         size = len(self._domains[name])
-        step = max(1, _CHUNK if definition is not None else _CHUNK // size)
+        step = max(1, _CHUNK if definition is not None else _CHUNK // max(1, size))
         kept: list[NDArray[np.uint32]] = []
         total = 0
         for start in range(0, len(rows), step):

@@ -27,6 +27,9 @@ _ROLES = {
 }  # fmt: skip
 
 
+_OPERANDS = ("lhs", "rhs", "query", "key", "value", "scale", "lhs_scale", "rhs_scale", "output", "max", "sum")
+
+
 @dataclass(frozen=True)
 class Setting:
     """One attribute that is set: on which of the ops that are handed on, its name, its value printed."""
@@ -110,12 +113,9 @@ def _sizes(op: ir.Operation, kind: str, ops: list[ir.Operation]) -> tuple[tuple[
 
 
 def _types(op: ir.Operation) -> tuple[str, ...]:
-    names = [name for name in op.attributes if name.endswith("_type")]
-    order = ("lhs", "rhs", "query", "key", "value", "scale", "lhs_scale", "rhs_scale", "output", "max", "sum")
-    rank = {f"{name}_type": index for index, name in enumerate(order)}
-    return tuple(
-        str(op.attributes[name]) for name in sorted(names, key=lambda name: rank.get(name, len(rank)))
-    )
+    """Element types that a match op asks for, in the order of the operands."""
+    names = [f"{operand}_type" for operand in _OPERANDS]
+    return tuple(str(op.attributes[name]) for name in names if name in op.attributes)
 
 
 def _dag(op: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:

@@ -35,7 +35,8 @@ def processor_name() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    fields = dict((part.strip() for part in line.split(":", 1)) for line in lines if ":" in line)
+    split = (line.partition(":") for line in lines)
+    fields = {name.strip(): value.strip() for name, colon, value in split if colon}
     name = fields.get("model name", platform.machine())
     if "cpu family" in fields and "model" in fields:
         name = f"{name} (family {fields['cpu family']}, model {fields['model']})"

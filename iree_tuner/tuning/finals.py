@@ -52,7 +52,9 @@ def play_finals(task: Task, search: Search, lab: Lab, effort: Effort) -> Final:
 
 def _qualified(task: Task, search: Search, lab: Lab, count: int) -> tuple[list[Trial], str]:
     """The best candidates whose numbers are right, one for each executable."""
-    ranked = sorted((t for t in search.trials if t.digest in search.executables), key=lambda trial: trial.score)
+    ranked = sorted(
+        (t for t in search.trials if t.digest in search.executables), key=lambda trial: trial.score
+    )
     found: list[Trial] = []
     seen: set[str] = set()
     note = ""

@@ -59,7 +59,14 @@ def _round(search: Search, lab: Lab, asked: Sequence[Assignment]) -> list[Trial]
     tried: list[Trial] = []
     for assignment, made in zip(asked, built, strict=True):
         trial = Trial(
-            search.space.workload.key, assignment, made.outcome, (), baseline_us, made.message, "", made.seconds
+            search.space.workload.key,
+            assignment,
+            made.outcome,
+            (),
+            baseline_us,
+            made.message,
+            "",
+            made.seconds,
         )
         tried.append(_measured(trial, made, search, lab, [*search.trials, *tried]))
     return tried

@@ -15,6 +15,7 @@ def self_test(weighed: Weighed, lab: Lab, effort: Effort) -> WorkloadResult:
     best = max(copies, key=lambda comparison: comparison.speedup)
     if best.verdict == "win":
         (best,) = lab.measurer.compare(code, [code], weighed.harness, effort.rounds)
-    won = best.verdict == "win"
-    note = "the default won against itself: this machine is too noisy now" if won else "the default against itself"
+    note = "the default against itself"
+    if best.verdict == "win":
+        note = "the default won against itself: this machine is too noisy now"
     return WorkloadResult(weighed.task, weighed.share, comparison=best, note=note)

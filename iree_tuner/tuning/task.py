@@ -23,7 +23,7 @@ class Task:
 
 
 def make_tasks(dispatches: Sequence[Dispatch]) -> list[Task]:
-    """Group what can be tuned by workload. Dispatches that run only while a program is loaded are left out."""
+    """Group what can be tuned by workload, without what runs only while a program is loaded."""
     groups: dict[Workload, list[Dispatch]] = {}
     for dispatch in dispatches:
         if dispatch.tunable and dispatch.workload is not None and dispatch.calls.count:

@@ -6,7 +6,7 @@
 // CHECK-DAG: "family": "contraction", "op": "matmul", "loops": [64, 32, 48]
 // CHECK-DAG: "native_vector_bytes":
 // TABLE: dispatch
-// TABLE: matmul_64x32x48_f32{{.*}}2+ (loop)
+// TABLE: matmul_64x32x48_f32 {{ *}}2+ (loop) {{ *}}contraction {{ *}}matmul_64x32x48_f32_f32_f32
 
 func.func @looped(%a: tensor<64x48xf32>, %b: tensor<48x32xf32>, %n: index) -> tensor<64x32xf32> {
   %c0 = arith.constant 0 : index

@@ -22,6 +22,7 @@ ORDER = (
     "measure",
     "store",
     "spec",
+    "tuning",
     "tune",
     "",  # iree_tuner/__init__.py: the names a user needs
     "cli",

@@ -8,9 +8,12 @@ from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
+from iree_tuner.space.expressions import Integer, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
 from iree_tuner.targets import CpuLimits
+
+_LONGEST_SCALAR_REDUCTION = 512
 
 
 def contraction_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
@@ -20,8 +23,36 @@ def contraction_constraints(workload: Workload, limits: CpuLimits, context: ir.C
         tiling = Tiling(workload, limits)
         tiling.declare_tiles()
         tiling.limit_contract()
+        _limit_unrolling(tiling)
         tiling.declare_peeling()
         return tiling.knobs()
 
     with context:
         return build_constraints(pipeline("DoubleTilingExpert"), fill, context)
+
+
+def _limit_unrolling(tiling: Tiling) -> None:
+    """A long reduction to one element, along an operand that is not contiguous there, compiles for minutes.
+
+    It is unrolled into scalar loads, which LLVM takes more than linear time for: 3 s for 512 elements,
+    12 s for 1024, over a minute for 4096 (1x1024x4096 f32; with two results instead of one, 6 s for 2048).
+    """
+    workload = tiling.workload
+    reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
+    if not any(_is_strided(text, reduced) for text in workload.maps[:-1]):
+        return
+    results = product([_integer(tile) for loop, tile in tiling.vector.items() if loop not in reduced])
+    length = product([_integer(tiling.vector[loop]) for loop in reduced])
+    message = "a reduction of {} elements to one is unrolled into scalars, and compiles for too long"
+    require((results > 1) | (length <= _LONGEST_SCALAR_REDUCTION), message, length)
+
+
+def _is_strided(map_text: str, reduced: list[int]) -> bool:
+    """Whether an operand is read along a reduction loop that is not its innermost dimension."""
+    dims = map_text.rpartition("-> (")[2].rstrip(")>").split(", ")
+    names = {f"d{loop}" for loop in reduced}
+    return bool(names & set(dims)) and dims[-1] not in names
+
+
+def _integer(value: Integer | int) -> Integer:
+    return constant(value) if isinstance(value, int) else value

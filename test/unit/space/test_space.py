@@ -56,6 +56,15 @@ def test_violations_say_why(space: Space) -> None:
     assert not space.contains({**legal, "x": 1})
 
 
+def test_long_scalar_reductions_are_excluded(context: ir.Context) -> None:
+    row = build_space(matmul(1, 64, 4096), CpuLimits(), context)
+    slow = {"vector_1": 1, "distribution_1": 4, "vector_2": 4096, "enable_loop_peeling": 0}
+    assert row.violations(slow) == [
+        "a reduction of 4096 elements to one is unrolled into scalars, and compiles for too long"
+    ]
+    assert row.contains(slow | {"vector_2": 512})
+
+
 def test_encoding_has_a_number_a_knob(space: Space) -> None:
     assert space.encode(space.sample(1, seed=0)[0]).shape == (len(space.knobs),)
 

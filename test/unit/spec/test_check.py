@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program, check_spec
+from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import parse_target
 
+INPUTS = Path(__file__).resolve().parents[2] / "spec" / "Inputs"
 FLAGS = parse_target("llvm-cpu:host").flags
 
 
@@ -37,6 +41,38 @@ def test_one_hit_for_each_family(context, entry, program, workers, name):
     found = check_against_program(build_spec([entry(name)], context), program(name), FLAGS, workers=workers)
     assert [hits.count for hits in found.matchers] == ["one"]
     assert found.problems == ()
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
+        ("--iree-hal-target-device=vulkan", "--iree-vulkan-target=ampere"),
+        ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
+    ],
+    ids=["cuda", "vulkan", "rocm"],
+)
+def test_specs_in_memory_reach_every_target(context, entry, program, workers, flags):
+    value = (
+        "#iree_codegen.compilation_info<lowering_config = "
+        "#iree_gpu.lowering_config<{workgroup = [64, 64, 0], reduction = [0, 0, 16], thread = [4, 4, 0]}>, "
+        "translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> "
+        "workgroup_size = [256, 1, 1] subgroup_size = 32>>"
+    )
+    configuration = Configuration((OpConfiguration("root", "compilation_info", value),))
+    spec = build_spec([replace(entry("matmul"), configuration=configuration)], context)
+    found = check_against_program(spec, program("matmul"), flags, workers=workers)
+    assert [hits.count for hits in found.matchers] == ["one"]
+    assert found.problems == ()
+
+
+def test_what_is_replaced_after_matching_is_told(context, program, workers):
+    """A foreign spec that matches the convolution before the compiler gives its batch back."""
+    found = check_against_program(
+        load_spec(INPUTS / "lost_conv.spec.mlir", context), program("conv"), FLAGS, workers=workers
+    )
+    assert kinds(found.problems) == ["not_applied"]
+    assert "replaced afterwards" in found.problems[0].message
 
 
 def test_several_and_none(context, entry, program, workers):

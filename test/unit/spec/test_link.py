@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.canonical import canonical
+from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs, sequences
 from iree_tuner.spec.link import link_specs
+from iree_tuner.targets import parse_target
 
+INPUTS = Path(__file__).resolve().parents[2] / "spec" / "Inputs"
 INSERT_BATCH = "iree-codegen-insert-batch-dim-for-batchless-conv"
 
 HELPER = """
@@ -109,3 +114,24 @@ def test_other_forms_are_chained(context, entry):
 def test_nothing_to_link():
     with pytest.raises(TunerError, match="nothing to link"):
         link_specs([])
+
+
+def test_linked_chains_link_again(context, entry):
+    chain = link_specs(
+        [with_helper(context, "linalg.fill", chained=True), build_spec([entry("conv")], context)]
+    )
+    again = link_specs([chain, build_spec([entry("conv"), entry("matmul")], context)])
+    assert len(names(again)) == 3
+    assert str(again).count(INSERT_BATCH) == 2
+
+
+def test_linked_specs_apply(context, entry):
+    """Merged, chained, and with a prologue: the same dispatch is hit."""
+    conv, matmul = build_spec([entry("conv")], context), build_spec([entry("matmul")], context)
+    program = (INPUTS / "conv.mlir").read_text()
+    flags = parse_target("llvm-cpu:host").flags
+    with Workers() as workers:
+        for other in (matmul, with_helper(context, "linalg.none", chained=True)):
+            found = check_against_program(link_specs([other, conv]), program, flags, workers=workers)
+            assert [hits.count for hits in found.matchers] == ["none", "one"]
+            assert [problem.kind for problem in found.problems] == ["hits_nothing"]
