@@ -1,6 +1,6 @@
 """The loop, and the one place that sees every room.
 
-program -> dispatches -> workloads -> space -> candidates -> builds -> measurements -> verdict -> spec -> program
+program -> dispatches -> workloads -> space -> candidates -> builds -> measurements -> verdicts -> spec
 """
 
 from __future__ import annotations
