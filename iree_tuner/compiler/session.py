@@ -28,7 +28,7 @@ Phase = Literal[
 _library: Any = ctypes_dl._dylib  # pyright: ignore[reportPrivateUsage]
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 _SEVERITIES = {0: "note", 1: "warning", 2: "error", 3: "remark"}
-_STANDARD_PIPELINE = 0
+_STANDARD_PIPELINE = ctypes_dl.PipelineType.IREE_COMPILER_PIPELINE_STD
 
 
 def _bind() -> None:

@@ -187,7 +187,7 @@ def _input(text: str) -> Input | None:
     return tuple(int(size) for size in sizes), element_type
 
 
-def _hal_type(element_type: str, values: npt.NDArray[np.generic]) -> int:
+def _hal_type(element_type: str, values: npt.NDArray[np.generic]) -> rt.HalElementType:
     if element_type == "i1":
         return rt.HalElementType.BOOL_8
     found = map_dtype_to_element_type(values.dtype)

@@ -31,7 +31,10 @@ class LoadedDispatch:
         config, hal = device_for(device)
         self._module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
         self._context = rt.VmContext(config.vm_instance, modules=[hal, self._module])
-        self._function = self._module.lookup_function(harness.function)
+        function = self._module.lookup_function(harness.function)
+        if function is None:
+            raise ValueError(f"the executable does not export {harness.function}")
+        self._function = function
         self._harness = harness
         self._buffer = config.device.allocator.allocate_buffer(
             memory_type=rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE,
@@ -51,7 +54,7 @@ class LoadedDispatch:
         """Run the dispatch `repeats` times; seconds of the whole call."""
         arguments = rt.VmVariantList(2)
         arguments.push_int(repeats)
-        arguments.push_ref(self._buffer)
+        arguments.push_ref(self._buffer.ref)
         results = rt.VmVariantList(0)
         start = time.perf_counter()
         self._context.invoke(self._function, arguments, results)

@@ -74,6 +74,7 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         load.operation.erase()
     dispatch = _find_dispatch(function)
     lookup = dispatch.entry_point.owner
+    assert not isinstance(lookup, ir.Block), "the entry point is looked up by an op"
     export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
     constants = [_constant(value) for value in dispatch.constants]
