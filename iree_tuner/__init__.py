@@ -1,8 +1,8 @@
 """iree_tuner: an MLIR-native autotuner for the IREE compiler.
 
-    import iree_tuner
-    result = iree_tuner.tune_module("model.mlir", device="local-task")
-    result.save("model.spec.mlir")
+import iree_tuner
+result = iree_tuner.tune_module("model.mlir", device="local-task")
+result.save("model.spec.mlir")
 """
 
 from iree_tuner.errors import TunerError, UsageError

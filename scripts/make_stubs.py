@@ -14,7 +14,13 @@ from pathlib import Path
 
 from iree.compiler import _mlir_libs
 
-MODULES = ("_mlir", "_ireeCompilerDialects", "_mlirDialectsSMT", "_mlirDialectsTransform", "_mlirDialectsLinalg")
+MODULES = (
+    "_mlir",
+    "_ireeCompilerDialects",
+    "_mlirDialectsSMT",
+    "_mlirDialectsTransform",
+    "_mlirDialectsLinalg",
+)
 
 
 def main() -> None:
@@ -24,6 +30,10 @@ def main() -> None:
         name = f"{_mlir_libs.__name__}.{module}"
         command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-r", "-m", name, "-O", str(folder)]
         subprocess.run(command, check=True)
+    # The wheel makes `Context` at import time, in a function, where no stub generator finds it.
+    stub = folder / "_mlir" / "ir.pyi"
+    text = stub.read_text().replace("from iree.compiler._mlir_libs import Context as Context\n", "")
+    stub.write_text(f"{text}\nclass Context(_Context): ...\n")
     print(f"wrote the stubs of {', '.join(MODULES)} to {folder}")
 
 

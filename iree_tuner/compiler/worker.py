@@ -7,7 +7,6 @@ cancel call. A worker keeps one compiler session for each set of flags it is ask
 from __future__ import annotations
 
 import ctypes
-import multiprocessing
 import os
 import signal
 import sys
@@ -16,20 +15,19 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from multiprocessing import spawn
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.context import BaseContext, SpawnContext, SpawnProcess
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
 
 from iree_tuner.compiler.session import CompilerSession
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
-_DEFAULT_TIMEOUT_S = 300.0
+_TIMEOUT_S = 300.0
 
 
 class WorkerCrashError(Exception):
@@ -65,10 +63,10 @@ class Workers:
 
     def submit(
         self,
-        function: Callable[P, R],
-        *args: P.args,
-        timeout_s: float = _DEFAULT_TIMEOUT_S,
-        **kwargs: P.kwargs,
+        function: Callable[..., R],
+        *args: object,
+        timeout_s: float = _TIMEOUT_S,
+        **kwargs: object,
     ) -> Future[R]:
         """Run a module-level function in a worker. Pass its future to `wait`, which says how it ended."""
         return self._pool.schedule(function, args=args, kwargs=kwargs, timeout=timeout_s)
@@ -84,14 +82,14 @@ class Workers:
         except ProcessExpired as error:
             raise WorkerCrashError(error.exitcode, self._printed(error.pid)) from None
         except (FutureTimeoutError, TimeoutError):
-            raise WorkerTimeoutError(f"no result within the time limit: {function_name(future)}") from None
+            raise WorkerTimeoutError("no result within the time limit") from None
 
     def call(
         self,
-        function: Callable[P, R],
-        *args: P.args,
-        timeout_s: float = _DEFAULT_TIMEOUT_S,
-        **kwargs: P.kwargs,
+        function: Callable[..., R],
+        *args: object,
+        timeout_s: float = _TIMEOUT_S,
+        **kwargs: object,
     ) -> R:
         """`submit` and `wait` in one."""
         return self.wait(self.submit(function, *args, timeout_s=timeout_s, **kwargs))
@@ -113,11 +111,6 @@ class Workers:
     def _printed(self, pid: int | None) -> str:
         log = Path(self._logs.name) / f"{pid}.log"
         return log.read_text(errors="replace") if log.exists() else ""
-
-
-def function_name(future: Future[Any]) -> str:
-    """What a future stands for, for messages."""
-    return getattr(future, "name", "a compiler call")
 
 
 _sessions: dict[tuple[str, ...], CompilerSession] = {}
@@ -187,4 +180,4 @@ class _Context(SpawnContext):
     Process = _Process  # pyright: ignore[reportAssignmentType]
 
 
-_context: multiprocessing.context.BaseContext = _Context()
+_context: BaseContext = _Context()

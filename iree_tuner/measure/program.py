@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import iree.runtime as rt
 import numpy as np
@@ -84,15 +84,14 @@ class _LoadedProgram:
                 push(1)
                 continue
             values = np.ascontiguousarray(random_values(shape, element_type, seed, rng))
-            arguments.push_ref(
-                self._device.allocator.allocate_buffer_copy(
-                    memory_type=rt.MemoryType.DEVICE_LOCAL,
-                    allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-                    device=self._device,
-                    buffer=values,
-                    element_type=_hal_type(element_type, values),
-                )
+            view = self._device.allocator.allocate_buffer_copy(
+                memory_type=rt.MemoryType.DEVICE_LOCAL,
+                allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+                device=self._device,
+                buffer=values,
+                element_type=_hal_type(element_type, values),
             )
+            arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
         self._arguments = arguments
 
     def run(self) -> rt.VmVariantList:
@@ -115,7 +114,7 @@ class _LoadedProgram:
         for index in range(results.size):
             value = results.get_variant(index)
             if isinstance(value, rt.VmRef):
-                view = value.deref(rt.HalBufferView)
+                view = cast(rt.HalBufferView, value.deref(rt.HalBufferView))
                 found.append(rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host())
             else:
                 found.append(np.asarray(value))

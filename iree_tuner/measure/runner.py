@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import iree.runtime as rt
 import numpy as np
@@ -54,7 +54,7 @@ class LoadedDispatch:
         """Run the dispatch `repeats` times; seconds of the whole call."""
         arguments = rt.VmVariantList(2)
         arguments.push_int(repeats)
-        arguments.push_ref(self._buffer.ref)
+        arguments.push_ref(cast(rt.VmRef, self._buffer))  # any ref object will do; the stubs name one
         results = rt.VmVariantList(0)
         start = time.perf_counter()
         self._context.invoke(self._function, arguments, results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from iree.compiler import ir
 
@@ -107,7 +107,9 @@ def _transpose(op: ir.Operation, number: int) -> bool:
         maps[number] = parse_map(_swapped(str(maps[number])))
         op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
         first, second, *rest = shape_of(value.type)
-        value.set_type(ir.RankedTensorType.get([second, first, *rest], _element(value.type)))
+        value.set_type(
+            ir.RankedTensorType.get(cast("list[int]", [second, first, *rest]), _element(value.type))
+        )
         function = value.owner.owner.operation
         signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
         inputs = [argument.type for argument in value.owner.arguments]

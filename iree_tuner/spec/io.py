@@ -54,7 +54,8 @@ def to_attribute(spec: bytes) -> ir.Attribute:
     """A spec's bytecode as the value of `iree_codegen.tuning_spec_mlirbc`. Needs a context and a location."""
     data = np.frombuffer(spec, dtype=np.int8)
     vector = ir.VectorType.get([len(data)], ir.IntegerType.get_signless(8))
-    return ir.DenseElementsAttr.get(data, type=vector)
+    # The overload for arrays is missing from the stubs of the bindings.
+    return ir.DenseElementsAttr.get(data, type=vector)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def from_attribute(attribute: ir.Attribute) -> bytes:

@@ -56,7 +56,7 @@ def lowering_config(levels: Mapping[str, Sequence[int]]) -> ir.Attribute:
 def cpu_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, object]) -> Configuration:
     """What a knobs dictionary, substituted, puts on the root op and its companions."""
     options = cast(Mapping[str, int], knobs.get(OPTIONS, {}))
-    enabled = {name: ir.UnitAttr.get() for name, value in options.items() if value}
+    enabled: dict[str, ir.Attribute] = {name: ir.UnitAttr.get() for name, value in options.items() if value}
     info = iree_codegen.CompilationInfoAttr.get(
         lowering_config(cast(Mapping[str, Sequence[int]], knobs[LOWERING_CONFIG])),
         iree_codegen.TranslationInfoAttr.get(

@@ -117,7 +117,7 @@ class Tiling:
         count = len(self.workload.loops)
         parallel = [loop for loop in range(count) if loop in self.distribution]
         reduction = [loop for loop in range(count) if loop not in self.distribution]
-        levels = {
+        levels: dict[str, ir.Attribute] = {
             "distribution": self._level("distribution", parallel),
             "vector_common_parallel": self._level("vector", parallel),
             "vector_reduction": self._level("vector", reduction),
