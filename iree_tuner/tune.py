@@ -31,6 +31,7 @@ from iree_tuner.tuning.effort import Effort, effort_named
 from iree_tuner.tuning.finals import play_finals
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer, Silent
+from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.result import Findings, WorkloadResult
 from iree_tuner.tuning.rounds import Search, search_rounds
 from iree_tuner.tuning.self_test import self_test
@@ -64,6 +65,7 @@ class TuningResult:
         whole: the program with and without the spec; None without winners, or where it could not be run.
         note: why there is no `whole`, or why winners were dropped.
         interrupted: whether the search was stopped before its end.
+        dropped: whether winners are left out of the spec because the whole program speaks against them.
     """
 
     program: Program
@@ -73,6 +75,7 @@ class TuningResult:
     whole: ProgramComparison | None = None
     note: str = ""
     interrupted: bool = False
+    dropped: bool = False
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
@@ -204,11 +207,11 @@ def _conclude(
     program: Program, findings: Findings, lab: Lab, options: TuningOptions, watch: Observer
 ) -> TuningResult:
     """Build the spec, and prove it on the whole program; one that makes it slower or wrong is dropped."""
-    entries = findings.entries
-    prologue = tuple(dict.fromkeys(name for entry in entries for name in entry.workload.prologue))
-    spec = build_spec(entries, lab.context, prologue=prologue)
+    entries, notes = reaching(findings.entries, program, lab)
+    spec = build_spec(entries, lab.context)
+    results = tuple(findings.results)
     result = TuningResult(
-        program, lab.target, tuple(findings.results), spec, interrupted=findings.interrupted
+        program, lab.target, results, spec, note="; ".join(notes), interrupted=findings.interrupted
     )
     if not entries:
         return result
@@ -218,10 +221,11 @@ def _conclude(
         result.note = f"the whole program was not compared: {error}"
         return result
     watch.compared(result.whole.comparison)
+    refused = ""
     if not result.whole.agreement.ok:
-        result.note = f"no spec: the program's results differ with it ({result.whole.agreement.message})"
+        refused = f"the program's results differ with the spec ({result.whole.agreement.message})"
     elif result.whole.comparison.verdict == "lose":
-        result.note = f"no spec: the program is slower with it ({result.speedup:.3f}x)"
-    if result.note:
-        result.spec = build_spec([], lab.context)
+        refused = f"the program is slower with the spec ({result.speedup:.3f}x)"
+    if refused:
+        result.spec, result.dropped, result.note = build_spec([], lab.context), True, refused
     return result

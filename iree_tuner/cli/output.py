@@ -8,8 +8,16 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
-people = Console(stderr=True, highlight=False)
-"""For tables, progress and notes."""
+_WIDE = 160  # columns for files and pipes, which have no width of their own
+
+
+def people_console() -> Console:
+    """A console on standard error, for tables, progress and notes."""
+    console = Console(stderr=True, highlight=False)
+    return console if console.is_terminal else Console(stderr=True, highlight=False, width=_WIDE)
+
+
+people = people_console()
 
 
 def print_json(record: Mapping[str, object]) -> None:

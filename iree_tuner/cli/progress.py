@@ -64,7 +64,7 @@ class Progress:
             low, high = comparison.interval
             verdict += f", {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
         note = f"  [dim]{result.note}[/]" if result.note else ""
-        tried = f"{len(result.trials)} tried" if result.trials else "left alone"
+        tried = f"{len(result.trials)} tried" if result.trials else "no search"
         self._console.print(f"  {result.share:4.0%}  {result.task.workload.name}: {tried}, {verdict}{note}")
 
     def compared(self, comparison: Comparison) -> None:

@@ -17,12 +17,16 @@ from iree_tuner.tuning.result import WorkloadResult
 def report_result(console: Console, result: TuningResult, path: Path) -> None:
     """What was found, where the spec is, and how to use it."""
     console.print(_table(result))
+    alone = [item for item in result.results if not (item.trials or item.comparison)]
+    if alone:
+        share = sum(item.share for item in alone)
+        console.print(f"{len(alone)} workloads were left alone, {share:.1%} of the time")
     if result.interrupted:
         console.print("interrupted: this is what was found until then")
     if result.note:
         console.print(escape(result.note), style="yellow")
-    if not result.wins:
-        console.print(f"nothing beats the compiler's own choices; {path} is a spec that changes nothing")
+    if result.dropped or not result.wins:
+        console.print(f"nothing beats the compiler's own choices: {path} is a spec that changes nothing")
         return
     if result.whole is not None:
         console.print(f"program ({result.whole.function}): {_speedup(result.whole.comparison)}")
@@ -55,6 +59,7 @@ def result_to_json(result: TuningResult, path: Path) -> Iterator[dict[str, objec
         "interval": list(result.interval),
         "verdict": result.whole.comparison.verdict if result.whole else "tie",
         "interrupted": result.interrupted,
+        "dropped": result.dropped,
         "note": result.note,
     }
     if result.whole is not None:
@@ -97,7 +102,8 @@ def _table(result: TuningResult) -> Table:
     table = Table(
         "workload", "share", "tried", "default us", "tuned us", "speedup (95 %)", "verdict", box=None
     )
-    for item in result.results:
+    searched = [item for item in result.results if item.trials or item.comparison]
+    for item in searched:
         comparison = item.comparison
         table.add_row(
             item.task.workload.name,

@@ -13,12 +13,12 @@ from iree_tuner.space.space import Space
 
 _PARENTS = 3
 _RANDOM_PART = 0.125
-_LONGEST_WALK = 4
+_LONGEST_WALK = 3
 _ATTEMPTS = 50
 
 
 class Local:
-    """Proposes what is one to four steps away from one of the best three; an eighth is drawn at random.
+    """Proposes what is one to three steps away from one of the best three; an eighth is drawn at random.
 
     The starting point counts as a candidate with the score 1, which the default has by definition. It is not
     proposed itself.

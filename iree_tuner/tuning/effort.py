@@ -29,8 +29,8 @@ class Effort:
 
 
 EFFORTS: dict[str, Effort] = {
-    "quick": Effort(trials=32, batch=16, finalists=3, rounds=25, least_share=0.03, program_rounds=40),
-    "default": Effort(trials=128, batch=16, finalists=4, rounds=40, least_share=0.01, program_rounds=80),
+    "quick": Effort(trials=64, batch=16, finalists=3, rounds=25, least_share=0.03, program_rounds=40),
+    "default": Effort(trials=256, batch=16, finalists=4, rounds=40, least_share=0.01, program_rounds=80),
     "full": Effort(trials=1000, batch=32, finalists=6, rounds=80, least_share=0.0, program_rounds=200),
 }
 

@@ -6,6 +6,6 @@
 
 // CHECK: "verdict": "tie"{{.*}}"note": "the default against itself"
 // CHECK: "wins": 0, "speedup": 1.0
-// PEOPLE: nothing beats the compiler's own choices; {{.*}} is a spec that changes nothing
+// PEOPLE: nothing beats the compiler's own choices: {{.*}} is a spec that changes nothing
 // SPEC: transform.named_sequence @__kernel_config
 // SPEC-NOT: foreach_match
