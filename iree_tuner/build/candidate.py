@@ -10,6 +10,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.build.outcome import Outcome
+from iree_tuner.build.placement import place
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.dispatch import OP_TAG
@@ -40,7 +41,9 @@ class Built:
         return hashlib.sha256(self.vmfb).hexdigest()
 
 
-def build_here(harness: bytes, flags: tuple[str, ...], configuration: Configuration | None) -> Built:
+def build_here(
+    harness: bytes, flags: tuple[str, ...], configuration: Configuration | None, placement: int = 0
+) -> Built:
     """Compile a harness, with a configuration or (None) with the compiler's own choice.
 
     Whether the configuration arrived is checked at `executable-configurations`, which costs a fraction
@@ -51,16 +54,17 @@ def build_here(harness: bytes, flags: tuple[str, ...], configuration: Configurat
     session = session_for((*flags, _TUNER_ATTRIBUTES_OFF))
     try:
         with session.context, ir.Location.unknown():
-            outcome, vmfb, message = _build(harness, session, configuration)
+            outcome, vmfb, message = _build(harness, session, configuration, placement)
     except CompileError as error:
         outcome, vmfb, message = "compile_error", b"", str(error)
     return Built(outcome, vmfb, message, time.perf_counter() - start)
 
 
 def _build(
-    harness: bytes, session: CompilerSession, configuration: Configuration | None
+    harness: bytes, session: CompilerSession, configuration: Configuration | None, placement: int
 ) -> tuple[Outcome, bytes, str]:
     module = session.parse(harness)
+    place(module, placement)
     expected = _put_in_place(module, configuration) if configuration else {}
     session.run(module, start="executable-sources", stop="executable-configurations")
     missing = _missing(module, expected)

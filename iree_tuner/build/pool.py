@@ -26,6 +26,13 @@ class Builder:
         """One executable; None is the compiler's own choice."""
         return self._wait(self._submit(harness, configuration))
 
+    def build_placements(
+        self, harness: Harness, configuration: Configuration | None, count: int
+    ) -> list[Built]:
+        """The same code at `count` places (see `build.placement`)."""
+        futures = [self._submit(harness, configuration, placement) for placement in range(count)]
+        return [self._wait(future) for future in futures]
+
     def build_all(self, harness: Harness, configurations: Sequence[Configuration]) -> Iterator[Built]:
         """One result for each configuration, in order, as they are ready."""
         futures = [self._submit(harness, configuration) for configuration in configurations]
@@ -36,9 +43,16 @@ class Builder:
             for future in futures:
                 future.cancel()
 
-    def _submit(self, harness: Harness, configuration: Configuration | None) -> Future[Built]:
+    def _submit(
+        self, harness: Harness, configuration: Configuration | None, placement: int = 0
+    ) -> Future[Built]:
         return self._workers.submit(
-            build_here, harness.module, self._target.flags, configuration, timeout_s=self._timeout_s
+            build_here,
+            harness.module,
+            self._target.flags,
+            configuration,
+            placement,
+            timeout_s=self._timeout_s,
         )
 
     def _wait(self, future: Future[Built]) -> Built:

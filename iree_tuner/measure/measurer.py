@@ -42,18 +42,29 @@ class Measurer:
             return Timed("run_timeout", message=f"no result after {_TIMEOUT_S:.0f} s")
 
     def compare(
-        self, default: bytes, candidates: Sequence[bytes], harness: Harness, rounds: int
+        self, placed: Sequence[tuple[bytes, Sequence[bytes]]], harness: Harness, rounds: int
     ) -> list[Comparison]:
         """Interleave the default with candidates; one comparison for each candidate.
+
+        Args:
+            placed: for each place of the code, the default and the candidates built there.
+            harness: what they were built from.
+            rounds: pairs for each candidate, over all places.
 
         Raises:
             WorkerCrashError, WorkerTimeoutError: an executable that ran in the screening did not here.
         """
-        samples = self.workers.call(
-            interleave_here, (default, *candidates), harness, self.device, _FINAL_BATCH_S, rounds
-        )
-        columns = list(zip(*samples, strict=True))
-        return [compare_pairs(columns[0], column) for column in columns[1:]]
+        each = max(1, -(-rounds // len(placed)))
+        groups: list[list[tuple[float, ...]]] = []
+        for default, candidates in placed:
+            samples = self.workers.call(
+                interleave_here, (default, *candidates), harness, self.device, _FINAL_BATCH_S, each
+            )
+            groups.append(list(zip(*samples, strict=True)))
+        count = len(placed[0][1])
+        return [
+            compare_pairs([(columns[0], columns[1 + index]) for columns in groups]) for index in range(count)
+        ]
 
     def agrees(self, vmfb: bytes, default: bytes, harness: Harness, workload: Workload) -> Agreement:
         """Compare an executable's outputs with the default's, on two seeds."""

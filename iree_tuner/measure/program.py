@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.measure.data import dtype_of, random_values
 from iree_tuner.measure.numerics import Agreement, compare
 from iree_tuner.measure.runner import device_for
-from iree_tuner.measure.statistics import Comparison, compare_pairs
+from iree_tuner.measure.statistics import Comparison, Pairs, compare_pairs
 
 _DECLARATION = "iree.abi.declaration"
 _INPUT = re.compile(r"%input\d+: (tensor<[^>]*>|\w+)")
@@ -41,23 +42,28 @@ class ProgramComparison:
 
 
 def compare_programs(
-    default: bytes, tuned: bytes, device: str, workers: Workers, rounds: int, reduction_length: int
+    placed: Sequence[tuple[bytes, bytes]], device: str, workers: Workers, rounds: int, reduction_length: int
 ) -> ProgramComparison:
     """Interleave two compilations of a program, in the measuring worker, on the same inputs.
 
     Args:
-        default: VM module of the program as the compiler makes it.
-        tuned: VM module with the spec.
+        placed: for each place of the code, the program as the compiler makes it and with the spec.
         device: device URI.
         workers: the measuring worker.
-        rounds: pairs of batches.
+        rounds: pairs of batches, over all places.
         reduction_length: longest sum that a result passes through, for the numerical tolerance.
 
     Raises:
         TunerError: no function can be run: inputs of unknown size, or types without values.
         WorkerCrashError, WorkerTimeoutError: the program died or did not come back.
     """
-    return workers.call(_compare_here, default, tuned, device, rounds, reduction_length, timeout_s=_TIMEOUT_S)
+    each = max(1, -(-rounds // len(placed)))
+    found = [
+        workers.call(_samples_here, default, tuned, device, each, reduction_length, timeout_s=_TIMEOUT_S)
+        for default, tuned in placed
+    ]
+    agreement = max((item.agreement for item in found), key=lambda item: item.worst)
+    return ProgramComparison(found[0].function, compare_pairs([item.pairs for item in found]), agreement)
 
 
 class _LoadedProgram:
@@ -121,9 +127,14 @@ class _LoadedProgram:
         return found
 
 
-def _compare_here(
-    default: bytes, tuned: bytes, device: str, rounds: int, reduction_length: int
-) -> ProgramComparison:
+@dataclass(frozen=True)
+class _Samples:
+    function: str
+    pairs: Pairs
+    agreement: Agreement
+
+
+def _samples_here(default: bytes, tuned: bytes, device: str, rounds: int, reduction_length: int) -> _Samples:
     pair = (_LoadedProgram(default, device), _LoadedProgram(tuned, device))
     agreement = _agreement(pair[1], pair[0], reduction_length)
     for program in pair:
@@ -133,7 +144,7 @@ def _compare_here(
     for round_index in range(rounds):
         for index in (0, 1) if round_index % 2 == 0 else (1, 0):
             samples[index].append(pair[index].batch(counts[index]) / counts[index] * 1e6)
-    return ProgramComparison(pair[0].name, compare_pairs(samples[0], samples[1]), agreement)
+    return _Samples(pair[0].name, (samples[0], samples[1]), agreement)
 
 
 def _agreement(tuned: _LoadedProgram, default: _LoadedProgram, reduction_length: int) -> Agreement:

@@ -34,4 +34,5 @@ def target(chip: str, device: str | None) -> Target:
         ),
         preparation=_PREPARATION,
         spec_prologue=_SPEC_PROLOGUE,
+        placements=4,  # the four multiples of 16 in a cache line of 64 bytes
     )

@@ -18,6 +18,8 @@ class Target:
         flags: compiler flags that select it.
         preparation: passes that bring a dispatch's function to what tuning specs see, in order.
         spec_prologue: passes that a spec may have to run itself before it matches (see docs/specs.md).
+        placements: at how many addresses code has to be tried for its time to mean something
+            (see docs/measuring.md); 1 where it makes no difference.
     """
 
     backend: str
@@ -26,6 +28,7 @@ class Target:
     flags: tuple[str, ...]
     preparation: tuple[str, ...]
     spec_prologue: tuple[str, ...]
+    placements: int = 1
 
     def __str__(self) -> str:
         return f"{self.backend}:{self.chip}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.dispatch import Harness
+from iree_tuner.space.configuration import Configuration
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.rounds import Search
@@ -34,20 +36,36 @@ def play_finals(task: Task, search: Search, lab: Lab, effort: Effort) -> Final:
     finalists, notes = _qualified(task, search, lab, effort.finalists)
     if not finalists:
         return Final(None, None, notes or "no candidate came near the default")
+    configurations = [search.space.configuration(trial.assignment) for trial in finalists]
+    placed = build_placed(search.harness, configurations, lab)
+    if not placed:
+        return Final(None, None, "a finalist could not be built a second time")
     try:
-        vmfbs = [search.executables[trial.digest] for trial in finalists]
-        comparisons = lab.measurer.compare(search.default.vmfb, vmfbs, search.harness, effort.rounds)
+        comparisons = lab.measurer.compare(placed, search.harness, effort.rounds)
         best = max(range(len(finalists)), key=lambda index: comparisons[index].speedup)
-        winner = finalists[best]
         if comparisons[best].verdict != "win":
             return Final(None, comparisons[best], notes)
-        (confirmed,) = lab.measurer.compare(search.default.vmfb, [vmfbs[best]], search.harness, effort.rounds)
+        alone = [(default, [candidates[best]]) for default, candidates in placed]
+        (confirmed,) = lab.measurer.compare(alone, search.harness, effort.rounds)
     except (WorkerCrashError, WorkerTimeoutError) as error:
         return Final(None, None, f"a finalist failed: {error}")
     if confirmed.verdict != "win":
         return Final(None, confirmed, notes)
-    against = _elsewhere(task, winner, search, lab, effort.rounds)
-    return Final(None, confirmed, against) if against else Final(winner, confirmed, notes)
+    against = _elsewhere(task, configurations[best], search, lab, effort.rounds)
+    return Final(None, confirmed, against) if against else Final(finalists[best], confirmed, notes)
+
+
+Placed = list[tuple[bytes, list[bytes]]]
+
+
+def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab) -> Placed:
+    """The default and the candidates at each place; empty when one of them does not build."""
+    count = lab.target.placements
+    columns = [lab.builder.build_placements(harness, choice, count) for choice in (None, *configurations)]
+    if any(built.outcome != "ok" for column in columns for built in column):
+        return []
+    rows = zip(*columns, strict=True)
+    return [(default.vmfb, [built.vmfb for built in candidates]) for default, *candidates in rows]
 
 
 def _qualified(task: Task, search: Search, lab: Lab, count: int) -> tuple[list[Trial], str]:
@@ -75,23 +93,24 @@ def _qualified(task: Task, search: Search, lab: Lab, count: int) -> tuple[list[T
     return found, note
 
 
-def _elsewhere(task: Task, winner: Trial, search: Search, lab: Lab, rounds: int) -> str:
+def _elsewhere(task: Task, configuration: Configuration, search: Search, lab: Lab, rounds: int) -> str:
     """Why a winner does not do for another dispatch with the same workload; empty when it does for all.
 
     A spec matches the root op, so that it reaches them all; what is fused with it may differ.
     """
-    configuration = search.space.configuration(winner.assignment)
     for dispatch in task.dispatches:
         harness = dispatch.harness
         if harness is None or _same_code(harness, search.harness):
             continue
-        default, tuned = lab.builder.build(harness, None), lab.builder.build(harness, configuration)
-        if tuned.outcome != "ok" or default.outcome != "ok":
+        tuned = lab.builder.build(harness, configuration)
+        placed = build_placed(harness, [configuration], lab) if tuned.outcome == "ok" else []
+        if not placed:
             return f"in {dispatch.name} it ends in {tuned.outcome}: {tuned.message}"
-        agreement = lab.measurer.agrees(tuned.vmfb, default.vmfb, harness, task.workload)
+        default, (candidate,) = placed[0]
+        agreement = lab.measurer.agrees(candidate, default, harness, task.workload)
         if not agreement.ok:
             return f"in {dispatch.name} its numbers differ: {agreement.message}"
-        (comparison,) = lab.measurer.compare(default.vmfb, [tuned.vmfb], harness, rounds)
+        (comparison,) = lab.measurer.compare(placed, harness, rounds)
         if comparison.verdict == "lose":
             return f"in {dispatch.name} it is slower ({comparison.speedup:.2f}x)"
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from iree_tuner.tuning.effort import Effort
+from iree_tuner.tuning.finals import build_placed
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.weigh import Weighed
@@ -10,11 +11,14 @@ from iree_tuner.tuning.weigh import Weighed
 
 def self_test(weighed: Weighed, lab: Lab, effort: Effort) -> WorkloadResult:
     """Send copies of the default through the finals, as if they were candidates."""
-    code = weighed.default.vmfb
-    copies = lab.measurer.compare(code, [code] * effort.finalists, weighed.harness, effort.rounds)
+    places = build_placed(weighed.harness, [], lab)
+    copies = lab.measurer.compare(
+        [(default, [default] * effort.finalists) for default, _ in places], weighed.harness, effort.rounds
+    )
     best = max(copies, key=lambda comparison: comparison.speedup)
     if best.verdict == "win":
-        (best,) = lab.measurer.compare(code, [code], weighed.harness, effort.rounds)
+        alone = [(default, [default]) for default, _ in places]
+        (best,) = lab.measurer.compare(alone, weighed.harness, effort.rounds)
     note = "the default against itself"
     if best.verdict == "win":
         note = "the default won against itself: this machine is too noisy now"

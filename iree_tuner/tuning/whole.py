@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from iree.compiler import ir
+
+from iree_tuner.build.placement import STEP_BYTES
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.session import parse_module
 from iree_tuner.measure.program import ProgramComparison, compare_programs
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
@@ -25,11 +30,16 @@ def compare_whole(
         TunerError: the program cannot be compiled with the spec, or cannot be run here.
         WorkerCrashError, WorkerTimeoutError: the compiler or the program died or did not come back.
     """
-    default = compile_program(program, lab.target, lab.compilers).data
-    tuned = compile_program(with_spec(program, spec), lab.target, lab.compilers).data
+    placed = [
+        tuple(
+            compile_program(placed_program(source, placement), lab.target, lab.compilers).data
+            for source in (program, with_spec(program, spec))
+        )
+        for placement in range(lab.target.placements)
+    ]
     longest = max(result.task.workload.reduction_length for result in results)
     return compare_programs(
-        default, tuned, lab.measurer.device, lab.measurer.workers, effort.program_rounds,
+        placed, lab.measurer.device, lab.measurer.workers, effort.program_rounds,
         longest * len(results) ** 2,
     )  # fmt: skip
 
@@ -37,3 +47,14 @@ def compare_whole(
 def with_spec(program: Program, spec: bytes) -> Program:
     """The program with a spec inside, in the place of one that it may carry."""
     return Program(program.name, embed_bytes(program.data, spec, name=program.name, replace=True))
+
+
+def placed_program(program: Program, placement: int) -> Program:
+    """The program with its code at another address (see `build.placement`): its module has a longer name."""
+    if placement == 0:
+        return program
+    module = parse_module(program.data, new_context(), program.name)
+    attributes = module.operation.attributes
+    name = ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else "module"
+    attributes["sym_name"] = ir.StringAttr.get(name + "_" * (placement * STEP_BYTES), module.context)
+    return Program(program.name, to_bytecode(module))
