@@ -29,9 +29,9 @@ class Effort:
 
 
 EFFORTS: dict[str, Effort] = {
-    "quick": Effort(trials=64, batch=16, finalists=3, rounds=25, least_share=0.03, program_rounds=40),
-    "default": Effort(trials=256, batch=16, finalists=4, rounds=40, least_share=0.01, program_rounds=80),
-    "full": Effort(trials=1000, batch=32, finalists=6, rounds=80, least_share=0.0, program_rounds=200),
+    "quick": Effort(trials=96, batch=16, finalists=4, rounds=96, least_share=0.05, program_rounds=80),
+    "default": Effort(trials=320, batch=16, finalists=6, rounds=160, least_share=0.01, program_rounds=160),
+    "full": Effort(trials=2000, batch=32, finalists=8, rounds=320, least_share=0.0, program_rounds=320),
 }
 
 

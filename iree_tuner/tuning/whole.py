@@ -30,13 +30,12 @@ def compare_whole(
         TunerError: the program cannot be compiled with the spec, or cannot be run here.
         WorkerCrashError, WorkerTimeoutError: the compiler or the program died or did not come back.
     """
-    placed = [
-        tuple(
-            compile_program(placed_program(source, placement), lab.target, lab.compilers).data
-            for source in (program, with_spec(program, spec))
-        )
-        for placement in range(lab.target.placements)
-    ]
+    with_it = with_spec(program, spec)
+
+    def built(source: Program, placement: int) -> bytes:
+        return compile_program(placed_program(source, placement), lab.target, lab.compilers).data
+
+    placed = [(built(program, place), built(with_it, place)) for place in range(lab.target.placements)]
     longest = max(result.task.workload.reduction_length for result in results)
     return compare_programs(
         placed, lab.measurer.device, lab.measurer.workers, effort.program_rounds,
