@@ -186,9 +186,10 @@ def _tune_one(
     strategy = make_strategy(options.strategy, weighed.space, options.seed, start_at)
     search = Search(weighed.space, strategy, weighed.harness, weighed.default, weighed.default_us)
     deadline = start + budget_s * (1.0 - _FINALS_PART)
-    watch.started(task, share, effort.trials)
+    trials = effort.trials_for(share)
+    watch.started(task, share, trials)
     try:
-        for tried in search_rounds(search, lab, trials=effort.trials, batch=effort.batch, deadline=deadline):
+        for tried in search_rounds(search, lab, trials=trials, batch=effort.batch, deadline=deadline):
             watch.tried(task, tried, search.best)
     except KeyboardInterrupt:
         findings.interrupted = True

@@ -12,7 +12,7 @@ class Effort:
     """Limits of one level of effort.
 
     Attributes:
-        trials: candidates for each workload.
+        trials: candidates for a workload with a quarter of the program's time or more.
         batch: candidates compiled together, then measured together.
         finalists: candidates that are compared with the default in earnest.
         rounds: interleaved pairs of a comparison.
@@ -27,6 +27,12 @@ class Effort:
     least_share: float
     program_rounds: int
 
+    def trials_for(self, share: float) -> int:
+        """Candidates for a workload with that share of the time: in proportion, but a third at least."""
+        return round(self.trials * min(1.0, max(1 / 3, share / _FULL_SHARE)))
+
+
+_FULL_SHARE = 0.25
 
 EFFORTS: dict[str, Effort] = {
     "quick": Effort(trials=96, batch=16, finalists=4, rounds=96, least_share=0.05, program_rounds=80),
