@@ -6,6 +6,7 @@ from iree.compiler import ir
 
 from iree_tuner.program.dispatch import Calls
 
+DISPATCH = "stream.cmd.dispatch"
 _FUNCTIONS = ("util.func", "func.func")
 _CALLS = ("util.call", "func.call")
 _LOOPS = ("scf.for", "scf.while", "scf.forall", "scf.parallel")
@@ -54,7 +55,7 @@ def _sites(function: ir.Operation) -> list[Site]:
     found: list[Site] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "stream.cmd.dispatch":
+        if op.name == DISPATCH:
             for entry in ir.ArrayAttr(op.attributes["entry_points"]):
                 found.append((ir.SymbolRefAttr(entry).value[-1], _in_loop(op, function), False))
         elif op.name in _CALLS:

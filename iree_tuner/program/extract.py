@@ -99,6 +99,8 @@ def _tag_root(
 
 
 def _prepare(module: ir.Module, passes: tuple[str, ...], session: CompilerSession) -> None:
+    if not passes:
+        return
     nested = f"func.func({','.join(passes)})"
     pipeline = f"builtin.module(hal.executable(hal.executable.variant(builtin.module({nested}))))"
     try:

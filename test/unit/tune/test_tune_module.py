@@ -1,0 +1,84 @@
+"""The library's front door."""
+
+import pytest
+from iree.compiler import ir
+from programs import TWO_EPILOGUES, ZERO_MATMUL
+
+import iree_tuner
+from iree_tuner.tuning.effort import EFFORTS
+from iree_tuner.tuning.observer import Silent
+
+
+class Recorder(Silent):
+    def __init__(self, interrupt_after=None):
+        self.trials = []
+        self.results = []
+        self.interrupt_after = interrupt_after
+
+    def tried(self, task, trials, best):
+        self.trials.extend(trials)
+        if self.interrupt_after is not None and len(self.trials) >= self.interrupt_after:
+            raise KeyboardInterrupt
+
+    def finished(self, result):
+        self.results.append(result)
+
+
+def test_a_module_in_memory_is_tuned_and_compiled(tmp_path):
+    context = ir.Context()
+    module = ir.Module.parse(ZERO_MATMUL, context)
+    watch = Recorder()
+    result = iree_tuner.tune_module(module, effort="quick", budget_s=6, observer=watch)
+    (found,) = result.results
+    assert found.trials == tuple(watch.trials)
+    assert {trial.outcome for trial in found.trials} <= {"ok", "too_slow", "compile_error", "compile_timeout"}
+    assert result.spec.operation.verify()
+    assert result.save(tmp_path / "spec.mlirbc").stat().st_size > 0
+    assert len(result.vmfb()) > 1000
+    if found.verdict == "win":
+        assert found.comparison.interval[0] > 1
+        assert "compilation_info" in str(result.spec)
+
+
+def test_ctrl_c_keeps_what_was_found():
+    watch = Recorder(interrupt_after=16)
+    result = iree_tuner.tune_module(ZERO_MATMUL, effort="quick", observer=watch)
+    assert result.interrupted
+    (found,) = result.results
+    assert len(found.trials) == 16
+    assert watch.results == [found]
+
+
+def test_equal_dispatches_are_one_task_and_others_are_reached_too():
+    result = iree_tuner.tune_module(TWO_EPILOGUES, effort="quick", budget_s=4)
+    (found,) = result.results
+    # The two matmuls have different epilogues: two dispatches, one workload.
+    assert len(found.task.dispatches) == 2
+    assert found.task.calls == 2
+
+
+def test_the_default_against_itself_is_a_tie():
+    result = iree_tuner.tune_module(ZERO_MATMUL, effort="quick", self_test=True)
+    assert result.wins == ()
+    assert result.speedup == 1.0
+    assert "foreach_match" not in str(result.spec)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"device": "warp"}, "unknown device 'warp'"),
+        ({"effort": "heroic"}, "unknown effort 'heroic'"),
+        ({"strategy": "magic"}, "unknown strategy 'magic'"),
+    ],
+)
+def test_wrong_arguments_say_what_is_possible(arguments, message):
+    with pytest.raises(iree_tuner.UsageError, match=message):
+        iree_tuner.tune_module(ZERO_MATMUL, **arguments)
+
+
+def test_trials_follow_the_share():
+    quick = EFFORTS["quick"]
+    assert quick.trials_for(0.9) == quick.trials
+    assert quick.trials_for(0.01) == round(quick.trials / 3)
+    assert quick.trials_for(0.01) < quick.trials_for(0.15) < quick.trials
