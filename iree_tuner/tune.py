@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from iree_tuner.search.registry import check_strategy, make_strategy
 from iree_tuner.space.starting_point import starting_point
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.io import save_spec
+from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.tuning.conditions import entry_with_provenance
 from iree_tuner.tuning.effort import Effort, effort_named
@@ -51,6 +52,7 @@ class TuningOptions:
     seed: int
     budget_s: float
     self_test: bool
+    starters: Mapping[str, tuple[Starter, ...]]
 
 
 @dataclass
@@ -113,6 +115,7 @@ def tune_module(
     seed: int = 0,
     jobs: int | None = None,
     self_test: bool = False,
+    starters: Sequence[str | Path] | None = None,
     observer: Observer | None = None,
 ) -> TuningResult:
     """Find faster configurations for a program's dispatches, and return them as a tuning spec.
@@ -126,6 +129,7 @@ def tune_module(
         seed: of everything random.
         jobs: compile workers; one a core by default.
         self_test: try nothing but the default itself, to see that the measurements call it a tie.
+        starters: specs whose configurations are tried first; those that ship for the target by default.
         observer: told of progress.
 
     Returns:
@@ -137,9 +141,12 @@ def tune_module(
     check_release()
     program = load_program(module)
     check_strategy(strategy)
-    options = TuningOptions(effort_named(effort), strategy, seed, budget_s or math.inf, self_test)
     watch = observer or Silent()
+    level = effort_named(effort)
     with Lab(target_for_device(device), jobs) as lab:
+        paths = shipped_specs(lab.target.backend) if starters is None else [Path(path) for path in starters]
+        known = read_starters(paths, lab.context)
+        options = TuningOptions(level, strategy, seed, budget_s or math.inf, self_test, known)
         extraction = extract(program, lab.target, lab.compilers)
         tasks = make_tasks(extraction.dispatches)
         watch.extracted(extraction, tasks)
@@ -185,6 +192,10 @@ def _tune_one(
     start_at = starting_point(weighed.space, dispatch.default, dispatch.pipeline)
     strategy = make_strategy(options.strategy, weighed.space, options.seed, start_at)
     search = Search(weighed.space, strategy, weighed.harness, weighed.default, weighed.default_us)
+    for starter in options.starters.get(task.workload.key, ()):
+        found = starting_point(weighed.space, starter.lowering_config, starter.translation_info)
+        if found is not None and found not in search.starters and found != start_at:
+            search.starters.append(found)
     deadline = start + budget_s * (1.0 - _FINALS_PART)
     trials = effort.trials_for(share)
     watch.started(task, share, trials)

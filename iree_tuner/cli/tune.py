@@ -42,6 +42,8 @@ class TuneFlags:
         Append every trial to this file, one JSON object a line.
     vmfb
         Also write the program compiled with the spec.
+    starter
+        A spec whose configurations are tried first; may be given several times. Those that ship by default.
     self_test
         Try nothing but the default itself, to see that the measurements call it a tie.
     as_json
@@ -57,6 +59,7 @@ class TuneFlags:
     jobs: int | None = None
     journal: Path | None = None
     vmfb: Path | None = None
+    starter: Annotated[tuple[Path, ...] | None, Parameter(negative="--no-starters")] = None
     self_test: Annotated[bool, Parameter(negative="")] = False
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 
@@ -84,7 +87,8 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
     with Journal(flags.journal) as journal, Progress(people, journal) as progress:
         result = tune_module(
             program, device=flags.device, effort=flags.effort, budget_s=budget_s, strategy=flags.strategy,
-            seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test, observer=progress,
+            seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test, starters=flags.starter,
+            observer=progress,
         )  # fmt: skip
     result.save(path)
     if vmfb is not None:

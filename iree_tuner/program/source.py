@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,21 +81,16 @@ def _checked(program: Program) -> Program:
 
 
 def _from_onnx(path: Path) -> Program:
-    """Import through IREE's own importer, which needs the package `onnx`."""
-    try:
-        from iree.compiler.extras import onnx_importer  # pyright: ignore[reportUnknownVariableType]
-        from onnx import load  # pyright: ignore
-    except ImportError:
+    """Through IREE's own importer, in a process of its own: it prints, and wants the package `onnx`."""
+    if importlib.util.find_spec("onnx") is None:
         raise TunerError(
             "an ONNX model needs the package onnx", location=str(path), hint="pip install 'iree-tuner[onnx]'"
-        ) from None
-    try:
-        info = onnx_importer.ModelInfo(load(str(path)))
-        context = ir.Context()
-        module = ir.Module.create(loc=ir.Location.unknown(context))
-        root = module.operation
-        importer = onnx_importer.NodeImporter.define_function(info.main_graph, root)
-        importer.import_all()
-    except Exception as error:
-        raise TunerError(f"cannot import the ONNX model: {error}", location=str(path)) from None
-    return Program(str(path), to_bytecode(module))
+        )
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        imported = Path(folder) / "model.mlir"
+        command = [sys.executable, "-m", "iree.compiler.tools.import_onnx", str(path), "-o", str(imported)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode or not imported.exists():
+            reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise TunerError(f"cannot import the ONNX model: {reason}", location=str(path))
+        return Program(str(path), imported.read_bytes())

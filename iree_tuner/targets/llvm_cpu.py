@@ -7,7 +7,8 @@ from iree_tuner.targets.target import Target
 DRIVERS = ("local-task", "local-sync")
 
 # What runs before MaterializeTuningSpecs. Source: addCommonTargetExecutablePreprocessingPasses,
-# iree/compiler/Codegen/Common/Passes.cpp; a test holds this list against the compiler's own pipeline.
+# iree/compiler/Codegen/Common/Passes.cpp. Matchers made from what these leave must fire in the compiler's
+# own pipeline: test/unit/ops/test_matchers_in_pipeline.py.
 _PREPARATION = (
     "iree-codegen-type-propagation",
     "iree-codegen-bubble-up-ordinal-ops",

@@ -19,13 +19,18 @@ _REJECT_AT = 3.0  # times the best so far
 
 @dataclass
 class Search:
-    """The state of one task's search. `executables` holds the code of what ran, by its digest."""
+    """The state of one task's search.
+
+    `starters` are tried before anything that the strategy asks for. `executables` holds the code of what ran,
+    by its digest.
+    """
 
     space: Space
     strategy: Strategy
     harness: Harness
     default: Built
     best_us: float
+    starters: list[Assignment] = field(default_factory=list[Assignment])
     trials: list[Trial] = field(default_factory=list[Trial])
     executables: dict[str, bytes] = field(default_factory=dict[str, bytes])
 
@@ -41,7 +46,11 @@ def search_rounds(
 ) -> Iterator[list[Trial]]:
     """Ask, compile, measure, tell, until enough was tried, the space is exhausted, or time is up."""
     while len(search.trials) < trials and time.monotonic() < deadline:
-        asked = search.strategy.ask(min(batch, trials - len(search.trials)))
+        count = min(batch, trials - len(search.trials))
+        asked, search.starters = search.starters[:count], search.starters[count:]
+        known = {trial.assignment for trial in search.trials} | set(asked)
+        proposed = search.strategy.ask(count - len(asked))
+        asked += [assignment for assignment in proposed if assignment not in known]
         if not asked:
             return
         tried = _round(search, lab, asked)
