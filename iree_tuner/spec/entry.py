@@ -19,6 +19,7 @@ ANNOTATION = "iree_tuner"
 
 WORKLOAD_KEY = "workload"
 OP_NAME = "op"
+LOOPS = "loops"
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ def annotation(entry: SpecEntry) -> ir.DictAttr:
     found: dict[str, ir.Attribute] = {
         WORKLOAD_KEY: ir.StringAttr.get(workload.key),
         OP_NAME: ir.StringAttr.get(workload.op),
+        LOOPS: ir.DenseI64ArrayAttr.get(list(workload.loops)),
     }
     for name, value in asdict(entry.provenance).items() if entry.provenance else ():
         if name == "interval":
@@ -126,6 +128,12 @@ def read_op_name(matcher: ir.Operation) -> str | None:
     return _text(_annotated(matcher).get(OP_NAME))
 
 
+def read_loops(matcher: ir.Operation) -> tuple[int, ...]:
+    """Sizes of the loops of the op that is matched; none for specs that were not built here."""
+    loops = _annotated(matcher).get(LOOPS)
+    return cast("tuple[int, ...]", loops) if isinstance(loops, tuple) else ()
+
+
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
@@ -143,7 +151,7 @@ def _plain(attribute: ir.Attribute) -> object:
     match attribute:
         case ir.StringAttr() | ir.IntegerAttr() | ir.FloatAttr():
             return attribute.value
-        case ir.DenseF64ArrayAttr():
+        case ir.DenseF64ArrayAttr() | ir.DenseI64ArrayAttr():
             return tuple(attribute)
         case _:
             return str(attribute)

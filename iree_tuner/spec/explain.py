@@ -8,7 +8,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.spec.canonical import yielded_constants
-from iree_tuner.spec.entry import Provenance, read_op_name, read_provenance, read_workload_key
+from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, walk
 
 _MATCH = "transform.iree.match."
@@ -81,6 +81,8 @@ def _row(pair: Pair) -> Row:
     settings, pipeline = _settings(pair)
     key = read_workload_key(matcher)
     op = read_op_name(matcher) or op
+    if not sizes and not types:  # matched op by op: the sizes are spread over many match ops
+        sizes = (("loops", read_loops(matcher)),)
     return Row(pair.matcher, op, sizes, types, pipeline, settings, key, read_provenance(matcher))
 
 
