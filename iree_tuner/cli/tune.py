@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from iree_tuner.cli.progress import Progress
 from iree_tuner.cli.report import report_result, result_to_json
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.store.journal import Journal
-from iree_tuner.tune import tune_module
+from iree_tuner.tune import TuningResult, tune_module
 
 
 @Parameter(name="*")
@@ -90,7 +91,7 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
             seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test, starters=flags.starter,
             observer=progress,
         )  # fmt: skip
-    result.save(path)
+    path = _save(result, path)
     if vmfb is not None:
         vmfb.write_bytes(result.vmfb())
     for record in result_to_json(result, path) if flags.as_json else ():
@@ -99,6 +100,16 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
     if journal.failure:
         people.print(journal.failure, style="yellow", markup=False)
     return 0
+
+
+def _save(result: TuningResult, path: Path) -> Path:
+    """Write the spec, elsewhere when its place has become unwritable meanwhile: it took too long to lose."""
+    try:
+        return result.save(path)
+    except TunerError as error:
+        kept = result.save(Path(tempfile.mkdtemp(prefix="iree_tuner_")) / path.name)
+        people.print(f"{error}; the spec is in {kept} instead", style="yellow", markup=False)
+        return kept
 
 
 def _beside(program: str) -> Path:
