@@ -15,6 +15,7 @@ from iree_tuner.space.space import Space
 
 _LEVEL = re.compile(r"(\w+) = \[([\d, ]*)\]")
 _CANDIDATES = 4096
+_OPTIONAL = "cache_"  # levels that are left out when nothing is tiled
 
 
 def starting_point(space: Space, lowering_config: str, translation_info: str) -> Assignment | None:
@@ -56,7 +57,8 @@ def _known(space: Space, lowering_config: str, translation_info: str) -> dict[st
         for loop, item in enumerate(ir.ArrayAttr(level.attr)):
             if isinstance(item, iree_codegen.IntKnobAttr):
                 size = sizes[loop] if loop < len(sizes) else 0
-                found[item.name] = size or space.workload.loops[loop]
+                whole = 0 if level.name.startswith(_OPTIONAL) else space.workload.loops[loop]
+                found[item.name] = size or whole
     if OPTIONS in knobs:
         found.update(_options(ir.DictAttr(knobs[OPTIONS]), translation_info))
     return found

@@ -20,7 +20,7 @@ def contraction_constraints(workload: Workload, limits: CpuLimits, context: ir.C
     """The constraints op of a contraction."""
 
     def fill() -> Mapping[str, ir.Attribute]:
-        tiling = Tiling(workload, limits)
+        tiling = Tiling(workload, limits, cached=True)
         tiling.declare_tiles()
         tiling.limit_contract()
         _limit_unrolling(tiling)

@@ -33,7 +33,7 @@ def convolution_constraints(workload: Workload, limits: CpuLimits, context: ir.C
     decompose = is_decomposable(workload)
 
     def fill() -> Mapping[str, ir.Attribute]:
-        tiling = Tiling(workload, limits)
+        tiling = Tiling(workload, limits, cached=not decompose)
         tiling.declare_tiles()
         if decompose:
             _require_decomposition(tiling)

@@ -24,7 +24,7 @@ def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Conte
     buffers = "memref<" in workload.dag
 
     def fill() -> Mapping[str, ir.Attribute]:
-        tiling = Tiling(workload, limits)
+        tiling = Tiling(workload, limits, cached=not buffers)
         tiling.declare_tiles()
         tiling.limit_vector()
         if not buffers:

@@ -8,10 +8,13 @@ from collections.abc import Sequence
 
 from iree_tuner.ops.workload import Workload
 
-MEMBERS_WANTED = 3_000_000
+MEMBERS_WANTED = 5_000_000
 """Ladders are made coarser until tiles alone give no more members than this."""
 
 COARSEST = 4
+
+CACHE_WAYS = 5
+"""By about how much a third tiling level multiplies a space: one loop may have it, in steps of four."""
 
 
 def ladder(size: int, coarseness: int = 0) -> tuple[int, ...]:
@@ -31,17 +34,21 @@ def ladder(size: int, coarseness: int = 0) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def coarseness_for(workload: Workload, element_limit: int, own_loops: Sequence[int] = ()) -> int:
-    """The finest ladders that keep a two-level tiling of the workload enumerable.
+def coarseness_for(
+    workload: Workload, element_limit: int, own_loops: Sequence[int] = (), *, cached: bool = False
+) -> int:
+    """The finest ladders that keep a tiling of the workload enumerable.
 
     Args:
         workload: the root op.
         element_limit: the vector tile's elements must be fewer.
         own_loops: sizes of companions' loops that have tiles of their own.
+        cached: whether there are cache tiles between distribution and vector tiles.
     """
+    ways = CACHE_WAYS if cached else 1
     for coarseness in range(COARSEST):
         companions = math.prod(len(ladder(size, coarseness)) for size in own_loops)
-        if _count(workload, element_limit, coarseness) * companions <= MEMBERS_WANTED:
+        if _count(workload, element_limit, coarseness) * companions * ways <= MEMBERS_WANTED:
             return coarseness
     return COARSEST
 

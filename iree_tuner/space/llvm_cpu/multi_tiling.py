@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
 
 from iree_tuner.ops.workload import Companion, Workload
-from iree_tuner.space.constraints import flag, integers, knob_attribute
-from iree_tuner.space.expressions import Boolean, Integer, any_of, constant, require
+from iree_tuner.space.constraints import flag, integers, knob, knob_attribute
+from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, require
 from iree_tuner.space.llvm_cpu.attributes import COMPANIONS, LOWERING_CONFIG, OPTIONS
-from iree_tuner.space.llvm_cpu.ladders import coarseness_for
+from iree_tuner.space.llvm_cpu.ladders import coarseness_for, ladder
 from iree_tuner.space.llvm_cpu.tiles import element_bytes, require_small_vector, tile
 from iree_tuner.targets import CpuLimits
 
 PEELING = "enable_loop_peeling"
+
+_CACHE_COARSENESS = 3  # powers of four
 
 
 class Tiling:
     """The tiles of a root op, while its constraints op is being built.
 
     A loop of size 1 has the tile 1 and no knob. The distribution tile of a reduction loop is 0: the
-    compiler distributes parallel loops only. `distribution` and `vector` give the tiles by loop.
+    compiler distributes parallel loops only. `distribution`, `cache` and `vector` give the tiles by loop.
+
+    Args:
+        workload: the root op.
+        limits: what the target can hold.
+        cached: whether the pipeline looks at cache tiles. DoubleTilingExpert does; in
+            ConvTileAndDecomposeExpert and LinalgExtTileAndVectorize they change nothing.
     """
 
-    def __init__(self, workload: Workload, limits: CpuLimits) -> None:
+    def __init__(self, workload: Workload, limits: CpuLimits, *, cached: bool = False) -> None:
         self.workload = workload
         self.limits = limits
         self.widest = max(workload.types, key=element_bytes)
         self.distribution: dict[int, Integer | int] = {}
+        self.cache: dict[int, Integer] = {}
         self.vector: dict[int, Integer | int] = {}
         elements = limits.max_stack_bytes // element_bytes(self.widest)
         own = [
             companion.loops[i] for companion in workload.companions for i in _own_loops(companion, workload)
         ]
-        self._coarseness = coarseness_for(workload, elements, own)
+        self._coarseness = coarseness_for(workload, elements, own, cached=cached)
+        self._cached = cached
         self._options: dict[str, ir.Attribute] = {}
         self._companions: dict[str, ir.Attribute] = {}
         self._names: dict[tuple[str, int], str] = {}
@@ -55,6 +66,33 @@ class Tiling:
             # A larger vector tile is cut to the distribution tile: the same code under another name.
             message = f"vector_{loop} ({{}}) must not exceed distribution_{loop} ({{}})"
             require(vector <= outer, message, vector, outer)
+        if self._cached:
+            self._declare_cache()
+
+    def _declare_cache(self) -> None:
+        """Tiles between distribution and vectors, for at most one loop; 0 is none.
+
+        A cache tile as large as what is around it, or as the vector tile, changes nothing.
+        """
+        for loop, size in enumerate(self.workload.loops):
+            vector = self.vector[loop]
+            sizes = [step for step in ladder(size, _CACHE_COARSENESS) if 1 < step < size]
+            if isinstance(vector, int) or not sizes:
+                continue
+            name = f"cache_{loop}"
+            self._names["cache", loop] = name
+            cache = knob(name, (0, *sizes), f"0 (none) or a power of four below {size}")
+            self.cache[loop] = cache
+            around = self.distribution.get(loop, constant(size))
+            fits = [cache > vector, (cache % vector).equals(0), cache < around]
+            message = (
+                f"{name} ({{}}) must be 0, or a multiple of vector_{loop} ({{}}) below what is around it"
+            )
+            require(any_of([cache.equals(0), all_of(fits)]), message, cache, vector)
+        # Two at once have not been seen to gain more than one, and would make spaces several times larger.
+        for first, second in itertools.combinations(self.cache, 2):
+            none = [self.cache[first].equals(0), self.cache[second].equals(0)]
+            require(any_of(none), f"cache_{first} and cache_{second} must not both be set")
 
     def limit_contract(self) -> None:
         """The large vector check counts a contraction's whole iteration space, in the accumulator's type."""
@@ -75,6 +113,9 @@ class Tiling:
             if isinstance(vector, Integer) and isinstance(around, Integer):
                 uneven.append(~(around % vector).equals(0))
                 uneven.append(~(size % around).equals(0))
+                if loop in self.cache:
+                    cache = self.cache[loop]
+                    uneven.append(all_of([cache > 0, ~(around % cache).equals(0)]))
         if uneven:
             peeling = flag(PEELING)
             self._options[PEELING] = knob_attribute(PEELING)
@@ -119,6 +160,8 @@ class Tiling:
         reduction = [loop for loop in range(count) if loop not in self.distribution]
         levels: dict[str, ir.Attribute] = {
             "distribution": self._level("distribution", parallel),
+            "cache_parallel": self._level("cache", parallel, without=0),
+            "cache_reduction": self._level("cache", reduction, without=0),
             "vector_common_parallel": self._level("vector", parallel),
             "vector_reduction": self._level("vector", reduction),
         }
@@ -133,12 +176,12 @@ class Tiling:
         self._names[level, loop] = name
         return tile(name, self.workload.loops[loop], self._coarseness)
 
-    def _name(self, level: str, loop: int) -> int | str:
-        return self._names.get((level, loop), 1)
+    def _name(self, level: str, loop: int, without: int = 1) -> int | str:
+        return self._names.get((level, loop), without)
 
-    def _level(self, level: str, loops: Sequence[int]) -> ir.ArrayAttr:
+    def _level(self, level: str, loops: Sequence[int], without: int = 1) -> ir.ArrayAttr:
         count = len(self.workload.loops)
-        return integers([self._name(level, loop) if loop in loops else 0 for loop in range(count)])
+        return integers([self._name(level, loop, without) if loop in loops else 0 for loop in range(count)])
 
 
 def _own_loops(companion: Companion, workload: Workload) -> list[int]:

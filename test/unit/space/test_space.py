@@ -58,7 +58,8 @@ def test_violations_say_why(space: Space) -> None:
 
 def test_long_scalar_reductions_are_excluded(context: ir.Context) -> None:
     row = build_space(matmul(1, 64, 4096), CpuLimits(), context)
-    slow = {"vector_1": 1, "distribution_1": 4, "vector_2": 4096, "enable_loop_peeling": 0}
+    slow = {"vector_1": 1, "distribution_1": 4, "vector_2": 4096, "enable_loop_peeling": 0,
+            "cache_1": 0, "cache_2": 0}  # fmt: skip
     assert row.violations(slow) == [
         "a reduction of 4096 elements to one is unrolled into scalars, and compiles for too long"
     ]
@@ -90,7 +91,7 @@ def test_configurations_parse(workload: Workload, expected: str, context: ir.Con
 def test_companions_are_tiled_as_the_compiler_does(context: ir.Context) -> None:
     built = build_space(softmax(128, 256), CpuLimits(), context)
     chosen = {"vector_0": 8, "vector_1": 16, "distribution_0": 16, "enable_loop_peeling": 0,
-              "companion_0_1": 16, "companion_1_1": 16}  # fmt: skip
+              "companion_0_1": 16, "companion_1_1": 16, "cache_0": 0, "cache_1": 0}  # fmt: skip
     assert built.contains(chosen)
     _, maximum, normalize = built.configuration(chosen).ops
     assert "vector_common_parallel = [8, 0], vector_reduction = [0, 16]" in maximum.value
@@ -106,3 +107,20 @@ def test_an_unknown_family_is_an_error(context: ir.Context) -> None:
     workload = Workload("sorting", "sort", (4,), ("parallel",), ("f32",), ())
     with pytest.raises(TunerError, match="no llvm-cpu search space for the family 'sorting'"):
         build_space(workload, CpuLimits(), context)
+
+
+def test_cache_tiles_lie_between_the_others_on_one_loop(context: ir.Context) -> None:
+    built = build_space(matmul(64, 64, 128), CpuLimits(), context)
+    plain = {"distribution_0": 32, "distribution_1": 32, "vector_0": 4, "vector_1": 8, "vector_2": 8,
+             "cache_0": 0, "cache_1": 0, "cache_2": 0, "enable_loop_peeling": 0}  # fmt: skip
+    assert built.contains(plain)
+    assert "cache" not in built.configuration(plain).ops[0].value
+    blocked = plain | {"cache_2": 64}
+    assert built.contains(blocked)
+    assert "cache_reduction = [0, 0, 64]" in built.configuration(blocked).ops[0].value
+    for wrong in ({"cache_0": 4}, {"cache_0": 64}, {"cache_0": 16, "cache_2": 64}):
+        assert built.violations(plain | wrong)
+
+
+def test_pipelines_that_ignore_cache_tiles_have_no_knobs_for_them(context: ir.Context) -> None:
+    assert not [name for name in build_space(conv(8, 8, 4), CpuLimits(), context).names if "cache" in name]
