@@ -9,7 +9,7 @@ from iree.compiler import ir
 
 from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import flag, integers, knob, knob_attribute
-from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, require
+from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import COMPANIONS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.llvm_cpu.ladders import coarseness_for, ladder
 from iree_tuner.space.llvm_cpu.tiles import element_bytes, require_small_vector, tile
@@ -89,10 +89,22 @@ class Tiling:
                 f"{name} ({{}}) must be 0, or a multiple of vector_{loop} ({{}}) below what is around it"
             )
             require(any_of([cache.equals(0), all_of(fits)]), message, cache, vector)
+            if self.workload.iterators[loop] == "reduction":
+                self._limit_initial_value(name, cache)
         # Two at once have not been seen to gain more than one, and would make spaces several times larger.
         for first, second in itertools.combinations(self.cache, 2):
             none = [self.cache[first].equals(0), self.cache[second].equals(0)]
             require(any_of(none), f"cache_{first} and cache_{second} must not both be set")
+
+    def _limit_initial_value(self, name: str, cache: Integer) -> None:
+        """A loop over cache tiles of a reduction stands around the loops over vector tiles.
+
+        What fills the result is then fused no deeper than into the distribution tile, and becomes one vector.
+        """
+        limit = self.limits.max_stack_bytes
+        size = product([*self.distribution.values(), element_bytes(self.workload.types[-1])])
+        message = f"with {name}, the initial value of {{}} bytes must stay below {limit} (large vector check)"
+        require(any_of([cache.equals(0), size < limit]), message, size)
 
     def limit_contract(self) -> None:
         """The large vector check counts a contraction's whole iteration space, in the accumulator's type."""

@@ -118,6 +118,12 @@ def test_cache_tiles_lie_between_the_others_on_one_loop(context: ir.Context) -> 
     blocked = plain | {"cache_2": 64}
     assert built.contains(blocked)
     assert "cache_reduction = [0, 0, 64]" in built.configuration(blocked).ops[0].value
+    wide = build_space(matmul(512, 512, 128), CpuLimits(), context)
+    large = blocked | {"distribution_0": 128, "distribution_1": 64}
+    assert wide.violations(large) == [
+        "with cache_2, the initial value of 32768 bytes must stay below 32768 (large vector check)"
+    ]
+    assert wide.contains(large | {"distribution_1": 32})
     for wrong in ({"cache_0": 4}, {"cache_0": 64}, {"cache_0": 16, "cache_2": 64}):
         assert built.violations(plain | wrong)
 
