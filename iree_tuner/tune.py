@@ -204,6 +204,8 @@ def _tune_one(
             watch.tried(task, tried, search.best)
     except KeyboardInterrupt:
         findings.interrupted = True
+    if not search.trials:
+        return WorkloadResult(task, share, note="the budget was spent before its turn")
     final = play_finals(task, search, lab, effort)
     entry = None
     if final.winner is not None and final.comparison is not None:
