@@ -36,6 +36,7 @@ from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.result import Findings, WorkloadResult
 from iree_tuner.tuning.rounds import Search, search_rounds
 from iree_tuner.tuning.self_test import self_test
+from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import make_tasks
 from iree_tuner.tuning.weigh import Weighed, weigh
 from iree_tuner.tuning.whole import compare_whole, with_spec
@@ -133,7 +134,8 @@ def tune_module(
         observer: told of progress.
 
     Returns:
-        The spec and the evidence. Ctrl-C ends the search and returns what was found until then.
+        The spec and the evidence. Ctrl-C ends the search and returns what was found until then; a second one
+        interrupts as usual.
 
     Raises:
         TunerError: the program cannot be compiled, or has nothing to tune; UsageError for wrong arguments.
@@ -152,12 +154,10 @@ def tune_module(
         watch.extracted(extraction, tasks)
         if not tasks:
             raise TunerError("the program has no dispatches that can be tuned", location=program.name)
-        findings = Findings()
-        try:
-            _tune_all(weigh(tasks, lab), findings, lab, options, watch)
-        except KeyboardInterrupt:
-            findings.interrupted = True
-        return _conclude(program, findings, lab, options, watch)
+        with StopRequest() as stop:
+            findings = Findings(stop)
+            _tune_all(weigh(tasks, lab, stop), findings, lab, options, watch)
+            return _conclude(program, findings, lab, options, watch)
 
 
 def _tune_all(
@@ -172,14 +172,14 @@ def _tune_all(
         result = _tune_one(item, part * (end - time.monotonic()), findings, lab, options, watch)
         findings.results.append(result)
         watch.finished(result)
-        if findings.interrupted:
+        if findings.stop.requested:
             return
 
 
 def _tune_one(
     weighed: Weighed, budget_s: float, findings: Findings, lab: Lab, options: TuningOptions, watch: Observer
 ) -> WorkloadResult:
-    """Search, then finals. Ctrl-C ends the search; what it found is still judged, which takes seconds."""
+    """Search, then finals. A request to stop ends the search; what it found is still judged, in seconds."""
     start = time.monotonic()
     task, share, effort = weighed.task, weighed.share, options.effort
     if weighed.space is None:
@@ -199,11 +199,14 @@ def _tune_one(
     deadline = start + budget_s * (1.0 - _FINALS_PART)
     trials = effort.trials_for(share)
     watch.started(task, share, trials)
+    rounds = search_rounds(
+        search, lab, trials=trials, batch=effort.batch, deadline=deadline, stop=findings.stop
+    )
     try:
-        for tried in search_rounds(search, lab, trials=trials, batch=effort.batch, deadline=deadline):
+        for tried in rounds:
             watch.tried(task, tried, search.best)
-    except KeyboardInterrupt:
-        findings.interrupted = True
+    except KeyboardInterrupt:  # where no handler could be set, or from an observer
+        findings.stop.request()
     if not search.trials:
         return WorkloadResult(task, share, note="the budget was spent before its turn")
     final = play_finals(task, search, lab, effort)
@@ -225,7 +228,7 @@ def _conclude(
     spec = build_spec(entries, lab.context)
     results = tuple(findings.results)
     result = TuningResult(
-        program, lab.target, results, spec, note="; ".join(notes), interrupted=findings.interrupted
+        program, lab.target, results, spec, note="; ".join(notes), interrupted=findings.stop.requested
     )
     if not entries:
         return result

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from iree_tuner.measure.statistics import Comparison, Verdict
 from iree_tuner.measure.trial import Trial
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
 
 
@@ -50,10 +51,10 @@ class WorkloadResult:
 
 @dataclass
 class Findings:
-    """What is known so far; a run that is interrupted returns it as it stands."""
+    """What is known so far; a run that is asked to stop returns it as it stands."""
 
+    stop: StopRequest
     results: list[WorkloadResult] = field(default_factory=list[WorkloadResult])
-    interrupted: bool = False
 
     @property
     def entries(self) -> list[SpecEntry]:

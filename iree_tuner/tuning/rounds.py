@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.space import Space
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.stop import StopRequest
 
 _REJECT_AT = 3.0  # times the best so far
 
@@ -42,10 +44,13 @@ class Search:
 
 
 def search_rounds(
-    search: Search, lab: Lab, *, trials: int, batch: int, deadline: float
+    search: Search, lab: Lab, *, trials: int, batch: int, deadline: float, stop: StopRequest
 ) -> Iterator[list[Trial]]:
-    """Ask, compile, measure, tell, until enough was tried, the space is exhausted, or time is up."""
-    while len(search.trials) < trials and time.monotonic() < deadline:
+    """Ask, compile, measure, tell, until enough was tried, the space is exhausted, or time is up.
+
+    A request to stop ends the round, too: what was measured of it counts.
+    """
+    while len(search.trials) < trials and time.monotonic() < deadline and not stop.requested:
         count = min(batch, trials - len(search.trials))
         asked, search.starters = search.starters[:count], search.starters[count:]
         known = {trial.assignment for trial in search.trials} | set(asked)
@@ -53,20 +58,23 @@ def search_rounds(
         asked += [assignment for assignment in proposed if assignment not in known]
         if not asked:
             return
-        tried = _round(search, lab, asked)
+        tried = _round(search, lab, asked, stop)
         search.trials.extend(tried)
         search.strategy.tell(tried)
         yield tried
 
 
-def _round(search: Search, lab: Lab, asked: Sequence[Assignment]) -> list[Trial]:
+def _round(search: Search, lab: Lab, asked: Sequence[Assignment], stop: StopRequest) -> list[Trial]:
     configurations = [search.space.configuration(assignment) for assignment in asked]
     # Everything is compiled before anything is timed: they would disturb each other.
-    built = list(lab.builder.build_all(search.harness, configurations))
+    builds = lab.builder.build_all(search.harness, configurations)
+    built = list(itertools.takewhile(lambda _: not stop.requested, builds))
     baseline = lab.measurer.time(search.default.vmfb, search.harness)
     baseline_us = min(baseline.samples_us, default=search.best_us)
     tried: list[Trial] = []
-    for assignment, made in zip(asked, built, strict=True):
+    for assignment, made in zip(asked, built, strict=False):  # fewer are built when it is to stop
+        if stop.requested:
+            break
         trial = Trial(
             search.space.workload.key,
             assignment,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from iree_tuner.program.dispatch import Harness
 from iree_tuner.space.build import build_space
 from iree_tuner.space.space import Space
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
 
 
@@ -37,9 +39,10 @@ class Weighed:
     note: str = ""
 
 
-def weigh(tasks: Sequence[Task], lab: Lab) -> list[Weighed]:
-    """Build and time all defaults; largest share first."""
-    found = [_weigh_one(task, lab) for task in tasks]
+def weigh(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> list[Weighed]:
+    """Build and time all defaults, or those until a request to stop; largest share first."""
+    weighed = (_weigh_one(task, lab) for task in tasks)
+    found = list(itertools.takewhile(lambda _: not stop.requested, weighed))
     total = sum(item.default_us * item.task.calls for item in found) or 1.0
     shared = [
         Weighed(

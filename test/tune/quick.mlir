@@ -8,7 +8,7 @@
 
 // JSON: {"workload": "matmul_96x64x128_f32_f32_f32"{{.*}}"outcomes": {
 // JSON-NEXT: {"program": "{{.*}}quick.mlir", "target": "llvm-cpu:host"
-// JSON-NOT: {{.}}
+// JSON-NOT: {"
 // PEOPLE: 1 dispatches, 1 workloads to tune
 // PEOPLE: matmul_96x64x128_f32_f32_f32: {{[0-9]+}} tried
 // JOURNAL: "workload": "{{[0-9a-f]+}}", "assignment": {{[{].*[}]}}, "outcome": "{{[a-z_]+}}"

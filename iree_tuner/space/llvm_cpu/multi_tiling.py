@@ -172,11 +172,12 @@ class Tiling:
         reduction = [loop for loop in range(count) if loop not in self.distribution]
         levels: dict[str, ir.Attribute] = {
             "distribution": self._level("distribution", parallel),
-            "cache_parallel": self._level("cache", parallel, without=0),
-            "cache_reduction": self._level("cache", reduction, without=0),
             "vector_common_parallel": self._level("vector", parallel),
             "vector_reduction": self._level("vector", reduction),
         }
+        if self.cache:
+            levels["cache_parallel"] = self._level("cache", parallel, without=0)
+            levels["cache_reduction"] = self._level("cache", reduction, without=0)
         found: dict[str, ir.Attribute] = {LOWERING_CONFIG: ir.DictAttr.get(levels)}
         for key, entries in ((OPTIONS, self._options), (COMPANIONS, self._companions)):
             if entries:
