@@ -209,7 +209,7 @@ def _tune_one(
         findings.stop.request()
     if not search.trials:
         return WorkloadResult(task, share, note="the budget was spent before its turn")
-    final = play_finals(task, search, lab, effort)
+    final = play_finals(task, search, lab, _judging_effort(options, findings))
     entry = None
     if final.winner is not None and final.comparison is not None:
         configuration = weighed.space.configuration(final.winner.assignment)
@@ -218,6 +218,11 @@ def _tune_one(
         task, share, tuple(search.trials), weighed.space.count(), final.comparison, entry, final.note,
         time.monotonic() - start,
     )  # fmt: skip
+
+
+def _judging_effort(options: TuningOptions, findings: Findings) -> Effort:
+    """Who has asked to stop waits for no more than the least pairs that a verdict takes."""
+    return effort_named("quick") if findings.stop.requested else options.effort
 
 
 def _conclude(
@@ -232,8 +237,9 @@ def _conclude(
     )
     if not entries:
         return result
+    effort = _judging_effort(options, findings)
     try:
-        result.whole = compare_whole(program, to_bytecode(spec), result.results, lab, options.effort)
+        result.whole = compare_whole(program, to_bytecode(spec), result.results, lab, effort)
     except (TunerError, WorkerCrashError, WorkerTimeoutError) as error:
         result.note = f"the whole program was not compared: {error}"
         return result
