@@ -186,18 +186,20 @@ def _tune_one(
         return WorkloadResult(task, share, note=weighed.note)
     if options.self_test:
         return self_test(weighed, lab, effort)
-    if share < effort.least_share:
+    starters = options.starters.get(task.workload.key, ())
+    if share < effort.least_share and not starters:
         return WorkloadResult(task, share, note=f"only {share:.1%} of the program's time")
     dispatch = task.dispatches[0]
     start_at = starting_point(weighed.space, dispatch.default, dispatch.pipeline)
     strategy = make_strategy(options.strategy, weighed.space, options.seed, start_at)
     search = Search(weighed.space, strategy, weighed.harness, weighed.default, weighed.default_us)
-    for starter in options.starters.get(task.workload.key, ()):
+    for starter in starters:
         found = starting_point(weighed.space, starter.lowering_config, starter.translation_info)
         if found is not None and found not in search.starters and found != start_at:
             search.starters.append(found)
     deadline = start + budget_s * (1.0 - _FINALS_PART)
-    trials = effort.trials_for(share)
+    # What is too small to be searched may still take what was found elsewhere.
+    trials = effort.trials_for(share) if share >= effort.least_share else len(search.starters)
     watch.started(task, share, trials)
     rounds = search_rounds(
         search, lab, trials=trials, batch=effort.batch, deadline=deadline, stop=findings.stop
