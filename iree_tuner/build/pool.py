@@ -41,7 +41,8 @@ class Builder:
                 yield self._wait(future)
         finally:
             for future in futures:
-                future.cancel()
+                if not future.running():  # a running one would take its worker with it
+                    future.cancel()
 
     def _submit(
         self, harness: Harness, configuration: Configuration | None, placement: int = 0

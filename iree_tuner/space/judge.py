@@ -14,7 +14,7 @@ class Judge:
     """A solver that holds the constraints of one op, as the compiler itself exports them."""
 
     def __init__(self, op: ir.Operation) -> None:
-        self._solver: Any = z3.Solver()
+        self._solver: Any = _solver()
         self._solver.from_string(iree_codegen.convert_constraints_op_to_smtlib(op))
         self._assertions: list[Any] = list(self._solver.assertions())
 
@@ -27,7 +27,7 @@ class Judge:
         fixed = _equalities(values)
         found: list[int] = []
         for place, assertion in enumerate(self._assertions):
-            solver: Any = z3.Solver()
+            solver: Any = _solver()
             solver.add(assertion)
             if solver.check(*fixed) != z3.sat:
                 found.append(place)
@@ -35,7 +35,7 @@ class Judge:
 
     def models(self, names: tuple[str, ...]) -> set[tuple[int, ...]]:
         """Every legal assignment of `names`, one solver call each: for tests on small spaces."""
-        solver: Any = z3.Solver()
+        solver: Any = _solver()
         solver.add(self._assertions)
         found: set[tuple[int, ...]] = set()
         while solver.check() == z3.sat:
@@ -44,6 +44,13 @@ class Judge:
             found.add(tuple(values))
             solver.add(z3.Or([z3.Int(n) != v for n, v in zip(names, values, strict=True)]))
         return found
+
+
+def _solver() -> Any:  # noqa: ANN401 (z3 has no types)
+    """A solver that leaves Ctrl-C to Python. By itself it takes the signal, and answers `unknown` afterwards."""
+    solver: Any = z3.Solver()
+    solver.set("ctrl_c", False)
+    return solver
 
 
 def _equalities(values: Mapping[str, int]) -> list[Any]:
