@@ -47,7 +47,7 @@ class Judge:
 
 
 def _solver() -> Any:  # noqa: ANN401 (z3 has no types)
-    """A solver that leaves Ctrl-C to Python. By itself it takes the signal, and answers `unknown` afterwards."""
+    """A solver that leaves Ctrl-C to Python. By itself it takes the signal, and knows nothing afterwards."""
     solver: Any = z3.Solver()
     solver.set("ctrl_c", False)
     return solver

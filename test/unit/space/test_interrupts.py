@@ -1,4 +1,4 @@
-"""z3 must leave signals to Python: it would take Ctrl-C for itself, and call everything illegal afterwards."""
+"""z3 must leave signals to Python: it would take Ctrl-C, and call everything illegal afterwards."""
 
 import os
 import signal
