@@ -4,7 +4,7 @@ May import the rooms before it: `compiler`, `targets`, `ops`, `program`, `space`
 """
 
 from iree_tuner.build.candidate import Built, build_here
-from iree_tuner.build.outcome import FAILURES, Outcome
+from iree_tuner.build.outcome import Outcome
 from iree_tuner.build.pool import Builder
 
-__all__ = ["FAILURES", "Builder", "Built", "Outcome", "build_here"]
+__all__ = ["Builder", "Built", "Outcome", "build_here"]

@@ -16,17 +16,3 @@ Outcome = Literal[
     "wrong_result",
     "too_slow",
 ]
-
-FAILURES: frozenset[Outcome] = frozenset(
-    {
-        "compile_error",
-        "compile_timeout",
-        "compile_crash",
-        "not_applied",
-        "run_error",
-        "run_timeout",
-        "run_crash",
-        "wrong_result",
-    }
-)
-"""Outcomes that say that something is wrong; `too_slow` only says that it is not worth more samples."""
