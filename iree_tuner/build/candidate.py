@@ -16,6 +16,7 @@ from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.dispatch import OP_TAG
 from iree_tuner.space.configuration import Configuration
 
+_LOWERING_CONFIG = "lowering_config"
 _TUNER_ATTRIBUTES_OFF = "--iree-codegen-add-tuner-attributes=false"
 
 
@@ -82,7 +83,7 @@ def _put_in_place(module: ir.Module, configuration: Configuration) -> dict[str, 
         tagged[item.label].attributes[item.attribute] = attribute
         if isinstance(attribute, iree_codegen.CompilationInfoAttr):
             expected[item.label] = attribute.lowering_config
-        else:
+        elif item.attribute == _LOWERING_CONFIG:
             expected[item.label] = attribute
     return expected
 
@@ -91,7 +92,7 @@ def _missing(module: ir.Module, expected: dict[str, ir.Attribute]) -> str:
     """Why a configuration did not arrive; empty when it did."""
     if not expected:
         return ""
-    arrived = {label: op.attributes.get("lowering_config", None) for label, op in _tagged(module)}
+    arrived = {label: op.attributes.get(_LOWERING_CONFIG, None) for label, op in _tagged(module)}
     for label, config in expected.items():
         if label not in arrived:
             return f"the compiler replaced the op '{label}', and dropped its configuration"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.targets import CpuLimits
+from iree_tuner.targets import CpuLimits, Limits
 
 OP_TAG = "iree_tuner_op"
 """Attribute that carries an op's label (`root`, `companion_0`) in a harness."""
@@ -84,7 +84,7 @@ class Dispatch:
     harness: Harness | None = None
     default: str = ""
     pipeline: str = ""
-    limits: CpuLimits = field(default_factory=CpuLimits)
+    limits: Limits = field(default_factory=CpuLimits)
 
     @property
     def tunable(self) -> bool:

@@ -16,10 +16,11 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.program.calls import count_calls
 from iree_tuner.program.dispatch import OP_TAG, Calls, Dispatch, Harness
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
+from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
-from iree_tuner.targets.limits import cpu_limits
+from iree_tuner.targets.limits import limits_of
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def _extract(data: bytes, name: str, target: Target, session: CompilerSession) -
     module = session.parse(data, name)
     if not list(module.body.operations):
         raise TunerError("the program has no functions", location=name)
+    select_target(module, target)
     diagnostics = tuple(session.run(module, stop="executable-sources"))
     calls = count_calls(module)
     exports = _exports(module)
@@ -69,7 +71,7 @@ def _extract(data: bytes, name: str, target: Target, session: CompilerSession) -
 
 
 def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSession) -> Dispatch:
-    limits = cpu_limits(_target_attribute(raw.module))
+    limits = limits_of(_target_attribute(raw.module))
     _prepare(raw.module, target.preparation, session)
     before = str(find_function(raw.module, raw.export))
     _prepare(raw.module, target.spec_prologue, session)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.diagnostics import Diagnostic
@@ -14,6 +16,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 
 Output = Literal["bytecode", "text", "vmfb"]
+_DEVICE_TARGETS = "hal.device.targets"
 
 
 @dataclass(frozen=True)
@@ -40,21 +43,26 @@ def compile_program(
         TunerError: the program has nothing to compile.
         WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
     """
-    return workers.call(
-        run_phases, program.data, program.name, (*target.flags, *extra_flags), stop=stop, output=output
-    )
+    chosen = replace(target, flags=(*target.flags, *extra_flags))
+    return workers.call(run_phases, program.data, program.name, chosen, stop=stop, output=output)
 
 
-def run_phases(
-    data: bytes, name: str, flags: tuple[str, ...], *, stop: Phase | None, output: Output
-) -> Compiled:
+def run_phases(data: bytes, name: str, target: Target, *, stop: Phase | None, output: Output) -> Compiled:
     """The part of `compile_program` that runs in a worker."""
-    session = session_for(flags)
+    session = session_for(target.flags)
     module = session.parse(data, name)
     if not list(module.body.operations):
         raise TunerError("the program has no functions", location=name)
+    select_target(module, target)
     if output == "vmfb":
         return Compiled(session.to_vmfb(module), ())
     diagnostics = tuple(session.run(module, stop=stop))
     written = str(module).encode() if output == "text" else to_bytecode(module)
     return Compiled(written, diagnostics)
+
+
+def select_target(module: ir.Module, target: Target) -> None:
+    """Put the target's own `hal.device.targets` on a program, for a chip that no compiler flag selects."""
+    if target.device_targets:
+        own = ir.Module.parse(target.device_targets, module.context)
+        module.operation.attributes[_DEVICE_TARGETS] = own.operation.attributes[_DEVICE_TARGETS]

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable
+
 from iree_tuner.errors import UsageError
-from iree_tuner.targets import llvm_cpu
+from iree_tuner.targets import cuda, hip, llvm_cpu, vulkan
 from iree_tuner.targets.target import Target
+
+_Make = Callable[[str, str | None], Target]
+_GPUS: dict[str, tuple[_Make, tuple[str, ...]]] = {
+    "cuda": (cuda.target, cuda.CHIPS),
+    "hip": (hip.target, hip.CHIPS),
+    "vulkan": (vulkan.target, vulkan.CHIPS),
+}
+_SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>, cuda:sm_80, hip:gfx942, vulkan:ampere and their kin"
 
 
 def parse_target(text: str) -> Target:
-    """Read `llvm-cpu:host` or `llvm-cpu:znver4`. Raises UsageError for a backend that is not supported."""
+    """Read `llvm-cpu:host`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
+
+    Raises UsageError for a backend or a chip that is not known.
+    """
     backend, _, chip = text.partition(":")
-    if backend != "llvm-cpu":
-        raise UsageError(f"unknown target '{text}'", hint="supported here: llvm-cpu:host, llvm-cpu:<cpu>")
-    return llvm_cpu.target(chip or "host", device=None)
+    if backend == "llvm-cpu":
+        return llvm_cpu.target(chip or "host", device=None)
+    if backend not in _GPUS:
+        raise UsageError(f"unknown target '{text}'", hint=f"supported here: {_SUPPORTED}")
+    make, chips = _GPUS[backend]
+    if chip not in chips:
+        near = difflib.get_close_matches(chip, chips, n=4, cutoff=0.3) or chips[:8]
+        raise UsageError(
+            f"unknown target '{text}'",
+            hint=f"for {backend}: {', '.join(f'{backend}:{each}' for each in near)}",
+        )
+    return make(chip, None)
 
 
 def target_for_device(uri: str) -> Target:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from iree.compiler import ir
+from iree.compiler.dialects import iree_gpu
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,63 @@ class CpuLimits:
     max_stack_bytes: int = 32768
 
 
+@dataclass(frozen=True)
+class GpuLimits:
+    """Limits of a GPU target, from `#iree_gpu.target`.
+
+    Attributes:
+        backend: `cuda`, `hip` or `vulkan`: which code generation pipelines there are.
+        arch: the chip, as the compiler calls it: `sm_80`, `gfx942`, `rdna3`.
+        features: the compiler's feature string: `+ptx76`, or SPIR-V's version and capabilities.
+        subgroup_sizes: threads that run in lockstep; the first is the one that the compiler prefers.
+        max_workgroup_sizes: threads along x, y and z.
+        max_threads: threads of a workgroup.
+        shared_memory_bytes: memory that the threads of a workgroup share.
+        max_load_bits: the widest load of one thread.
+        mma: names of the matrix instructions, as `iree_gpu.MMAIntrinsic` has them; virtual ones left out.
+        scaled_mma: the block-scaled ones, printed.
+    """
+
+    backend: str
+    arch: str
+    features: str = ""
+    subgroup_sizes: tuple[int, ...] = (32,)
+    max_workgroup_sizes: tuple[int, ...] = (1024, 1024, 1024)
+    max_threads: int = 1024
+    shared_memory_bytes: int = 49152
+    max_load_bits: int = 128
+    mma: tuple[str, ...] = ()
+    scaled_mma: tuple[str, ...] = ()
+
+    @property
+    def subgroup_size(self) -> int:
+        """The subgroup size that the compiler prefers."""
+        return self.subgroup_sizes[0]
+
+
+Limits = CpuLimits | GpuLimits
+
+_BACKENDS = {"cuda": "cuda", "rocm": "hip", "vulkan-spirv": "vulkan"}
+
+
+def limits_of(target: ir.Attribute) -> Limits:
+    """Limits of a `#hal.executable.target` attribute, by its backend."""
+    backend = _BACKENDS.get(_first(r'hal\.executable\.target<"([\w-]+)"', str(target)))
+    return gpu_limits(target, backend) if backend else cpu_limits(target)
+
+
+def limits_from(data: dict[str, object]) -> Limits:
+    """The inverse of `dataclasses.asdict`, for limits that were written as JSON."""
+    kind = GpuLimits if "arch" in data else CpuLimits
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    return kind(**fields)  # pyright: ignore[reportArgumentType]
+
+
 def cpu_limits(target: ir.Attribute) -> CpuLimits:
     """From `#hal.executable.target<"llvm-cpu", ..., {native_vector_size, max_stack_allocation_size}>`.
 
     The attribute has no binding for its dictionary, so its printed form is searched.
     """
-    import re
-
     text = str(target)
     found = {
         name: int(value)
@@ -38,3 +90,32 @@ def cpu_limits(target: ir.Attribute) -> CpuLimits:
         native_vector_bytes=found.get("native_vector_size", default.native_vector_bytes),
         max_stack_bytes=found.get("max_stack_allocation_size", default.max_stack_bytes),
     )
+
+
+def gpu_limits(target: ir.Attribute, backend: str) -> GpuLimits:
+    """From `#hal.executable.target<"cuda", ..., {iree_codegen.target_info = #iree_gpu.target<...>}>`.
+
+    `iree_gpu.TargetInfo` gives most of it; it has no accessor for the rest, which is searched in the
+    printed form.
+    """
+    info = iree_gpu.TargetInfo.get_gpu_target_info(target)
+    text = str(target)
+    mma = _first(r"\bmma = \[([^\]]*)\]", text)
+    scaled = _first(r"scaled_mma = \[([^\]]*)\]", text)
+    return GpuLimits(
+        backend=backend,
+        arch=str(info.arch),
+        features=_first(r'features = "([^"]*)"', text),
+        subgroup_sizes=tuple(info.subgroup_size_choices),
+        max_workgroup_sizes=tuple(info.max_workgroup_sizes),
+        max_threads=info.max_thread_count_per_workgroup,
+        shared_memory_bytes=info.max_workgroup_memory_bytes,
+        max_load_bits=int(_first(r"max_load_instruction_bits = (\d+)", text) or 128),
+        mma=tuple(re.findall(r"<(\w+)>", mma)),
+        scaled_mma=tuple(re.findall(r"<([^<>]*)>", scaled)),
+    )
+
+
+def _first(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    return found.group(1) if found else ""

@@ -10,14 +10,16 @@ class Target:
     """Where code will run.
 
     Attributes:
-        backend: compiler backend: `llvm-cpu`.
-        chip: what the backend compiles for: `host`, or a CPU's name as LLVM knows it.
+        backend: compiler backend: `llvm-cpu`, `cuda`, `hip` or `vulkan`.
+        chip: what the backend compiles for: `host`, or a chip's name as the compiler knows it.
         device: URI of the device that runs it, None for a target that is only compiled for.
         flags: compiler flags that select it.
         preparation: passes that bring a dispatch's function to what tuning specs see, in order.
         spec_prologue: passes that a spec may have to run itself before it matches (see docs/specs.md).
         placements: at how many addresses code has to be tried for its time to mean something
             (see docs/measuring.md); 1 where it makes no difference.
+        device_targets: text of the program's `hal.device.targets`, for a chip that the compiler's flags
+            do not know; empty where the flags do it.
     """
 
     backend: str
@@ -27,6 +29,7 @@ class Target:
     preparation: tuple[str, ...]
     spec_prologue: tuple[str, ...]
     placements: int = 1
+    device_targets: str = ""
 
     def __str__(self) -> str:
         return f"{self.backend}:{self.chip}"

@@ -1,0 +1,36 @@
+"""NVIDIA GPUs through PTX."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from iree_tuner.targets.gpu import PREPARATION
+from iree_tuner.targets.target import Target
+
+# Source: getNVIDIAGPUTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp; sm_90 is not in it.
+CHIPS = (
+    "sm_60", "sm_61", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90",
+    "sm_120", "sm_121", "a100", "rtx3070", "rtx3080", "rtx3090", "rtx4060", "rtx4070", "rtx4080", "rtx4090",
+)  # fmt: skip
+
+_OWN_TARGETS = {"sm_90": "cuda_sm_90.mlir"}
+_PTX = {"sm_90": "+ptx84"}  # below 7.8, LLVM ends the process: "PTX version 7.6 does not support target"
+
+
+def target(chip: str, device: str | None) -> Target:
+    """An NVIDIA GPU by its architecture (`sm_80`) or a product's name (`a100`)."""
+    flags = (f"--iree-cuda-target={chip}",)
+    own = _OWN_TARGETS.get(chip)
+    if own is None:
+        flags = ("--iree-hal-target-device=cuda", *flags)
+    else:
+        flags = (*flags, f"--iree-cuda-target-features={_PTX[chip]}")
+    return Target(
+        backend="cuda",
+        chip=chip,
+        device=device,
+        flags=flags,
+        preparation=PREPARATION,
+        spec_prologue=(),
+        device_targets=(resources.files(__package__) / own).read_text() if own else "",
+    )

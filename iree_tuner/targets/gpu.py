@@ -1,0 +1,18 @@
+"""What the GPU targets share: the passes that run before tuning specs.
+
+Sources: buildLLVMGPUCodegenCommonConfigurationPassPipelineImpl in LLVMGPU/Passes.cpp,
+buildSPIRVCodegenConfigurationPassPipelineImpl in SPIRV/Passes.cpp, and
+addCommonTargetExecutablePreprocessingPasses in Common/Passes.cpp. Passes that change nothing in a
+dispatch without encodings are left out.
+"""
+
+from __future__ import annotations
+
+PREPARATION = (
+    "iree-codegen-gpu-generalize-named-ops",
+    "iree-codegen-type-propagation",
+    "iree-codegen-bubble-up-ordinal-ops",
+    "iree-codegen-bufferize-copy-only-dispatches",
+    "iree-codegen-decompose-softmax",
+    "iree-linalg-ext-convert-attention-to-online-attention",
+)
