@@ -2,138 +2,103 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
-from rich.markup import escape
 
-from iree_tuner.cli.output import people, print_json
-from iree_tuner.compiler.context import new_context
-from iree_tuner.compiler.worker import Workers
+from iree_tuner.cli.output import people
+from iree_tuner.cli.space_compile import compile_samples
+from iree_tuner.cli.space_inputs import Given, read_spaces
+from iree_tuner.cli.space_show import Shown, show
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.ops.workload import Workload, from_json
-from iree_tuner.program.extract import extract as extract_dispatches
-from iree_tuner.program.source import load_program
-from iree_tuner.space import Assignment, Space, build_space
-from iree_tuner.targets import CpuLimits, parse_target, target_for_device
-
-_Named = tuple[str, Workload, CpuLimits]
+from iree_tuner.targets import parse_target, target_for_device
 
 
 def space(
     source: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
+    target: str | None = None,
+    device: str = "local-task",
+    pipeline: str | None = None,
+    count: Annotated[bool, Parameter(negative="")] = False,
     sample: int = 0,
     seed: int = 0,
-    show_ir: Annotated[bool, Parameter(name="--ir", negative="")] = False,
+    compile_: Annotated[bool, Parameter(name="--compile", negative="")] = False,
+    why: str | None = None,
+    smtlib: Annotated[bool, Parameter(negative="")] = False,
+    mlir: Annotated[bool, Parameter(name=("--mlir", "--ir"), negative="")] = False,
+    supplements: bool = True,
+    jobs: int | None = None,
+    timeout: float = 60.0,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
-    device: str = "local-task",
-    target: str | None = None,
 ) -> int:
-    """Print the search space of each workload: its size, its knobs, and samples of it.
+    """Print the search spaces of each workload: their size, knobs and samples; or try samples in the compiler.
 
-    Example: `iree-tuner extract model.mlir --json | iree-tuner space - --sample 3`
+    Example: `iree-tuner space model.mlir --target hip:gfx942 --sample 20 --compile`
 
     Parameters
     ----------
     source
-        Workloads as JSON, one a line (as `extract --json` prints them, or bare), `-` for standard
-        input; or a program, whose dispatches are extracted first.
+        A program, whose dispatches are extracted; or workloads as JSON, one a line (as `extract --json`
+        prints them, or bare), `-` for standard input. Spaces of CUDA and ROCm need a program.
+    target
+        `llvm-cpu:znver4`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
+    device
+        Take the target of this device instead.
+    pipeline
+        Only spaces of this pipeline: `TileAndFuse`, `TileAndFuse:igemm`, `VectorDistribute`.
+    count
+        Print only how many assignments are legal.
     sample
         Print this many legal assignments and what they stand for.
     seed
         Decides which assignments are sampled.
-    show_ir
-        Print the constraints.
+    compile_
+        Compile each sample to a VM module, and print how it ended.
+    why
+        Print what is wrong with an assignment (`wg_0=64,wg_1=128`, or JSON), or `default` for the
+        compiler's own choice. Exit status 1 when it is not legal.
+    smtlib
+        Print the constraints as SMT-LIB, as the compiler exports them.
+    mlir
+        Print the constraints as IR.
+    supplements
+        Without, the compiler's constraints are used as they are.
+    jobs
+        Compile workers; as many as there are cores by default.
+    timeout
+        Seconds that one compilation may take.
     as_json
-        One JSON object a workload, on standard output.
-    device
-        Device that a program is compiled for.
-    target
-        Compile a program for this target instead: `llvm-cpu:znver4`.
+        One JSON object a space (or, with `--compile`, a sample) on standard output.
     """
     if sample < 0:
         raise UsageError(f"--sample must not be negative, but is {sample}")
-    context = new_context()
-    found = 0
-    for name, workload, limits in _workloads(source, target, device):
-        found += 1
-        built = build_space(workload, limits, context)
-        picked = built.sample(sample, seed) if sample else []
-        if as_json:
-            print_json(_record(name, built, picked, show_ir))
-        else:
-            _show(name, built, picked, show_ir)
-    if not found:
-        raise TunerError("there is no workload to build a space for", location=source)
-    return 0
-
-
-def _workloads(source: str, target: str | None, device: str) -> Iterator[_Named]:
-    data = sys.stdin.read().encode() if source == "-" else Path(source).read_bytes()
-    if source == "-" or data.lstrip().startswith(b"{"):
-        for number, line in enumerate(data.decode().splitlines(), start=1):
-            if line.strip():
-                yield from _read(line, f"{source}:{number}")
-        return
+    if compile_ and not sample:
+        raise UsageError("--compile needs samples to compile", hint="add --sample 20")
     chosen = parse_target(target) if target else target_for_device(device)
-    with Workers(1) as workers:
-        extraction = extract_dispatches(load_program(source), chosen, workers)
-    for dispatch in extraction.dispatches:
-        if dispatch.workload is None:
-            people.print(escape(f"{dispatch.name}: no space, {dispatch.reason}"))
-        else:
-            yield dispatch.name, dispatch.workload, dispatch.limits
+    shown = Shown(count=count, sample=sample, seed=seed, why=why, smtlib=smtlib, mlir=mlir, as_json=as_json)
+    status = 0
+    found = 0
+    for given in read_spaces(source, chosen, supplements=supplements):
+        for built in given.spaces:
+            if pipeline is not None and pipeline not in (built.pipeline, built.label):
+                continue
+            found += 1
+            if compile_:
+                ok = compile_samples(given, built, chosen, sample, seed, jobs, timeout, as_json=as_json)
+            else:
+                ok = show(given, built, shown)
+            status = max(status, 0 if ok else 1)
+    if not found:
+        raise TunerError(_nothing(pipeline), location=source)
+    return status
 
 
-def _read(line: str, location: str) -> Iterator[_Named]:
-    try:
-        record = cast(dict[str, Any], json.loads(line))
-        data = record.get("workload", record if "family" in record else None)
-        if data is None:
-            people.print(escape(f"{location}: no workload"))
-            return
-        workload = from_json(data)
-        limits = CpuLimits(**record.get("limits", {}))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise TunerError(f"not a workload: {error}", location=location) from None
-    yield str(record.get("dispatch", workload.name)), workload, limits
+def _nothing(pipeline: str | None) -> str:
+    if pipeline is None:
+        return "there is no workload to build a space for"
+    return f"no workload has a space of the pipeline {pipeline}"
 
 
-def _record(name: str, built: Space, picked: list[Assignment], show_ir: bool) -> dict[str, object]:
-    record: dict[str, object] = {
-        "name": name,
-        "workload": built.workload.key,
-        "count": built.count(),
-        "knobs": {knob.name: list(knob.values) for knob in built.knobs},
-    }
-    if picked:
-        record["samples"] = [
-            {"assignment": dict(each), "configuration": _configuration(built, each)} for each in picked
-        ]
-    if show_ir:
-        record["ir"] = built.text
-    return record
-
-
-def _configuration(built: Space, assignment: Assignment) -> dict[str, dict[str, str]]:
-    return {op.label: {op.attribute: op.value} for op in built.configuration(assignment).ops}
-
-
-def _show(name: str, built: Space, picked: list[Assignment], show_ir: bool) -> None:
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    console.print(f"{name}: {built.workload.name}, {built.count()} assignments of {len(built.knobs)} knobs")
-    for knob in built.knobs:
-        console.print(f"  {knob.name}: {' '.join(map(str, knob.values))}")
-    for assignment in picked:
-        console.print(f"  {' '.join(f'{knob}={value}' for knob, value in assignment.items())}")
-        for op in built.configuration(assignment).ops:
-            console.print(f"    {op.label} {op.attribute} = {op.value}")
-    if show_ir:
-        console.print(built.text)
+__all__ = ["Given", "people", "space"]

@@ -4,8 +4,8 @@ A space is always an `iree_codegen.smt.constraints` op: built here where the com
 interpreted here whoever built it. May import `compiler`, `targets` and `ops`; knows nothing of search.
 """
 
-from iree_tuner.space.build import build_space
+from iree_tuner.space.build import build_space, build_spaces
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.space.space import Knob, Space
 
-__all__ = ["Assignment", "Configuration", "Knob", "OpConfiguration", "Space", "build_space"]
+__all__ = ["Assignment", "Configuration", "Knob", "OpConfiguration", "Space", "build_space", "build_spaces"]

@@ -1,23 +1,25 @@
-"""Which builder makes a workload's space."""
+"""Which spaces a workload has on a target."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.gpu.spaces import gpu_constraints
 from iree_tuner.space.llvm_cpu.attention import attention_constraints
 from iree_tuner.space.llvm_cpu.contraction import contraction_constraints
 from iree_tuner.space.llvm_cpu.convolution import convolution_constraints
 from iree_tuner.space.llvm_cpu.generic import generic_constraints
 from iree_tuner.space.space import Space
-from iree_tuner.targets import CpuLimits
+from iree_tuner.space.spirv.spaces import spirv_constraints
+from iree_tuner.targets import CpuLimits, Limits
 
-Builder = Callable[[Workload, CpuLimits, ir.Context], ir.Module]
+_CpuBuilder = Callable[[Workload, CpuLimits, ir.Context], ir.Module]
 
-_BUILDERS: dict[str, Builder] = {
+_CPU_BUILDERS: dict[str, _CpuBuilder] = {
     "attention": attention_constraints,
     "contraction": contraction_constraints,
     "convolution": convolution_constraints,
@@ -26,18 +28,40 @@ _BUILDERS: dict[str, Builder] = {
 }
 
 
-def build_space(workload: Workload, limits: CpuLimits, context: ir.Context) -> Space:
-    """The space of a workload on llvm-cpu.
+def build_spaces(
+    workload: Workload,
+    limits: Limits,
+    context: ir.Context,
+    emitted: Sequence[bytes] = (),
+    *,
+    supplements: bool = True,
+) -> tuple[Space, ...]:
+    """The spaces of a workload, one for each pipeline that can lower it; never empty.
 
     Args:
         workload: the root op.
-        limits: what the target can hold.
+        limits: what the target can hold; they say which backend it is.
         context: one with all dialects loaded, as `compiler.context.new_context` makes it.
+        emitted: the compiler's own constraints for the dispatch, from `space.emitted.emit`.
+        supplements: whether the compiler's constraints are supplemented; without, they are used as they are.
 
     Raises:
-        TunerError: no space is known for the workload's family.
+        TunerError: no space is known for the workload on this target.
     """
-    builder = _BUILDERS.get(workload.family)
-    if builder is None:
-        raise TunerError(f"there is no llvm-cpu search space for the family '{workload.family}'")
-    return Space(workload, builder(workload, limits, context))
+    if isinstance(limits, CpuLimits):
+        builder = _CPU_BUILDERS.get(workload.family)
+        modules = [builder(workload, limits, context)] if builder else []
+        backend = "llvm-cpu"
+    elif limits.backend == "vulkan":
+        modules, backend = spirv_constraints(workload, limits, context), "Vulkan"
+    else:
+        modules = gpu_constraints(workload, limits, context, emitted, supplements=supplements)
+        backend = f"{limits.backend}:{limits.arch}"
+    if not modules:
+        raise TunerError(f"there is no {backend} search space for the family '{workload.family}'")
+    return tuple(Space(workload, module) for module in modules)
+
+
+def build_space(workload: Workload, limits: Limits, context: ir.Context) -> Space:
+    """The first of a workload's spaces, the only one on llvm-cpu. Raises TunerError as `build_spaces` does."""
+    return build_spaces(workload, limits, context)[0]

@@ -99,6 +99,22 @@ def if_else(condition: Boolean, yes: Integer | int, no: Integer | int) -> Intege
     return Integer(smt.IteOp(condition.value, _value(yes), _value(no)).result)
 
 
+def lookup(index: Integer, values: Sequence[int]) -> Integer:
+    """`values[index]`; an index outside gives the last value."""
+    return Integer(
+        iree_codegen.LookupOp(index.value, list(range(len(values))), list(values), results=[index.value.type]).result
+    )
+
+
+def total(terms: Sequence[Integer | int]) -> Integer:
+    """The sum of all terms; integers are added here, into at most one constant."""
+    values = [term.value for term in terms if isinstance(term, Integer)]
+    fixed = sum(term for term in terms if isinstance(term, int))
+    if fixed or not values:
+        values.append(constant(fixed).value)
+    return Integer(values[0] if len(values) == 1 else smt.IntAddOp(values).result)
+
+
 def any_of(conditions: Sequence[Boolean]) -> Boolean:
     """At least one holds. There must be at least one condition."""
     if len(conditions) == 1:

@@ -22,6 +22,13 @@ class Judge:
         """Some choice of whatever is not in `values` satisfies every assert."""
         return self._solver.check(*_equalities(values)) == z3.sat
 
+    def complete(self, values: Mapping[str, int], names: tuple[str, ...]) -> dict[str, int] | None:
+        """Values for all of `names` that agree with those given; None when there are none."""
+        if self._solver.check(*_equalities(values)) != z3.sat:
+            return None
+        model: Any = self._solver.model()
+        return {name: model.eval(z3.Int(name), model_completion=True).as_long() for name in names}
+
     def failing(self, values: Mapping[str, int]) -> list[int]:
         """Places of the asserts that cannot hold, each taken by itself."""
         fixed = _equalities(values)

@@ -9,6 +9,7 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.space.llvm_cpu.attributes import cpu_configuration
+from iree_tuner.space.spirv.attributes import spirv_configuration
 
 _ROOT = "root"
 _DECOMPOSITION = "decomposition_config"
@@ -19,6 +20,8 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
     with op.operation.context, ir.Location.unknown(op.operation.context):
         if str(op.pipeline).startswith("#iree_cpu.pipeline"):
             return cpu_configuration(op.pipeline, substitute(ir.DictAttr(op.knobs), assignment))
+        if str(op.pipeline).startswith("#iree_gpu.spirv_pipeline"):
+            return spirv_configuration(op.pipeline, substitute(ir.DictAttr(op.knobs), assignment))
         values = dict(assignment)
         info = iree_codegen.materialize_compilation_info(op.operation, values)
         found = [OpConfiguration(_ROOT, "compilation_info", str(info))]

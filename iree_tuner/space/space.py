@@ -19,6 +19,9 @@ from iree_tuner.space.interpreter import Assertion, Program, read_program
 from iree_tuner.space.judge import Judge
 from iree_tuner.space.materialize import materialize
 
+VARIANT = "iree_tuner.variant"
+"""Attribute of a constraints op that tells it from another one of the same pipeline."""
+
 
 @dataclass(frozen=True)
 class Knob:
@@ -52,6 +55,18 @@ class Space:
     def text(self) -> str:
         """The constraints as IR."""
         return str(self._module)
+
+    @property
+    def pipeline(self) -> str:
+        """The code generation pipeline that the space is for: `DoubleTilingExpert`, `TileAndFuse`."""
+        return str(self.op.pipeline).partition("<")[2].rstrip(">")
+
+    @property
+    def label(self) -> str:
+        """The pipeline, with the variant where a workload has several spaces of one: `TileAndFuse:igemm`."""
+        attributes = self.op.operation.attributes
+        variant = ir.StringAttr(attributes[VARIANT]).value if VARIANT in attributes else ""
+        return f"{self.pipeline}:{variant}" if variant else self.pipeline
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,6 +109,15 @@ class Space:
         if not found and not self._judge.accepts(assignment):
             return ["the constraints can be satisfied one by one, but not together"]
         return found
+
+    def complete(self, values: Mapping[str, int]) -> Assignment | None:
+        """A member with these values, which may leave knobs open; None when there is none."""
+        found = self._judge.complete(values, self.names)
+        return Assignment.of(found) if found is not None else None
+
+    def violations_of_part(self, values: Mapping[str, int]) -> list[str]:
+        """The messages of the asserts that no member with these values can satisfy, each taken by itself."""
+        return [self._message(self._program.assertions[i], values) for i in self._judge.failing(values)]
 
     def configuration(self, assignment: Mapping[str, int]) -> Configuration:
         """The attributes that an assignment stands for. Raises TunerError when a knob has no value."""

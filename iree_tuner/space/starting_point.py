@@ -29,7 +29,7 @@ def starting_point(space: Space, lowering_config: str, translation_info: str) ->
     Returns:
         The choice itself when it is in the space; None for an empty space, or one of another kind.
     """
-    known = _known(space, lowering_config, translation_info)
+    known = known_values(space, lowering_config, translation_info)
     if not known or not space.count():
         return None
     if known.keys() == set(space.names) and space.contains(known):
@@ -42,7 +42,7 @@ def starting_point(space: Space, lowering_config: str, translation_info: str) ->
     return Assignment.of(moved) if space.contains(moved) else near
 
 
-def _known(space: Space, lowering_config: str, translation_info: str) -> dict[str, int]:
+def known_values(space: Space, lowering_config: str, translation_info: str) -> dict[str, int]:
     """Values of the root's knobs. A tile of 0 leaves a loop whole, as a tile of its size does."""
     knobs = ir.DictAttr(space.op.knobs)
     if LOWERING_CONFIG not in knobs:

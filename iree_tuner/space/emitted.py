@@ -1,0 +1,105 @@
+"""Constraints that the compiler emits for a dispatch's root op, taken as IR, in a worker.
+
+The pass `iree-codegen-insert-smt-constraints` is run on a copy of the prepared dispatch. The flag that
+makes the compiler run it itself is global to the process, and a compilation with it set fails after
+`executable-configurations`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
+
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError, session_for
+from iree_tuner.ops.workload import Workload
+from iree_tuner.program.dispatch import OP_TAG, Harness
+from iree_tuner.program.harness import run_passes
+from iree_tuner.targets import Target
+
+_PASS = "iree-codegen-insert-smt-constraints"
+_NEST = f"builtin.module(hal.executable(hal.executable.variant(builtin.module(func.func({_PASS})))))"
+_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """What the compiler emitted.
+
+    Attributes:
+        modules: bytecode, each a module with one constraints op.
+        note: why there are none, when there are none.
+    """
+
+    modules: tuple[bytes, ...] = ()
+    note: str = ""
+
+
+def emit(harness: Harness, workload: Workload, target: Target, workers: Workers) -> Emitted:
+    """The compiler's constraints for a dispatch. A crash of the emitter is a note, not an error."""
+    if target.backend not in ("cuda", "hip"):
+        return Emitted(note=f"the compiler has no constraints for {target.backend}")
+    reason = crashes(workload)
+    if reason:
+        return Emitted(note=reason)
+    try:
+        found = workers.call(emit_here, harness.module, target.flags, timeout_s=_TIMEOUT_S)
+    except WorkerCrashError as error:
+        return Emitted(note=f"the compiler crashed while emitting constraints: {error}")
+    except WorkerTimeoutError:
+        return Emitted(note=f"the compiler emitted no constraints within {_TIMEOUT_S:.0f} s")
+    return Emitted(found, "" if found else "the compiler emits no constraints for this op")
+
+
+def crashes(workload: Workload) -> str:
+    """Why the emitter of release 3.13 would crash on a workload; empty when it would not.
+
+    It asks for a subgroup tile of every loop that has a workgroup tile, and batch loops have none
+    (emitTileAndFuseConstraints, LLVMGPUConstraintGenerator.cpp; docs/upstream/emitter_batch_crash.md).
+    """
+    if workload.family == "contraction" and workload.role("batch"):
+        return "the compiler's emitter crashes on batched contractions"
+    if workload.family == "convolution" and workload.role("depth"):
+        return "the compiler's emitter crashes on grouped convolutions"
+    return ""
+
+
+def emit_here(harness: bytes, flags: tuple[str, ...]) -> tuple[bytes, ...]:
+    """The part of `emit` that runs in a worker."""
+    session = session_for(flags)
+    with session.context, ir.Location.unknown():
+        module = session.parse(harness)
+        _mark_root(module)
+        run_passes(module, session, _NEST)
+        return tuple(to_bytecode(alone(op)) for op in ir.get_ops_of_type(module, iree_codegen.ConstraintsOp))
+
+
+def alone(op: iree_codegen.ConstraintsOp) -> ir.Module:
+    """Move a constraints op, with the constants that are its problem dimensions, to a module of its own."""
+    module = ir.Module.create()
+    moved: set[ir.Operation] = set()
+    for dimension in op.problem_dims:
+        owner = dimension.owner
+        assert not isinstance(owner, ir.Block), "problem dimensions are constants"
+        if owner.operation not in moved:
+            moved.add(owner.operation)
+            owner.operation.detach_from_parent()
+            module.body.append(owner)
+    op.operation.detach_from_parent()
+    module.body.append(op)
+    return module
+
+
+def _mark_root(module: ir.Module) -> None:
+    """Only the tagged root op is in the set that constraints are emitted for."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if "root_op" in op.attributes:
+            del op.attributes["root_op"]
+        if OP_TAG in op.attributes and ir.StringAttr(op.attributes[OP_TAG]).value == "root":
+            op.attributes["root_op"] = iree_codegen.RootOpAttr.get(0)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)

@@ -1,0 +1,120 @@
+"""A constraints op while it is being supplemented: its knobs, its asserts, its knobs dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import knob
+from iree_tuner.space.expressions import Integer, lookup
+from iree_tuner.targets import GpuLimits
+
+MMA_KIND = "mma_kind"
+
+
+class Draft:
+    """One constraints op, and what the supplements need to know about it.
+
+    Args:
+        op: the constraints op, from the compiler or built here.
+        workload: the root op that it is about.
+        limits: of the target.
+    """
+
+    def __init__(self, op: iree_codegen.ConstraintsOp, workload: Workload, limits: GpuLimits) -> None:
+        self.op = op
+        self.workload = workload
+        self.limits = limits
+        self._body = op.operation.regions[0].blocks[0]
+        self._knobs = self._declared()
+
+    @property
+    def pipeline(self) -> str:
+        """`TileAndFuse` or `VectorDistribute`."""
+        return str(self.op.pipeline).partition("<")[2].rstrip(">")
+
+    @property
+    def entries(self) -> dict[str, ir.Attribute]:
+        """The knobs dictionary, as a copy."""
+        return {named.name: named.attr for named in ir.DictAttr(self.op.knobs)}
+
+    @property
+    def igemm(self) -> bool:
+        """Whether a convolution becomes a matrix multiplication of gathered patches (IGEMM)."""
+        return any("use_igemm_convolution=true" in text for text, _ in self._asserts())
+
+    def has(self, name: str) -> bool:
+        """Whether the op declares a knob."""
+        return name in self._knobs
+
+    def value(self, name: str) -> Integer:
+        """A declared knob."""
+        return self._knobs[name]
+
+    @contextmanager
+    def extending(self) -> Iterator[None]:
+        """What is built inside goes to the end of the op's body."""
+        with ir.InsertionPoint(self._body):
+            yield
+
+    def declare(self, name: str, values: Sequence[int], reason: str) -> Integer:
+        """A new knob that takes one of some values; `reason` completes "NAME (VALUE) must be ..."."""
+        with self.extending():
+            self._knobs[name] = knob(name, values, reason)
+        return self._knobs[name]
+
+    def declare_derived(self, name: str) -> Integer:
+        """A new knob that an assert of the caller's makes equal to an expression."""
+        with self.extending():
+            self._knobs[name] = Integer(iree_codegen.KnobOp(name).result)
+        return self._knobs[name]
+
+    def remove(self, start: str) -> bool:
+        """Take out the asserts whose message starts so. False when there are none."""
+        found = [op for text, op in self._asserts() if text.startswith(start)]
+        for op in found:
+            op.erase()
+        return bool(found)
+
+    def set_entries(self, **entries: ir.Attribute) -> None:
+        """Replace or add entries of the knobs dictionary."""
+        self.op.operation.attributes["knobs"] = ir.DictAttr.get(self.entries | entries)
+
+    def mma(self) -> list[ir.Attribute]:
+        """The matrix instructions that the space chooses from; empty when it uses none."""
+        kind = self.entries.get(MMA_KIND)
+        return list(iree_codegen.OneOfKnobAttr(kind).options) if kind is not None else []
+
+    def mma_shape(self) -> tuple[Integer, Integer, Integer]:
+        """Rows, columns and depth of the chosen matrix instruction."""
+        shapes = [shape_of(attribute) for attribute in self.mma()]
+        index = self.value("mma_idx")
+        with self.extending():
+            m, n, k = (lookup(index, [shape[i] for shape in shapes]) for i in range(3))
+        return m, n, k
+
+    def _asserts(self) -> list[tuple[str, ir.Operation]]:
+        return [
+            (ir.StringAttr(view.operation.attributes["msg"]).value, view.operation)
+            for view in self._body.operations
+            if view.operation.name == "iree_codegen.smt.assert"
+        ]
+
+    def _declared(self) -> dict[str, Integer]:
+        return {
+            ir.StringAttr(view.operation.attributes["name"]).value: Integer(view.operation.results[0])
+            for view in self._body.operations
+            if view.operation.name == "iree_codegen.smt.knob"
+        }
+
+
+def shape_of(mma: ir.Attribute) -> tuple[int, int, int]:
+    """Rows, columns and depth of a matrix instruction."""
+    if isinstance(mma, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
+        m, n, k = mma.mnk_shape
+        return m, n, k
+    raise TypeError(f"not a matrix instruction: {mma}")

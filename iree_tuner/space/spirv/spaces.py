@@ -1,0 +1,3 @@
+"""Placeholder until the spirv engineer's file lands."""
+def spirv_constraints(workload, limits, context):  # type: ignore
+    return []
