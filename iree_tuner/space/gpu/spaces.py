@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
+from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
+from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.matrix import matrix_constraints
+from iree_tuner.space.gpu.online_attention import attention_constraints
+from iree_tuner.space.gpu.scaled import scaled_constraints
+from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.space.gpu.supplement import Supplement, apply
+from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
 
-SUPPLEMENTS: tuple[Supplement, ...] = ()
-"""In the order in which they are applied: those that replace the compiler's asserts come first."""
+Builder = Callable[[Workload, GpuLimits, ir.Context], list[ir.Module]]
+
+SUPPLEMENTS: dict[str, tuple[Supplement, ...]] = {
+    "attention": ATTENTION_SUPPLEMENTS,
+    "contraction": CONTRACTION_SUPPLEMENTS,
+    "convolution": CONVOLUTION_SUPPLEMENTS,
+}
+"""For the compiler's ops, by family, in the order in which they are applied."""
+
+_BUILDERS: dict[str, tuple[Builder, ...]] = {
+    "attention": (attention_constraints,),
+    "contraction": (matrix_constraints, simt_constraints),
+    "convolution": (matrix_constraints, simt_constraints),
+    "scaled_contraction": (scaled_constraints,),
+}
+"""Tried in turn where the compiler emits nothing; the first that has a space for the workload is used."""
 
 
 def gpu_constraints(
@@ -27,14 +49,31 @@ def gpu_constraints(
     """Modules with one constraints op each: the compiler's with supplements, or ops built here."""
     with context, ir.Location.unknown(context):
         modules = [ir.Module.parse(source) for source in emitted]
-        if supplements:
-            for module in modules:
+        for module in modules:
+            _name_variant(module, workload, limits)
+            if supplements:
                 supplement(module, workload, limits)
-        return modules
+        if modules:
+            return modules
+        for build in _BUILDERS.get(workload.family, ()):
+            modules = build(workload, limits, context)
+            if modules:
+                return modules
+        return []
 
 
 def supplement(module: ir.Module, workload: Workload, limits: GpuLimits) -> None:
     """Add what the compiler's constraints leave out, in place."""
-    (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
-    apply(SUPPLEMENTS, Draft(op, workload, limits))
+    apply(SUPPLEMENTS.get(workload.family, ()), Draft(_only(module), workload, limits))
     module.operation.verify()
+
+
+def _name_variant(module: ir.Module, workload: Workload, limits: GpuLimits) -> None:
+    op = _only(module)
+    if Draft(op, workload, limits).igemm:
+        op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
+
+
+def _only(module: ir.Module) -> iree_codegen.ConstraintsOp:
+    (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
+    return op
