@@ -14,6 +14,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import to_json
 from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract as extract_dispatches
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target, target_for_device
@@ -27,6 +28,7 @@ def extract(
     *,
     device: str = "local-task",
     target: str | None = None,
+    dim: tuple[str, ...] = (),
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Print a program's dispatches: what each computes and how often it is called.
@@ -41,10 +43,13 @@ def extract(
         Device that the program is compiled for.
     target
         Compile for this target instead of a device's: `llvm-cpu:znver4`.
+    dim
+        A size that stands for dynamic dimensions of the inputs: `128` for all, `0.1=128` for dimension 1 of
+        input 0. May be given several times.
     as_json
         One JSON object a dispatch, on standard output.
     """
-    source = load_program(program)
+    source = sized(load_program(program), dim)
     chosen = parse_target(target) if target else target_for_device(device)
     with Workers(1) as workers:
         found = extract_dispatches(source, chosen, workers)

@@ -10,10 +10,12 @@ from iree.compiler.dialects import iree_codegen, preprocessing_transform
 
 from iree_tuner.ops import matching
 from iree_tuner.ops.family import ROOT
-from iree_tuner.ops.structure import structure, workload_of
+from iree_tuner.ops.structure import indexing_maps, structure, workload_of
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k1", "k2")
+MAY_VARY = ("batch", "m")
+_OUTPUT = 4
 _UNMASKED_OPERANDS = 7
 
 
@@ -28,16 +30,19 @@ class Attention:
     priority = 5
 
     def describe(self, op: ir.Operation) -> Workload | None:
-        """Describe a static online attention without a mask; None for anything else."""
+        """Describe an online attention without a mask whose batch and m alone may be dynamic; else None."""
+        roles, found = self.roles(op), structure(op, dynamic=True)
+        if roles is None or found is None:
+            return None
+        return workload_of(self.name, "attention", found, list(roles.items()), may_vary=MAY_VARY)
+
+    def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
+        """The part that each loop plays; None for an op that is no unmasked online attention."""
         if op.name != "iree_linalg_ext.online_attention" or len(op.operands) != _UNMASKED_OPERANDS:
             return None
-        found = structure(op)
-        if found is None:
-            return None
-        query, key, value, _, output, _, _ = found.affine_maps
+        query, key, value, _, output, _, _ = indexing_maps(op)
         detail = iree_codegen.get_attention_op_detail(query, key, value, output)
-        roles = [(role, tuple(getattr(detail, f"{role}_dims"))) for role in ROLES]
-        return workload_of(self.name, "attention", found, roles)
+        return {role: tuple(getattr(detail, f"{role}_dims")) for role in ROLES}
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """Only the root op: its producers and consumers are tiled along with it."""
@@ -45,7 +50,7 @@ class Attention:
         return {ROOT: op}
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
-        """Match types, maps, and the sizes of every role."""
+        """Match types, maps, and the sizes of every role; those of dynamic loops by their bounds."""
         maps = [ir.AffineMapAttr.get(each) for each in matching.indexing_maps(workload)]
         arguments: list[Any] = [
             *[matching.sizes_param()] * len(ROLES),
@@ -55,5 +60,6 @@ class Attention:
         ]
         found = preprocessing_transform.MatchOnlineAttentionOp(*arguments)
         for role in ROLES:
-            matching.require_sizes(getattr(found, f"{role}_dims"), workload.sizes(role))
+            matching.require_role(getattr(found, f"{role}_dims"), workload, role)
+        matching.require_bounds(handle, workload, _OUTPUT)
         return {ROOT: handle}

@@ -9,10 +9,23 @@ from iree.compiler.dialects import linalg, preprocessing_transform
 
 from iree_tuner.ops import matching
 from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.initial import initial_parameters
 from iree_tuner.ops.structure import inputs_of, multiplies_and_accumulates, structure, workload_of
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k")
+_6, _7 = "(d0, d1, d2, d3, d4, d5) -> ", "(d0, d1, d2, d3, d4, d5, d6) -> "
+_PACKED = {
+    (f"{_6}(d0, d2, d3, d5)", f"{_6}(d1, d2, d4, d5)", f"{_6}(d0, d1, d3, d4)"): "mmt4d",
+    (
+        f"{_7}(d0, d1, d3, d4, d6)",
+        f"{_7}(d0, d2, d3, d5, d6)",
+        f"{_7}(d0, d1, d2, d4, d5)",
+    ): "batch_mmt4d",
+}
+"""Contractions on operands that data tiling has packed."""
+MAY_VARY = ("batch", "m")
+_OUTPUT = 2
 
 
 class Contraction:
@@ -25,15 +38,19 @@ class Contraction:
     priority = 10
 
     def describe(self, op: ir.Operation) -> Workload | None:
-        """Describe a static contraction of two operands; None for anything else."""
+        """Describe a contraction of two operands whose n and k are static; None for anything else."""
+        roles, found = self.roles(op), structure(op, dynamic=True)
+        if roles is None or found is None or not multiplies_and_accumulates(op):
+            return None
+        parameters = initial_parameters(op)
+        return workload_of(self.name, _called(roles), found, list(roles.items()), parameters, MAY_VARY)
+
+    def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
+        """The part that each loop plays; None for an op that is no contraction of two operands."""
         if not linalg.isa_contraction_op(op) or len(inputs_of(op)) != 2:
             return None
-        found = structure(op)
         dimensions = linalg.infer_contraction_dimensions(op)
-        if found is None or dimensions is None or not multiplies_and_accumulates(op):
-            return None
-        roles = [(role, tuple(getattr(dimensions, role))) for role in ROLES]
-        return workload_of(self.name, _called(dict(roles)), found, roles)
+        return dimensions and {role: tuple(getattr(dimensions, role)) for role in ROLES}
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """Only the root op: its producers and consumers are tiled along with it."""
@@ -41,13 +58,14 @@ class Contraction:
         return {ROOT: op}
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
-        """Match types, maps, and the sizes of every role."""
+        """Match types, maps, and the sizes of every role; those of dynamic loops by their bounds."""
         lhs, rhs, output = matching.element_types(workload)
         found = preprocessing_transform.MatchContractionOp(
             handle, lhs, rhs, output, matching.indexing_maps(workload)
         )
         for role, sizes in zip(ROLES, found, strict=True):
-            matching.require_sizes(sizes, workload.sizes(role))
+            matching.require_role(sizes, workload, role)
+        matching.require_bounds(handle, workload, _OUTPUT)
         return {ROOT: handle}
 
 

@@ -9,11 +9,14 @@ from iree.compiler.dialects import linalg, preprocessing_transform
 
 from iree_tuner.ops import matching
 from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.initial import initial_parameters
 from iree_tuner.ops.structure import inputs_of, multiplies_and_accumulates, structure, workload_of
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
 PARAMETERS = ("strides", "dilations")
+MAY_VARY = ("batch", "output_image")
+_OUTPUT = 2
 _INFERRED = {"filter": "filter_loop"}
 
 
@@ -28,19 +31,27 @@ class Convolution:
     priority = 20
 
     def describe(self, op: ir.Operation) -> Workload | None:
-        """Describe a static convolution of an image and a filter with channels; None for anything else."""
-        if not linalg.isa_convolution_op(op) or len(inputs_of(op)) != 2:
+        """Describe a convolution of an image and a filter with channels; None for anything else.
+
+        Its batch and its image alone may be dynamic.
+        """
+        roles, found = self.roles(op), structure(op, dynamic=True)
+        if roles is None or found is None or not multiplies_and_accumulates(op):
             return None
-        found = structure(op)
+        name = _called(roles)
         dimensions = linalg.infer_convolution_dimensions(op)
-        if found is None or dimensions is None or not multiplies_and_accumulates(op):
-            return None
-        roles = [(role, tuple(getattr(dimensions, _INFERRED.get(role, role)))) for role in ROLES]
-        name = _called(dict(roles))
-        if name is None:
+        if name is None or dimensions is None:
             return None
         parameters = [(each, tuple(getattr(dimensions, each))) for each in PARAMETERS]
-        return workload_of(self.name, name, found, roles, parameters)
+        parameters += initial_parameters(op)
+        return workload_of(self.name, name, found, list(roles.items()), parameters, MAY_VARY)
+
+    def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
+        """The part that each loop plays; None for an op that is no convolution of two operands."""
+        if not linalg.isa_convolution_op(op) or len(inputs_of(op)) != 2:
+            return None
+        dimensions = linalg.infer_convolution_dimensions(op)
+        return dimensions and {role: tuple(getattr(dimensions, _INFERRED.get(role, role))) for role in ROLES}
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """Only the root op: its producers and consumers are tiled along with it."""
@@ -48,15 +59,15 @@ class Convolution:
         return {ROOT: op}
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
-        """Match types, maps, the sizes of every role, strides and dilations."""
+        """Match types, maps, strides, dilations and sizes; those of dynamic loops by their bounds."""
         image, weights, output = matching.element_types(workload)
-        found = preprocessing_transform.MatchConvolutionOp(
-            handle, image, weights, output, matching.indexing_maps(workload)
-        )
-        sizes = [workload.sizes(role) for role in ROLES]
-        parameters = [workload.parameter(each) for each in PARAMETERS]
-        for numbers, expected in zip(found, sizes + parameters, strict=True):
-            matching.require_sizes(numbers, expected)
+        maps = matching.indexing_maps(workload)
+        found = list(preprocessing_transform.MatchConvolutionOp(handle, image, weights, output, maps))
+        for role, sizes in zip(ROLES, found[: len(ROLES)], strict=True):
+            matching.require_role(sizes, workload, role)
+        for parameter, numbers in zip(PARAMETERS, found[len(ROLES) :], strict=True):
+            matching.require_sizes(numbers, workload.parameter(parameter))
+        matching.require_bounds(handle, workload, _OUTPUT)
         return {ROOT: handle}
 
 

@@ -32,7 +32,8 @@ class OpFamily(Protocol):
     def describe(self, op: ir.Operation) -> Workload | None:
         """Describe a root op as it is when tuning specs run, or None when it is not of this family.
 
-        SSA names and discardable attributes play no part; loops must be static.
+        SSA names and discardable attributes play no part. Loops must be static, or dynamic ones that the
+        matcher can hold to their bounds; the latter's sizes are 0 until a size is chosen for them.
         """
         ...
 
@@ -43,6 +44,8 @@ class OpFamily(Protocol):
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
         """Build, at the current insertion point, match ops that succeed on exactly this workload.
 
+        A dynamic loop with an upper bound stands for every size within its bounds, static ones too; one
+        without is matched where the size is known only at run time.
         `handle` (`!transform.any_op`) is the op that `foreach_match` visits. Returns a handle for each
         label; where the visited op is not the root op, the root's handle is navigated to.
         Called with a context, a location and an insertion point in place.

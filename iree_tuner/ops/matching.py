@@ -11,7 +11,11 @@ from collections.abc import Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import preprocessing_transform, transform
 
-from iree_tuner.ops.workload import Workload
+from iree_tuner.ops.structure import dimension_of
+from iree_tuner.ops.workload import DynamicLoop, Workload
+
+ANY_SIZE = -1
+"""What `transform.iree.match.dims_equal` takes for any size, dynamic ones too."""
 
 
 def any_op() -> ir.Type:
@@ -42,6 +46,43 @@ def element_types(workload: Workload) -> tuple[ir.Type, ...]:
 def indexing_maps(workload: Workload) -> tuple[ir.AffineMap, ...]:
     """The workload's indexing maps, in the current context."""
     return tuple(map(parse_map, workload.maps))
+
+
+def require_role(found: ir.Value, workload: Workload, role: str) -> None:
+    """Build the check that the sizes that a match op has found for a role are the workload's.
+
+    A loop without an upper bound must be dynamic. Whether one with bounds is within them is for
+    `require_bounds`; it may be static.
+    """
+    sizes = [_expected(workload.dynamic_loop(loop), workload.loops[loop]) for loop in workload.role(role)]
+    require_sizes(found, sizes)
+
+
+def require_bounds(handle: ir.Value, workload: Workload, operand: int) -> None:
+    """Build the checks that an op's dynamic loops have the sizes that the workload allows.
+
+    Args:
+        handle: the op.
+        workload: says what its sizes may be.
+        operand: the first init, which the bounds were read from.
+    """
+    for loop in workload.dynamic:
+        position = dimension_of(loop.loop, parse_map(workload.maps[operand]))
+        if position is None:
+            raise ValueError(f"the first init of {workload.name} has no dimension of loop {loop.loop}")
+        value = transform.GetOperandOp(transform.AnyValueType.get(), handle, [operand]).result
+        if loop.lower or loop.upper is not None:
+            preprocessing_transform.MatchDimBoundsOp(
+                value, position, lower_bound=loop.lower or None, upper_bound=loop.upper
+            )
+        if loop.multiple > 1:
+            preprocessing_transform.MatchDimIsMultipleOfOp(value, position, loop.multiple)
+
+
+def _expected(dynamic: DynamicLoop | None, size: int) -> int:
+    if dynamic is None:
+        return size
+    return ANY_SIZE if dynamic.upper is not None else ir.ShapedType.get_dynamic_size()
 
 
 def require_sizes(found: ir.Value, expected: Sequence[int]) -> None:

@@ -9,7 +9,8 @@ from typing import cast
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
-from iree_tuner.ops.workload import Iterator, Workload
+from iree_tuner.ops.extents import bounds, extent
+from iree_tuner.ops.workload import DynamicLoop, Iterator, Workload
 
 _NOT_COMPUTE = frozenset({"linalg.fill", "linalg.index", "linalg.yield"})
 _CASTS = frozenset(
@@ -24,13 +25,14 @@ _ADDS = frozenset({"arith.addf", "arith.addi", "arith.ori", "complex.add"})
 
 @dataclass(frozen=True)
 class Structure:
-    """What every structured op has; `types` and `maps` are as in `Workload`."""
+    """What every structured op has; all but `affine_maps` are as in `Workload`."""
 
     loops: tuple[int, ...]
     iterators: tuple[Iterator, ...]
     types: tuple[str, ...]
     maps: tuple[str, ...]
     affine_maps: tuple[ir.AffineMap, ...]
+    dynamic: tuple[DynamicLoop, ...] = ()
 
 
 def is_compute(op: ir.Operation) -> bool:
@@ -50,35 +52,57 @@ def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...]:
     return tuple(ir.AffineMapAttr(attribute).value for attribute in cast("Iterable[ir.Attribute]", found))
 
 
-def structure(op: ir.Operation) -> Structure | None:
-    """Read an op's structure; None when it has none, or when a loop's size is not known."""
+def structure(op: ir.Operation, *, dynamic: bool = False) -> Structure | None:
+    """Read an op's structure; None when it has none, or when a loop's size is not known.
+
+    With `dynamic`, sizes that are known only at run time do: their loops are 0, and listed in `dynamic`.
+    """
     maps = indexing_maps(op)
     if not maps or len(maps) != len(op.operands):
         return None
-    loops = loop_sizes(maps, [operand.type for operand in op.operands])
-    if loops is None:
+    types = [operand.type for operand in op.operands]
+    if not dynamic and any(None in shape_of(each) for each in types):
+        return None
+    sizes = loop_sizes(maps, types)
+    if sizes is None:
         return None
     return Structure(
-        loops=loops,
+        loops=tuple(size or 0 for size in sizes),
         iterators=iterators(op),
         types=tuple(_element_type(operand.type) for operand in op.operands),
         maps=tuple(map(str, maps)),
         affine_maps=maps,
+        dynamic=tuple(_dynamic_loop(op, loop, maps) for loop, size in enumerate(sizes) if size is None),
     )
 
 
-def loop_sizes(maps: Sequence[ir.AffineMap], types: Sequence[ir.Type]) -> tuple[int, ...] | None:
-    """Sizes of the iteration space; None when a loop indexes no dimension directly, or a dynamic one."""
-    sizes: dict[int, int] = {}
+def loop_sizes(maps: Sequence[ir.AffineMap], types: Sequence[ir.Type]) -> tuple[int | None, ...] | None:
+    """Sizes of the iteration space, None for a dynamic one; None when a loop indexes no dimension directly.
+
+    The first operand that a loop indexes says its size, as in LinalgOp::getStaticLoopRanges.
+    """
+    sizes: dict[int, int | None] = {}
     for indexing_map, shaped in zip(maps, types, strict=True):
-        shape = shape_of(shaped)
-        if any(size is None for size in shape):
-            return None
-        for expression, size in zip(indexing_map.results, shape, strict=False):
-            if size is not None and isinstance(expression, ir.AffineDimExpr):
+        for expression, size in zip(indexing_map.results, shape_of(shaped), strict=False):
+            if isinstance(expression, ir.AffineDimExpr):
                 sizes.setdefault(expression.position, size)
     count = maps[0].n_dims
     return tuple(sizes[loop] for loop in range(count)) if len(sizes) == count else None
+
+
+def dimension_of(loop: int, indexing_map: ir.AffineMap) -> int | None:
+    """The dimension of an operand that a loop indexes directly; None when there is none."""
+    for position, expression in enumerate(indexing_map.results):
+        if isinstance(expression, ir.AffineDimExpr) and expression.position == loop:
+            return position
+    return None
+
+
+def _dynamic_loop(op: ir.Operation, loop: int, maps: Sequence[ir.AffineMap]) -> DynamicLoop:
+    """What the first init says about a loop: `matching.require_bounds` asks the same operand."""
+    init = len(op.operands) - len(op.results)
+    position = dimension_of(loop, maps[init])
+    return DynamicLoop(loop, *bounds(None if position is None else extent(op.operands[init], position)))
 
 
 def shape_of(shaped: ir.Type) -> tuple[int | None, ...]:
@@ -123,10 +147,17 @@ def workload_of(
     found: Structure,
     roles: Sequence[tuple[str, Iterable[int]]],
     parameters: Sequence[tuple[str, Iterable[int]]] = (),
+    may_vary: Sequence[str] = (),
 ) -> Workload | None:
-    """A workload in which each loop plays exactly one role; None when the roles do not cover the loops."""
+    """A workload in which each loop plays exactly one role.
+
+    None when the roles do not cover the loops, or a dynamic loop plays a role that is not in `may_vary`.
+    """
     frozen = tuple((name, tuple(loops)) for name, loops in roles)
     if sorted(loop for _, loops in frozen for loop in loops) != list(range(len(found.loops))):
+        return None
+    varies = {loop for name, loops in frozen if name in may_vary for loop in loops}
+    if not varies.issuperset(each.loop for each in found.dynamic):
         return None
     return Workload(
         family=family,
@@ -137,6 +168,7 @@ def workload_of(
         maps=found.maps,
         roles=frozen,
         parameters=tuple((name, tuple(values)) for name, values in parameters),
+        dynamic=found.dynamic,
     )
 
 

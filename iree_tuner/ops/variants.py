@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from iree.compiler import ir
 
 from iree_tuner.ops.matching import parse_map
 from iree_tuner.ops.probe import all_ops, copy_of
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of
-from iree_tuner.ops.workload import Workload
+from iree_tuner.ops.workload import DynamicLoop, Workload
 
 _T = TypeVar("_T")
 
+_LARGE = 2**40
 _OTHER_TYPE = {
     "f16": "bf16",
     "bf16": "f16",
@@ -27,9 +28,19 @@ _OTHER_TYPE = {
 
 
 def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
-    """Workloads with one loop, type or map changed, and what was changed."""
+    """Workloads with one loop, type or map changed, and what was changed.
+
+    The size that stands for a dynamic loop plays no part: its bounds are made narrower than they are.
+    """
     for loop, size in enumerate(workload.loops):
-        yield f"loop {loop} is {size + 1}", replace(workload, loops=_with(workload.loops, loop, size + 1))
+        if workload.dynamic_loop(loop) is None:
+            yield f"loop {loop} is {size + 1}", replace(workload, loops=_with(workload.loops, loop, size + 1))
+    for number, loop in enumerate(workload.dynamic):
+        for narrower in _narrower(loop):
+            changed = _with(workload.dynamic, number, narrower)
+            yield f"loop {loop.loop} is {narrower}", replace(workload, dynamic=changed)
+        static = (*workload.dynamic[:number], *workload.dynamic[number + 1 :])
+        yield f"loop {loop.loop} is static", replace(workload, dynamic=static)
     for number, element in enumerate(workload.types):
         if element in _OTHER_TYPE:
             other = _OTHER_TYPE[element]
@@ -38,6 +49,13 @@ def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
         other = _swapped(text)
         if other != text:
             yield f"map {number} is {other}", replace(workload, maps=_with(workload.maps, number, other))
+
+
+def _narrower(loop: DynamicLoop) -> Iterator[DynamicLoop]:
+    """Bounds that what is known of a loop does not show it to keep."""
+    yield replace(loop, lower=loop.lower + 1)
+    yield replace(loop, upper=_LARGE if loop.upper is None else loop.upper - 1)
+    yield replace(loop, multiple=loop.multiple * 2)
 
 
 def changed_payloads(module: ir.Module, root: int) -> Iterator[tuple[str, ir.Module]]:
@@ -106,10 +124,8 @@ def _transpose(op: ir.Operation, number: int) -> bool:
     with op.context, ir.Location.unknown():
         maps[number] = parse_map(_swapped(str(maps[number])))
         op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
-        first, second, *rest = shape_of(value.type)
-        value.set_type(
-            ir.RankedTensorType.get(cast("list[int]", [second, first, *rest]), _element(value.type))
-        )
+        first, second, *rest = ir.RankedTensorType(value.type).shape
+        value.set_type(ir.RankedTensorType.get([second, first, *rest], _element(value.type)))
         function = value.owner.owner.operation
         signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
         inputs = [argument.type for argument in value.owner.arguments]

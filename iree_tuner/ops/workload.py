@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Literal, cast
 
 Iterator = Literal["parallel", "reduction"]
@@ -26,13 +26,42 @@ class Companion:
 
 
 @dataclass(frozen=True)
+class DynamicLoop:
+    """A loop whose size is known only at run time, and what the program says about it.
+
+    Attributes:
+        loop: its number.
+        lower: the least size.
+        upper: the largest size; None when the program does not say.
+        multiple: what every size is a multiple of.
+    """
+
+    loop: int
+    lower: int = 0
+    upper: int | None = None
+    multiple: int = 1
+
+    def allows(self, size: int) -> bool:
+        """Whether the loop may have that size."""
+        return self.lower <= size <= (size if self.upper is None else self.upper) and not size % self.multiple
+
+    def __str__(self) -> str:
+        """`16 to 4096 in steps of 16`."""
+        bounds = f"{self.lower} or more" if self.upper is None else f"{self.lower} to {self.upper}"
+        return bounds if self.multiple == 1 else f"{bounds} in steps of {self.multiple}"
+
+
+@dataclass(frozen=True)
 class Workload:
     """A dispatch's root op: everything that a matcher asks for, and a search space is built from.
+
+    Workloads that differ only in the sizes that stand for dynamic loops are equal: one matcher finds both.
 
     Attributes:
         family: name of the op family.
         op: what the op is called, for people and file names: `matmul`, `batch_matmul`, `conv`, `softmax`.
-        loops: static sizes of the iteration space, one a loop.
+        loops: sizes of the iteration space, one a loop; for a dynamic loop the size that stands for all of
+            its sizes, 0 until one is chosen.
         iterators: kind of each loop.
         types: element types of the operands in order, results' inits last: `("f16", "f16", "f32")`.
         maps: indexing maps in MLIR's syntax, one an operand.
@@ -41,6 +70,7 @@ class Workload:
         companions: other ops that are configured with the root op.
         dag: for families that match by structure, the ops to match as the text of a module, canonical.
         prologue: passes that must have run for the op to look like this; a spec for it runs them first.
+        dynamic: the loops whose sizes are known only at run time, in the order of their numbers.
     """
 
     family: str
@@ -54,6 +84,15 @@ class Workload:
     companions: tuple[Companion, ...] = ()
     dag: str = ""
     prologue: tuple[str, ...] = ()
+    dynamic: tuple[DynamicLoop, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether one matcher finds both."""
+        return isinstance(other, Workload) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        """Of all that a matcher asks for."""
+        return hash(self._identity)
 
     def role(self, name: str) -> tuple[int, ...]:
         """Loops that play a part; empty when none does."""
@@ -62,6 +101,10 @@ class Workload:
     def sizes(self, role: str) -> tuple[int, ...]:
         """Sizes of the loops that play a part."""
         return tuple(self.loops[loop] for loop in self.role(role))
+
+    def dynamic_loop(self, loop: int) -> DynamicLoop | None:
+        """What is known of a dynamic loop; None for a static one."""
+        return next((each for each in self.dynamic if each.loop == loop), None)
 
     def parameter(self, name: str) -> tuple[int, ...]:
         """Values of a parameter; empty when the family has none of that name."""
@@ -75,28 +118,47 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """Readable and short, like `matmul_512x768x1024_f32_f32_f32`. Not unique: see `key`."""
-        sizes = "x".join(map(str, self.loops)) or "scalar"
+        """Readable and short, like `matmul_512x768x1024_f32_f32_f32`. Not unique: see `key`.
+
+        Dynamic loops are a `D`, as in the compiler's names of dispatches.
+        """
+        sizes = "x".join("D" if self.dynamic_loop(i) else str(size) for i, size in enumerate(self.loops))
+        sizes = sizes or "scalar"
         return "_".join((self.op, sizes, *self.types))
 
     @property
     def key(self) -> str:
-        """Sixteen hexadecimal digits that stand for all of the workload's data."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+        """Sixteen hexadecimal digits that stand for all that a matcher asks for."""
+        data = to_json(replace(self, loops=self._matched_loops))
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def _matched_loops(self) -> tuple[int, ...]:
+        open_loops = {each.loop for each in self.dynamic}
+        return tuple(0 if loop in open_loops else size for loop, size in enumerate(self.loops))
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return tuple({**values, "loops": self._matched_loops}.values())
 
 
 def to_json(workload: Workload) -> dict[str, object]:
-    """The workload as JSON-ready data; `from_json` reads it back."""
-    return asdict(workload)
+    """The workload as JSON-ready data; `from_json` reads it back. Static ones have no `dynamic`."""
+    data = asdict(workload)
+    if not workload.dynamic:
+        del data["dynamic"]  # keys of workloads, in specs and journals, are older than the field
+    return data
 
 
 def from_json(data: dict[str, object]) -> Workload:
     """Raises TypeError or KeyError for data that `to_json` did not write."""
-    fields = dict(data)
-    companions = cast("list[dict[str, object]]", fields.pop("companions", []))
-    frozen = {name: _freeze(value) for name, value in fields.items()}
+    record = dict(data)
+    companions = cast("list[dict[str, object]]", record.pop("companions", []))
+    dynamic = tuple(DynamicLoop(**loop) for loop in cast("list[dict[str, int]]", record.pop("dynamic", [])))
+    frozen = {name: _freeze(value) for name, value in record.items()}
     members = tuple(Companion(**{k: _freeze(v) for k, v in c.items()}) for c in companions)  # pyright: ignore
-    return Workload(**frozen, companions=members)  # pyright: ignore[reportArgumentType]
+    return Workload(**frozen, companions=members, dynamic=dynamic)  # pyright: ignore[reportArgumentType]
 
 
 def _freeze(value: object) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
@@ -11,16 +12,20 @@ from iree_tuner.compiler.diagnostics import Diagnostic
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.dynamic import dynamic_parts, why_refused
 from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.calls import count_calls
 from iree_tuner.program.dispatch import OP_TAG, Calls, Dispatch, Harness
+from iree_tuner.program.dynamic import Size, is_open, pin, sizes_of, why_wrong, with_sizes
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
+
+_STAND_IN = Size(64)  # to find out what a dispatch is, where no size was given
 
 
 @dataclass(frozen=True)
@@ -34,24 +39,28 @@ class Extraction:
 def extract(program: Program, target: Target, workers: Workers) -> Extraction:
     """Compile a program to `executable-sources` and describe its dispatches, in a worker.
 
+    Dispatches with dynamic sizes have a workload if the program was given sizes (`program.dynamic.sized`).
+
     Raises:
         CompileError: the program does not parse or compile; the message has the location.
-        TunerError: the program has no functions.
+        TunerError: the program has no functions, or not the dynamic dimensions that sizes are given for.
         WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
     """
-    return workers.call(extract_here, program.data, program.name, target)
+    return workers.call(extract_here, program.data, program.name, target, sizes_of(program))
 
 
-def extract_here(data: bytes, name: str, target: Target) -> Extraction:
+def extract_here(data: bytes, name: str, target: Target, sizes: tuple[Size, ...] = ()) -> Extraction:
     """The part of `extract` that runs in a worker."""
     # The tuner's attributes name the root op; the flag is global to the process, so every session
     # here sets it, in one way or the other.
     session = session_for((*target.flags, "--iree-codegen-add-tuner-attributes=true"))
     with session.context, ir.Location.unknown():
-        return _extract(data, name, target, session)
+        return _extract(data, name, target, session, sizes)
 
 
-def _extract(data: bytes, name: str, target: Target, session: CompilerSession) -> Extraction:
+def _extract(
+    data: bytes, name: str, target: Target, session: CompilerSession, sizes: tuple[Size, ...]
+) -> Extraction:
     module = session.parse(data, name)
     if not list(module.body.operations):
         raise TunerError("the program has no functions", location=name)
@@ -60,14 +69,40 @@ def _extract(data: bytes, name: str, target: Target, session: CompilerSession) -
     calls = count_calls(module)
     exports = _exports(module)
     found: dict[str, Dispatch] = {}
-    for benchmark in dump_benchmarks(module, session):
-        for raw in take_buffer(benchmark):
-            found[raw.export] = _describe(raw, calls.get(raw.export, Calls(0)), target, session)
+    pin(module, sizes, session, name)
+    for raw in _harnesses(module, session):
+        found[raw.export] = _sized(_describe(raw, calls.get(raw.export, Calls(0)), target, session))
+    if len(found) < len(exports) and is_open(module):
+        pin(module, (_STAND_IN,), session, name)
+        for raw in _harnesses(module, session):
+            if raw.export not in found:
+                dispatch = _describe(raw, calls.get(raw.export, Calls(0)), target, session)
+                found[raw.export] = _without_size(dispatch)
     for export in exports:
         if export not in found:
-            reason = "its sizes or offsets are known only at run time"
+            reason = "its sizes or offsets are known only at run time, and not from the inputs' dimensions"
             found[export] = Dispatch(export, calls.get(export, Calls(0)), None, reason)
     return Extraction(tuple(found[export] for export in exports), diagnostics)
+
+
+def _harnesses(module: ir.Module, session: CompilerSession) -> Iterator[RawHarness]:
+    for benchmark in dump_benchmarks(module, session):
+        yield from take_buffer(benchmark)
+
+
+def _sized(dispatch: Dispatch) -> Dispatch:
+    """A dispatch without its workload where the sizes that were given cannot be."""
+    wrong = why_wrong(dispatch.workload) if dispatch.workload else ""
+    return replace(dispatch, workload=None, reason=wrong) if wrong else dispatch
+
+
+def _without_size(dispatch: Dispatch) -> Dispatch:
+    """What is known of a dispatch of which only a stand-in for its size is known."""
+    reason = dispatch.reason
+    if dispatch.workload is not None:
+        parts = dynamic_parts(dispatch.workload)
+        reason = f"its {parts} is known only at run time; give a size to tune it for, as --dim 128"
+    return replace(dispatch, workload=None, harness=None, reason=reason)
 
 
 def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSession) -> Dispatch:
@@ -78,7 +113,7 @@ def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSe
     function = find_function(raw.module, raw.export)
     prologue = target.spec_prologue if str(function) != before else ()
     choice = default_choice(raw.module, raw.export, session)
-    workload, reason = _tag_root(function, choice.root, prologue)
+    workload, reason = _tag_root(function, choice.root, prologue, raw.constants)
     harness = Harness(to_bytecode(raw.module), raw.function, raw.buffer_bytes, raw.bindings)
     return Dispatch(
         raw.export, calls, workload, reason, harness, choice.lowering_config, choice.translation_info, limits
@@ -86,7 +121,7 @@ def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSe
 
 
 def _tag_root(
-    function: ir.Operation, root: int | None, prologue: tuple[str, ...]
+    function: ir.Operation, root: int | None, prologue: tuple[str, ...], constants: Sequence[int]
 ) -> tuple[Workload | None, str]:
     """Describe the root op and tag it and its companions with their labels."""
     if root is None:
@@ -94,7 +129,8 @@ def _tag_root(
     op = compute_ops(function)[root]
     workload = describe(op)
     if workload is None:
-        return None, f"no op family describes its root op {op.name}"
+        return None, why_refused(op) or f"no op family describes its root op {op.name}"
+    workload = with_sizes(workload, op, constants)
     for label, located in family(workload.family).locate(op, workload).items():
         located.attributes[OP_TAG] = ir.StringAttr.get(label, function.context)
     return replace(workload, prologue=prologue), ""

@@ -6,7 +6,12 @@ from collections.abc import Callable, Sequence
 
 from iree.compiler import ir
 
-_SAME = ("arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci")
+from iree_tuner.ops.extents import quotient
+
+_SAME = (
+    "arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci",
+    "iree_tensor_ext.dispatch.workload.ordinal",
+)  # fmt: skip
 _BINARY: dict[str, Callable[[int, int], int]] = {
     "arith.addi": lambda a, b: a + b,
     "arith.muli": lambda a, b: a * b,
@@ -29,6 +34,10 @@ def fold(value: ir.Value, constants: Sequence[int]) -> int | None:
         return fold(op.operands[0], constants)
     if op.name == "util.assume.int":
         return fold(op.operands[ir.OpResult(value).result_number], constants)
+    divided = quotient(op)
+    if divided is not None:
+        dividend = fold(divided[0], constants)
+        return None if dividend is None else dividend // divided[1]
     if op.name in _BINARY:
         left, right = (fold(operand, constants) for operand in op.operands)
         return None if left is None or right is None else _BINARY[op.name](left, right)

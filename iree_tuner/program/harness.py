@@ -31,6 +31,7 @@ class RawHarness:
     function: str
     buffer_bytes: int
     bindings: tuple[Binding, ...]
+    constants: tuple[int, ...] = ()  # what the dispatch is given besides its buffers: sizes, offsets
 
 
 def dump_benchmarks(module: ir.Module, session: CompilerSession) -> list[ir.Module]:
@@ -83,7 +84,7 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         Binding(_constant(offset), _constant(length), tensors.get(index, ()))
         for index, (offset, length) in enumerate(ranges)
     )
-    return RawHarness(module, export[-1], _symbol(function), size, bindings)
+    return RawHarness(module, export[-1], _symbol(function), size, bindings, tuple(constants))
 
 
 def _find_dispatch(function: ir.Operation) -> hal.CommandBufferDispatchOp:
@@ -147,7 +148,9 @@ def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
     `!iree_tensor_ext.dispatch.tensor<readonly:tensor<..>>` has no binding in Python: its printed form is
     taken apart, and the tensor type in it parsed.
     """
-    offset = fold(subspan.operands[0], constants) if len(subspan.operands) else 0
+    view = subspan.opview
+    assert isinstance(view, hal.InterfaceBindingSubspanOp)
+    offset = fold(view.byte_offset, constants) if view.byte_offset is not None else 0
     if offset is None:
         return None
     access: Access = "read_write"
@@ -162,9 +165,10 @@ def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
     parsed = ir.Type.parse(text, subspan.context)
     if not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
         return TensorSlice(offset, (), str(parsed), access)
-    if not parsed.has_static_shape:
-        return None
-    return TensorSlice(offset, tuple(parsed.shape), str(parsed.element_type), access)
+    dynamic = (fold(size, constants) for size in view.dynamic_dims)
+    shape = [next(dynamic) if parsed.is_dynamic_dim(i) else parsed.shape[i] for i in range(parsed.rank)]
+    known = tuple(size for size in shape if size is not None)
+    return TensorSlice(offset, known, str(parsed.element_type), access) if len(known) == len(shape) else None
 
 
 def _constant(value: ir.Value) -> int:

@@ -8,19 +8,37 @@ disjunctions, and divisibility (`a mod b == 0` with `a >= 1` bounds `b` by `a`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from iree_tuner.space.interpreter import Node
 
 Interval = tuple[float, float]
-Bounds = dict[str, Interval]
 EVERYTHING: Interval = (-math.inf, math.inf)
 _ROUNDS = 20
 
 
+class Bounds(dict[str, Interval]):
+    """An interval for each variable. Remembers those of expressions, until a variable's interval changes."""
+
+    def __init__(self, intervals: Mapping[str, Interval]) -> None:
+        super().__init__(intervals)
+        self.known: dict[Node, Interval] = {}
+
+    def __setitem__(self, name: str, to: Interval) -> None:
+        if self[name] != to:
+            self.known.clear()
+            super().__setitem__(name, to)
+
+    def branch(self) -> Bounds:
+        """A copy, to assume something in."""
+        copied = Bounds(self)
+        copied.known.update(self.known)
+        return copied
+
+
 def find_bounds(variables: Sequence[str], conditions: Sequence[Node]) -> Bounds:
     """An interval for each variable; infinite ends where the conditions give none."""
-    bounds: Bounds = dict.fromkeys(variables, EVERYTHING)
+    bounds = Bounds(dict.fromkeys(variables, EVERYTHING))
     for _ in range(_ROUNDS):
         before = dict(bounds)
         for condition in conditions:
@@ -42,16 +60,18 @@ def _assume(node: Node, bounds: Bounds) -> None:
         case "smt.int.cmp":
             left, right = node.operands if node.data in (0, 1) else reversed(node.operands)
             margin = 1 if node.data in (0, 2) else 0
-            _narrow(left, (-math.inf, _range(right, bounds)[1] - margin), bounds)
-            _narrow(right, (_range(left, bounds)[0] + margin, math.inf), bounds)
+            _narrow(left, (-math.inf, interval(right, bounds)[1] - margin), bounds)
+            _narrow(right, (interval(left, bounds)[0] + margin, math.inf), bounds)
         case _:
             pass
 
 
 def _assume_any(node: Node, bounds: Bounds) -> None:
     branches: list[Bounds] = []
+    for compared in {side for operand in node.operands for side in operand.operands}:
+        interval(compared, bounds)  # once for all branches: memberships repeat an expression
     for operand in node.operands:
-        branch = dict(bounds)
+        branch = bounds.branch()
         _assume(operand, branch)
         if all(low <= high for low, high in (branch[name] for name in operand.support)):
             branches.append(branch)
@@ -63,13 +83,13 @@ def _assume_equal(left: Node, right: Node, bounds: Bounds) -> None:
     for value, zero in ((left, right), (right, left)):
         if value.kind == "smt.int.mod" and zero.kind == "constant" and zero.data == 0:
             dividend, divisor = value.operands
-            low, high = _range(dividend, bounds)
+            low, high = interval(dividend, bounds)
             if low >= 1:
                 _narrow(divisor, (-high, high), bounds)
     if isinstance(left.data, bool) or isinstance(right.data, bool):
         return
-    _narrow(left, _range(right, bounds), bounds)
-    _narrow(right, _range(left, bounds), bounds)
+    _narrow(left, interval(right, bounds), bounds)
+    _narrow(right, interval(left, bounds), bounds)
 
 
 def _narrow(node: Node, to: Interval, bounds: Bounds) -> None:
@@ -79,7 +99,7 @@ def _narrow(node: Node, to: Interval, bounds: Bounds) -> None:
             known = bounds[node.data]
             bounds[node.data] = (max(known[0], low), min(known[1], high))
         case "smt.int.add":
-            ranges = [_range(operand, bounds) for operand in node.operands]
+            ranges = [interval(operand, bounds) for operand in node.operands]
             for index, operand in enumerate(node.operands):
                 others = ranges[:index] + ranges[index + 1 :]
                 smallest, largest = sum(r[0] for r in others), sum(r[1] for r in others)
@@ -94,9 +114,9 @@ def _narrow(node: Node, to: Interval, bounds: Bounds) -> None:
 
 
 def _narrow_factors(node: Node, to: Interval, bounds: Bounds) -> None:
-    ranges = [_range(operand, bounds) for operand in node.operands]
-    if any(r[0] < 1 for r in ranges):
-        return  # the signs are open
+    ranges = [interval(operand, bounds) for operand in node.operands]
+    if any(r[0] < 1 or r[1] < r[0] for r in ranges):
+        return  # the signs are open, or there is no solution
     for index, operand in enumerate(node.operands):
         others = ranges[:index] + ranges[index + 1 :]
         smallest, largest = math.prod(r[0] for r in others), math.prod(r[1] for r in others)
@@ -105,20 +125,26 @@ def _narrow_factors(node: Node, to: Interval, bounds: Bounds) -> None:
         _narrow(operand, (least, most), bounds)
 
 
-def _range(node: Node, bounds: Bounds) -> Interval:
-    ranges = [_range(operand, bounds) for operand in node.operands]
+def interval(node: Node, bounds: Bounds) -> Interval:
+    """Where a node's value lies when its variables lie in `bounds`."""
+    if node.kind == "variable":
+        return bounds[node.data]
+    if node.kind == "constant":
+        return (node.data, node.data)
+    if node not in bounds.known:
+        bounds.known[node] = _combined(node, [interval(operand, bounds) for operand in node.operands])
+    return bounds.known[node]
+
+
+def _combined(node: Node, ranges: list[Interval]) -> Interval:
     match node.kind:
-        case "variable":
-            return bounds[node.data]
-        case "constant":
-            return (node.data, node.data)
         case "smt.int.add":
             return (sum(r[0] for r in ranges), sum(r[1] for r in ranges))
         case "smt.int.sub":
             return (ranges[0][0] - ranges[1][1], ranges[0][1] - ranges[1][0])
         case "smt.int.mul" if all(r[0] >= 1 for r in ranges):
             return (math.prod(r[0] for r in ranges), math.prod(r[1] for r in ranges))
-        case "smt.int.div" if ranges[0][0] >= 0 and ranges[1][0] >= 1:
+        case "smt.int.div" if ranges[0][0] >= 0 and ranges[1][1] >= ranges[1][0] >= 1:
             (low, high), (smallest, largest) = ranges
             least = 0 if math.isinf(largest) else low // largest
             return (least, high if math.isinf(high) else high // smallest)

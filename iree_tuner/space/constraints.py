@@ -49,6 +49,12 @@ def knob_attribute(name: str) -> ir.Attribute:
     return ir.Attribute.parse(f'#iree_codegen.smt.int_knob<"{name}">')
 
 
+def one_of_attribute(name: str, options: Sequence[ir.Attribute]) -> ir.Attribute:
+    """`#iree_codegen.smt.one_of_knob<"name", [OPTIONS]>`: the knob is the index of an option. Parsed, as above."""
+    listed = ir.ArrayAttr.get(list(options))
+    return ir.Attribute.parse(f'#iree_codegen.smt.one_of_knob<"{name}", {listed}>')
+
+
 def integers(values: Sequence[int | str]) -> ir.ArrayAttr:
     """An array of fixed integers and, for each string, the knob of that name."""
     i64 = ir.IntegerType.get_signless(64)

@@ -54,7 +54,10 @@ class Node:
             return values[self.data]
         if self.kind == "constant":
             return np.asarray(self.data)
-        operands = [operand.evaluate(values, cache) for operand in self.operands]
+        return self.apply([operand.evaluate(values, cache) for operand in self.operands])
+
+    def apply(self, operands: list[Array]) -> Array:
+        """The value of this op, neither variable nor constant, for its operands' values."""
         return _OPERATIONS[self.kind](self.data, operands)
 
 
@@ -144,11 +147,15 @@ def _distinct(operands: list[Array]) -> Array:
 
 
 def _divide(a: Array, b: Array) -> Array:
+    if np.all(b > 0):
+        return a // b
     quotient = (a - _remainder(a, b)) // np.where(b == 0, 1, b)
     return np.where(b == 0, 0, quotient)
 
 
 def _remainder(a: Array, b: Array) -> Array:
+    if np.all(b > 0):
+        return a % b
     return np.where(b == 0, a, np.mod(a, np.abs(np.where(b == 0, 1, b))))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import z3
@@ -42,15 +42,24 @@ class Judge:
 
     def models(self, names: tuple[str, ...]) -> set[tuple[int, ...]]:
         """Every legal assignment of `names`, one solver call each: for tests on small spaces."""
+        return set(self.each_model(names))
+
+    def each_model(self, names: tuple[str, ...]) -> Iterator[tuple[int, ...]]:
+        """The legal assignments of `names`, as z3 finds them."""
         solver: Any = _solver()
         solver.add(self._assertions)
-        found: set[tuple[int, ...]] = set()
         while solver.check() == z3.sat:
             model: Any = solver.model()
             values = [model.eval(z3.Int(name), model_completion=True).as_long() for name in names]
-            found.add(tuple(values))
+            yield tuple(values)
             solver.add(z3.Or([z3.Int(n) != v for n, v in zip(names, values, strict=True)]))
-        return found
+
+    def has_others(self, assignments: Sequence[Mapping[str, int]]) -> bool:
+        """Whether there is a legal assignment besides these: one solver call, for tests."""
+        solver: Any = _solver()
+        solver.add(self._assertions)
+        solver.add(z3.Not(z3.Or([z3.And(_equalities(each)) for each in assignments])))
+        return solver.check() != z3.unsat
 
 
 def _solver() -> Any:  # noqa: ANN401 (z3 has no types)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen
+from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.space.llvm_cpu.attributes import cpu_configuration
@@ -13,6 +13,9 @@ from iree_tuner.space.spirv.attributes import spirv_configuration
 
 _ROOT = "root"
 _DECOMPOSITION = "decomposition_config"
+_TRANSLATION_ENTRIES = ("iree_codegen.denormal_fp_math_f32",)
+"""Entries of a flat knobs dictionary that the compiler would put into the lowering config, but belong to the
+configuration of the translation info. A unit attribute stands for leaving the entry out."""
 
 
 def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -> Configuration:
@@ -23,12 +26,35 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
         if str(op.pipeline).startswith("#iree_gpu.spirv_pipeline"):
             return spirv_configuration(op.pipeline, substitute(ir.DictAttr(op.knobs), assignment))
         values = dict(assignment)
-        info = iree_codegen.materialize_compilation_info(op.operation, values)
+        info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values))
         found = [OpConfiguration(_ROOT, "compilation_info", str(info))]
         if _DECOMPOSITION in ir.DictAttr(op.knobs):
             other = iree_codegen.materialize_configuration_attr(op.operation, _DECOMPOSITION, values)
             found.append(OpConfiguration(_ROOT, _DECOMPOSITION, str(other)))
         return Configuration(tuple(found))
+
+
+def _sort_entries(materialized: ir.Attribute) -> ir.Attribute:
+    """Move what belongs to the translation info there."""
+    info = iree_codegen.CompilationInfoAttr(materialized)
+    lowering = iree_gpu.LoweringConfigAttr(info.lowering_config)
+    entries = {named.name: named.attr for named in ir.DictAttr(lowering.attributes)}
+    moved = {name: entries.pop(name) for name in _TRANSLATION_ENTRIES if name in entries}
+    if not moved:
+        return info
+    kept = {name: value for name, value in moved.items() if not isinstance(value, ir.UnitAttr)}
+    translation = iree_codegen.TranslationInfoAttr(info.translation_info)
+    options = {named.name: named.attr for named in ir.DictAttr(translation.configuration)}
+    return iree_codegen.CompilationInfoAttr.get(
+        iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries)),
+        iree_codegen.TranslationInfoAttr.get(
+            translation.pass_pipeline,
+            translation.codegen_spec,
+            list(translation.workgroup_size),
+            translation.subgroup_size,
+            ir.DictAttr.get(options | kept),
+        ),
+    )
 
 
 def substitute(attribute: ir.DictAttr, assignment: Mapping[str, int]) -> dict[str, object]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from iree.compiler import ir
@@ -16,8 +17,11 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.enumeration import Members, enumerate_members
 from iree_tuner.space.interpreter import Assertion, Program, read_program
+from iree_tuner.space.join import Join
 from iree_tuner.space.judge import Judge
 from iree_tuner.space.materialize import materialize
+from iree_tuner.space.moves import neighbors
+from iree_tuner.space.sampling import shuffled
 
 VARIANT = "iree_tuner.variant"
 """Attribute of a constraints op that tells it from another one of the same pipeline."""
@@ -34,7 +38,7 @@ class Knob:
 class Space:
     """The legal assignments of a workload's knobs.
 
-    Counting, sampling and enumerating hold all members in memory (four bytes a knob), up to
+    Counting, enumerating and `knobs` hold all members in memory (eight bytes each), up to
     `enumeration.MEMBER_LIMIT` of them; a larger space raises TunerError there, and answers everything else.
 
     Args:
@@ -81,18 +85,24 @@ class Space:
 
     def count(self) -> int:
         """How many assignments are legal. Exact."""
-        return len(self._members.rows)
+        return len(self._members)
 
     def enumerate(self) -> Iterator[Assignment]:
         """Every legal assignment, in the lexicographic order of the knobs' values."""
         for start in range(0, self.count(), 4096):
-            yield from self._assignments(self._members.rows[start : start + 4096])
+            places = np.arange(start, min(start + 4096, self.count()))
+            yield from map(self._assignment, self._members.values(places).tolist())
+
+    def shuffled(self, seed: int) -> Iterator[Assignment]:
+        """Every legal assignment once, in a uniformly random order; the same for the same seed.
+
+        The first ones come at once, whatever the size of the space.
+        """
+        return map(self._assignment, shuffled(self._join, lambda: self._members, seed))
 
     def sample(self, n: int, seed: int) -> list[Assignment]:
-        """Up to `n` distinct assignments, uniform over the legal set; the same for the same seed."""
-        generator = np.random.default_rng(seed)
-        picked = generator.choice(self.count(), size=min(n, self.count()), replace=False)
-        return self._assignments(self._members.rows[picked])
+        """The first `n` of `shuffled(seed)`: distinct, and uniform over the legal set."""
+        return list(islice(self.shuffled(seed), n))
 
     def contains(self, assignment: Mapping[str, int]) -> bool:
         """Whether z3 finds the assignment legal. False when a knob is missing, or one is unknown."""
@@ -131,30 +141,26 @@ class Space:
         return np.log2(1.0 + np.array([assignment[name] for name in self.names], dtype=np.float64))
 
     def neighbors(self, assignment: Mapping[str, int]) -> list[Assignment]:
-        """The legal assignments in which one knob is moved one step in its domain.
+        """The legal assignments in which one knob has the next smaller or larger value that makes one.
 
-        A knob whose value is not in its domain moves to the values on either side of it.
+        Knobs that an assert makes equal to an expression of others (the workgroup's size) follow these.
         """
-        found: list[Assignment] = []
-        for knob in self.knobs:
-            value = assignment[knob.name]
-            below = [v for v in knob.values if v < value][-1:]
-            above = [v for v in knob.values if v > value][:1]
-            moved = (Assignment.of({**assignment, knob.name: v}) for v in below + above)
-            found.extend(candidate for candidate in moved if self._judge.accepts(candidate))
-        return found
+        return [self._assignment(values) for values in neighbors(self._join, assignment)]
+
+    @cached_property
+    def _join(self) -> Join:
+        return Join(self._program)
 
     @cached_property
     def _members(self) -> Members:
-        return enumerate_members(self._program)
+        return enumerate_members(self._join)
 
     @cached_property
     def _judge(self) -> Judge:
         return Judge(self.op.operation)
 
-    def _assignments(self, rows: NDArray[np.uint32]) -> list[Assignment]:
-        values = self._members.values(rows).tolist()
-        return [Assignment.of(dict(zip(self.names, row, strict=True))) for row in values]
+    def _assignment(self, values: Sequence[int]) -> Assignment:
+        return Assignment.of(dict(zip(self.names, values, strict=True)))
 
     def _message(self, assertion: Assertion, assignment: Mapping[str, int]) -> str:
         values = {name: np.asarray(value) for name, value in assignment.items()}

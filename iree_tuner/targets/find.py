@@ -15,11 +15,11 @@ _GPUS: dict[str, tuple[_Make, tuple[str, ...]]] = {
     "hip": (hip.target, hip.CHIPS),
     "vulkan": (vulkan.target, vulkan.CHIPS),
 }
-_SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>, cuda:sm_80, hip:gfx942, vulkan:ampere and their kin"
+_SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>, llvm-cpu:host+data-tiling, cuda:sm_80, hip:gfx942, vulkan:ampere and their kin"
 
 
 def parse_target(text: str) -> Target:
-    """Read `llvm-cpu:host`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
+    """Read `llvm-cpu:host`, `llvm-cpu:host+data-tiling`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
 
     Raises UsageError for a backend or a chip that is not known.
     """
@@ -38,10 +38,15 @@ def parse_target(text: str) -> Target:
     return make(chip, None)
 
 
-def target_for_device(uri: str) -> Target:
-    """The target that a device runs. Raises UsageError for a device that this version cannot tune on."""
+def target_for_device(uri: str, chip: str = "host") -> Target:
+    """The target that a device runs. Raises UsageError for a device that this version cannot tune on.
+
+    Args:
+        uri: of the device.
+        chip: what it is compiled for, where that is not the machine as it is: `host+data-tiling`.
+    """
     driver = uri.partition("://")[0]
     if driver not in llvm_cpu.DRIVERS:
         known = ", ".join(llvm_cpu.DRIVERS)
         raise UsageError(f"unknown device '{uri}'", hint=f"supported here: {known}")
-    return llvm_cpu.target("host", device=uri)
+    return llvm_cpu.target(chip, device=uri)

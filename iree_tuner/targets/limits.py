@@ -17,10 +17,12 @@ class CpuLimits:
         native_vector_bytes: width of a vector register, in bytes.
         max_stack_bytes: what a function may put on the stack; also the size that no vector may reach
             (`LLVMCPUVerifyVectorSizeLegality` and `LLVMCPUCheckIRBeforeLLVMConversion` refuse more).
+        mmt4d_microkernel: whether data-tiled matrices are multiplied by the compiler's microkernel.
     """
 
     native_vector_bytes: int = 16
     max_stack_bytes: int = 32768
+    mmt4d_microkernel: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,16 @@ def cpu_limits(target: ir.Attribute) -> CpuLimits:
     return CpuLimits(
         native_vector_bytes=found.get("native_vector_size", default.native_vector_bytes),
         max_stack_bytes=found.get("max_stack_allocation_size", default.max_stack_bytes),
+        mmt4d_microkernel=_has_mmt4d_microkernel(text),
     )
+
+
+def _has_mmt4d_microkernel(target: str) -> bool:
+    """Source: hasUkernel, Codegen/Utils/Utils.cpp. Where none is chosen, x86-64 and AArch64 have mmt4d's."""
+    chosen = _first(r'\bukernels = "([^"]*)"', target) or "default"
+    if chosen == "default":
+        return _first(r'target_triple = "(\w+)', target) in ("x86_64", "aarch64")
+    return chosen == "all" or "mmt4d" in chosen.split(",")
 
 
 def gpu_limits(target: ir.Attribute, backend: str) -> GpuLimits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from iree_tuner.errors import UsageError
 from iree_tuner.targets.target import Target
 
 DRIVERS = ("local-task", "local-sync")
@@ -22,8 +23,29 @@ _PREPARATION = (
 _SPEC_PROLOGUE = ("iree-codegen-insert-batch-dim-for-batchless-conv",)
 
 
+# Makes mmt4d ops of data-tiled contractions. It runs after tuning specs, and what a spec has put on the
+# contraction is gone then. A spec that runs it first meets the mmt4d op, and configures that.
+_DATA_TILING_PROLOGUE = ("iree-codegen-materialize-device-encoding",)
+
+_DATA_TILING = "data-tiling"
+OPTIONS = {
+    _DATA_TILING: "--iree-opt-data-tiling",
+    "no-microkernels": "--iree-llvmcpu-enable-ukernels=none",
+}
+"""What can be asked for beside a CPU, and the flag for it."""
+
+
 def target(chip: str, device: str | None) -> Target:
-    """A CPU by LLVM's name (`znver4`), or `host`."""
+    """A CPU by LLVM's name (`znver4`), or `host`, with options after `+`: `host+data-tiling`.
+
+    Raises UsageError for an option that there is not.
+    """
+    cpu, *options = chip.split("+")
+    for option in options:
+        if option not in OPTIONS:
+            raise UsageError(
+                f"llvm-cpu has no option '{option}'", hint=f"there are: {', '.join(f'+{name}' for name in OPTIONS)}"
+            )
     return Target(
         backend="llvm-cpu",
         chip=chip,
@@ -31,9 +53,10 @@ def target(chip: str, device: str | None) -> Target:
         flags=(
             "--iree-hal-target-device=local",
             "--iree-hal-local-target-device-backends=llvm-cpu",
-            f"--iree-llvmcpu-target-cpu={chip}",
+            f"--iree-llvmcpu-target-cpu={cpu or 'host'}",
+            *(OPTIONS[option] for option in options),
         ),
         preparation=_PREPARATION,
-        spec_prologue=_SPEC_PROLOGUE,
+        spec_prologue=(*(_DATA_TILING_PROLOGUE if _DATA_TILING in options else ()), *_SPEC_PROLOGUE),
         placements=4,  # the four multiples of 16 in a cache line of 64 bytes
     )

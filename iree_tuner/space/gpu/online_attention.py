@@ -1,14 +1,145 @@
-"""To be written."""
+"""Attention through matrix instructions where the compiler emits no constraints for it.
+
+Its emitter takes instructions with as many rows as columns, which NVIDIA's have not, and ops with one loop a
+role. The names of knobs and the messages that supplements look for are the emitter's.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
+from iree_tuner.space.expressions import Integer, constant, lookup, require
+from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS, DECOMPOSITION, LOWERING_CONFIG, PV, QK
+from iree_tuner.space.gpu.attention_reduction import reduction_constraints
+from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.instructions import fitting_instructions
+from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.targets import GpuLimits
+
+_LARGEST_TILE = 512
+_SKINNY = 4
+"""With no more rows than this there is nothing for a matrix instruction (kVerySkinnyDimThreshold)."""
 
 
 def attention_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """None yet."""
-    del workload, limits, context
-    return []
+    """One op: with matrix instructions where they fit, else for reductions over keys."""
+    with context:
+        problem = _problem(workload, limits)
+        if problem is None:
+            return [reduction_constraints(workload, limits, context)]
+        pipeline = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.VectorDistribute)
+        module = build_constraints(pipeline, problem.fill, context)
+        (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
+        with ir.Location.unknown():
+            apply(ATTENTION_SUPPLEMENTS, Draft(op, workload, limits))
+        module.operation.verify()
+        return [module]
+
+
+def _problem(workload: Workload, limits: GpuLimits) -> _Matrices | None:
+    """What is to be multiplied with which instructions; None where there are none."""
+    query, key, value = workload.types[:3]
+    rows = math.prod(workload.sizes("m"))
+    if not workload.role("m") or not workload.role("n") or rows <= _SKINNY:
+        return None
+    scores = fitting_instructions((query, key, "f32"), rows, math.prod(workload.sizes("k2")), limits)
+    result = fitting_instructions((value, value, "f32"), rows, math.prod(workload.sizes("n")), limits)
+    depth = workload.loops[workload.role("k1")[-1]]
+    scores = [mma for mma in scores if depth % mma.mnk_shape[2] == 0]
+    shapes = {mma.mnk_shape[:2] for mma in scores} & {mma.mnk_shape[:2] for mma in result}
+    scores = [mma for mma in scores if mma.mnk_shape[:2] in shapes]
+    result = [mma for mma in result if mma.mnk_shape[:2] in shapes]
+    return _Matrices(workload, limits, scores, result) if shapes else None
+
+
+class _Matrices:
+    """The two matrix multiplications while their constraints op is built."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        limits: GpuLimits,
+        scores: Sequence[iree_gpu.MMAAttr],
+        result: Sequence[iree_gpu.MMAAttr],
+    ) -> None:
+        self._workload = workload
+        self._limits = limits
+        self._kinds = {QK: scores, PV: result}
+
+    def fill(self) -> Mapping[str, ir.Attribute]:
+        """Declare knobs and asserts; returns the knobs dictionary."""
+        m, n, k2 = (self._workload.role(role)[-1] for role in ("m", "n", "k2"))
+        qk, pv = self._instruction("qk_mma_idx", QK), self._instruction("pv_mma_idx", PV)
+        require(qk[0].equals(pv[0]), "both instructions must have as many rows ({} and {})", qk[0], pv[0])
+        require(qk[1].equals(pv[1]), "both instructions must have as many columns ({} and {})", qk[1], pv[1])
+        sg_m, sg_n = _declare("sg_m_cnt"), _declare("sg_n_cnt")
+        self._tile("m_tile", m, sg_m * pv[0])
+        self._tile("n_tile", n, sg_n * pv[1])
+        self._tile("red_k2", k2, pv[2])
+        size = knob("sg_size", (self._limits.subgroup_size,), "the target's subgroup size")
+        threads = sg_m * sg_n * size
+        require(threads <= self._limits.max_threads, "{} threads are too many", threads)
+        workgroup = _declare("wg_size_x")
+        require(workgroup.equals(threads), "wg_size_x ({}) must be all subgroups' threads ({})", workgroup, threads)
+        return self._knobs(m, n, k2)
+
+    def _instruction(self, name: str, which: str) -> tuple[Integer, Integer, Integer]:
+        kinds = self._kinds[which]
+        index = knob(name, range(len(kinds)), f"the place of one of {len(kinds)} instructions")
+        m, n, k = (lookup(index, [mma.mnk_shape[i] for mma in kinds]) for i in range(3))
+        return m, n, k
+
+    def _tile(self, name: str, loop: int, step: Integer) -> None:
+        tile, size = _declare(name), self._workload.loops[loop]
+        require(step <= tile, f"{name} ({{}}) must be at least {{}}", tile, step)
+        require(tile <= _LARGEST_TILE, f"{name} ({{}}) must be at most {_LARGEST_TILE}", tile)
+        require((tile % step).equals(0), f"{name} ({{}}) must be divisible by {{}}", tile, step)
+        divides = (constant(size) % tile).equals(0)
+        require(divides, f"dim_{loop} must be divisible by {name} ({{}})", tile)
+
+    def _knobs(self, m: int, n: int, k2: int) -> Mapping[str, ir.Attribute]:
+        rank = len(self._workload.loops)
+        workgroup: list[int | str] = [0] * rank
+        for role in ("batch", "m", "n"):
+            for loop in self._workload.role(role):
+                workgroup[loop] = 1
+        workgroup[m], workgroup[n] = "m_tile", "n_tile"
+        reduction: list[int | str] = [0] * rank
+        for loop in self._workload.role("k2"):
+            reduction[loop] = 1
+        reduction[k2] = "red_k2"
+        how = ir.Attribute.parse("#iree_gpu.derived_thread_config")
+        configs = {QK: self._matmul(QK, "qk_mma_idx", "n"), PV: self._matmul(PV, "pv_mma_idx", "k1")}
+        return {
+            "workgroup": integers(workgroup),
+            "reduction": integers(reduction),
+            "promote_operands": integers([0, 1, 2]),
+            "promotion_types": ir.ArrayAttr.get([how] * 3),
+            DECOMPOSITION: ir.DictAttr.get(configs),
+            "workgroup_size": integers(["wg_size_x", 1, 1]),
+            "subgroup_size": knob_attribute("sg_size"),
+        }
+
+    def _matmul(self, which: str, index: str, absent: str) -> ir.DictAttr:
+        """One multiplication's config; it has no loops of the role `absent`."""
+        workload = self._workload
+        counts: list[int | str] = [1] * len(workload.loops)
+        counts[workload.role("m")[-1]] = "sg_m_cnt"
+        counts[workload.role("n")[-1]] = "sg_n_cnt"
+        order = [loop for loop in range(len(workload.loops)) if loop not in workload.role(absent)]
+        entries = {
+            "mma_kind": one_of_attribute(index, self._kinds[which]),
+            "subgroup_basis": ir.ArrayAttr.get([integers(counts), integers(order)]),
+        }
+        config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries))
+        return ir.DictAttr.get({LOWERING_CONFIG: config})
+
+
+def _declare(name: str) -> Integer:
+    return Integer(iree_codegen.KnobOp(name).result)

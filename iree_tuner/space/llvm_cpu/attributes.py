@@ -20,6 +20,7 @@ Pipeline = Literal[
     "ConvTileAndDecomposeExpert",
     "BufferOpsTileAndVectorize",
     "LinalgExtTileAndVectorize",
+    "Mmt4dTilingExpert",
 ]
 
 LEVELS = (

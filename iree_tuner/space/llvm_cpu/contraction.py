@@ -1,4 +1,4 @@
-"""Contractions through DoubleTilingExpert: distribution, then vector tiles within it."""
+"""Contractions through DoubleTilingExpert: distribution, then vector tiles within it. Packed ones: see mmt4d."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.expressions import Integer, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
+from iree_tuner.space.llvm_cpu.mmt4d import is_mmt4d, mmt4d_constraints
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
 from iree_tuner.targets import CpuLimits
 
@@ -18,6 +19,8 @@ _LONGEST_SCALAR_REDUCTION = 512
 
 def contraction_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
     """The constraints op of a contraction."""
+    if is_mmt4d(workload):
+        return mmt4d_constraints(workload, limits, context)
 
     def fill() -> Mapping[str, ir.Attribute]:
         tiling = Tiling(workload, limits, cached=True)

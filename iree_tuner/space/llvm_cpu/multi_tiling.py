@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from iree.compiler import ir
 
@@ -26,6 +27,9 @@ class Tiling:
     A loop of size 1 has the tile 1 and no knob. The distribution tile of a reduction loop is 0: the
     compiler distributes parallel loops only. `distribution`, `cache` and `vector` give the tiles by loop.
 
+    The tiles of a dynamic loop do not depend on the size that stands for it, but for how large they get: they
+    are those of the next power of two. Whether they divide is not known.
+
     Args:
         workload: the root op.
         limits: what the target can hold.
@@ -34,6 +38,7 @@ class Tiling:
     """
 
     def __init__(self, workload: Workload, limits: CpuLimits, *, cached: bool = False) -> None:
+        workload = _rounded_up(workload)
         self.workload = workload
         self.limits = limits
         self.widest = max(workload.types, key=element_bytes)
@@ -131,7 +136,8 @@ class Tiling:
         if uneven:
             peeling = flag(PEELING)
             self._options[PEELING] = knob_attribute(PEELING)
-            require(any_of([peeling.equals(0), *uneven]), "there is nothing to peel: every tile divides")
+            if not self.workload.dynamic:  # else there may be
+                require(any_of([peeling.equals(0), *uneven]), "there is nothing to peel: every tile divides")
 
     def declare_companion(self, companion: Companion, produces: bool) -> None:
         """Tiles of another op of the dispatch, as the compiler's MultiLoweringConfigGenerator splits them.
@@ -195,6 +201,13 @@ class Tiling:
     def _level(self, level: str, loops: Sequence[int], without: int = 1) -> ir.ArrayAttr:
         count = len(self.workload.loops)
         return integers([self._name(level, loop, without) if loop in loops else 0 for loop in range(count)])
+
+
+def _rounded_up(workload: Workload) -> Workload:
+    loops = list(workload.loops)
+    for each in workload.dynamic:
+        loops[each.loop] = 1 << (loops[each.loop] - 1).bit_length()
+    return replace(workload, loops=tuple(loops))
 
 
 def _own_loops(companion: Companion, workload: Workload) -> list[int]:

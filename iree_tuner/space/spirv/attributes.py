@@ -1,3 +1,137 @@
-"""Placeholder until the spirv engineer's file lands."""
-def spirv_configuration(pipeline, knobs):  # type: ignore
-    raise NotImplementedError
+"""SPIR-V's attributes: the one place where they are parsed.
+
+`#iree_gpu.spirv_pipeline` and `#iree_codegen.lowering_config` have no Python bindings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, cast
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
+
+from iree_tuner.space.configuration import Configuration, OpConfiguration
+
+Pipeline = Literal[
+    "BaseDistribute",
+    "BaseVectorize",
+    "CooperativeMatrixVectorize",
+    "MatmulPromoteVectorize",
+    "SubgroupReduce",
+]
+
+_PIPELINES: dict[Pipeline, str] = {
+    "BaseDistribute": "#iree_gpu.spirv_pipeline<BaseDistribute>",
+    "BaseVectorize": "#iree_gpu.spirv_pipeline<BaseVectorize>",
+    "CooperativeMatrixVectorize": "#iree_gpu.spirv_pipeline<CooperativeMatrixVectorize>",
+    "MatmulPromoteVectorize": "#iree_gpu.spirv_pipeline<MatmulPromoteVectorize>",
+    "SubgroupReduce": "#iree_gpu.spirv_pipeline<SubgroupReduce>",
+}
+
+TILE_SIZES = "tile_sizes"
+WORKGROUP_SIZE = "workgroup_size"
+SUBGROUP_SIZE = "subgroup_size"
+OPTIONS = "options"
+INTERCHANGE = "interchange"
+COMPANIONS = "companions"
+"""Keys of a knobs dictionary: the root's levels; threads along x, y, z; the subgroup size, 0 for what the driver
+picks; the pipeline's options; the two loops whose workgroups change places, and whether they do; the
+companions' levels by label."""
+
+_SWAP = "swap"
+_LEVEL = re.compile(r"\{sizes = (\[[\d, ]*\]), interchange = (\[[\d, ]*\])\}|(\[[\d, ]*\])")
+
+
+def pipeline(name: Pipeline) -> ir.Attribute:
+    """`#iree_gpu.spirv_pipeline<NAME>`."""
+    return ir.Attribute.parse(_PIPELINES[name])
+
+
+def lowering_config(levels: Sequence[Sequence[int]], interchange: Sequence[int] = ()) -> ir.Attribute:
+    """`#iree_codegen.lowering_config<tile_sizes = [LEVELS]>`; `interchange` is the order of the workgroup level."""
+    shown = [str(list(level)) for level in levels]
+    if interchange:
+        shown[0] = f"{{sizes = {shown[0]}, interchange = {list(interchange)}}}"
+    return ir.Attribute.parse(f"#iree_codegen.lowering_config<tile_sizes = [{', '.join(shown)}]>")
+
+
+def spirv_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, object]) -> Configuration:
+    """What a knobs dictionary, substituted, puts on the root op and its companions."""
+    levels = cast(Sequence[Sequence[int]], knobs[TILE_SIZES])
+    order = _order(len(levels[0]), cast(Mapping[str, int], knobs.get(INTERCHANGE, {})))
+    options = cast(Mapping[str, int], knobs.get(OPTIONS, {}))
+    i64 = ir.IntegerType.get_signless(64)
+    entries: dict[str, ir.Attribute] = {
+        name: ir.IntegerAttr.get(i64, value) for name, value in options.items()
+    }
+    info = iree_codegen.CompilationInfoAttr.get(
+        lowering_config(levels, order),
+        iree_codegen.TranslationInfoAttr.get(
+            pipeline_attribute,
+            None,
+            list(cast(Sequence[int], knobs[WORKGROUP_SIZE])),
+            cast(int, knobs.get(SUBGROUP_SIZE, 0)),
+            ir.DictAttr.get(entries) if entries else None,
+        ),
+    )
+    companions = cast(Mapping[str, Sequence[Sequence[int]]], knobs.get(COMPANIONS, {}))
+    return Configuration(
+        (
+            OpConfiguration("root", "compilation_info", str(info)),
+            *(
+                OpConfiguration(label, "lowering_config", str(lowering_config(own)))
+                for label, own in companions.items()
+            ),
+        )
+    )
+
+
+def spirv_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
+    """The inverse for the root op: a compiler's choice, printed, under the keys of a knobs dictionary.
+
+    Companions are left out: the compiler gives them what the root has. An interchange that is not the one that
+    `spirv_configuration` writes is left as it is, under its key.
+    """
+    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
+    levels: list[ir.Attribute] = []
+    order = ""
+    for sizes, interchange, plain in _LEVEL.findall(lowering.partition("tile_sizes = [")[2]):
+        order = order or interchange
+        levels.append(ir.Attribute.parse(sizes or plain))
+    i64 = ir.IntegerType.get_signless(64)
+    found: dict[str, ir.Attribute] = {
+        TILE_SIZES: ir.ArrayAttr.get(levels),
+        WORKGROUP_SIZE: ir.ArrayAttr.get([ir.IntegerAttr.get(i64, size) for size in info.workgroup_size]),
+        SUBGROUP_SIZE: ir.IntegerAttr.get(i64, info.subgroup_size),
+    }
+    if info.configuration is not None and len(ir.DictAttr(info.configuration)):
+        found[OPTIONS] = info.configuration
+    swapped = [place for place, loop in enumerate(_integers(order)) if place != loop]
+    pair = {
+        name: ir.IntegerAttr.get(i64, loop) for name, loop in zip(("first", "second"), swapped, strict=False)
+    }
+    found[INTERCHANGE] = ir.DictAttr.get({_SWAP: ir.IntegerAttr.get(i64, int(bool(swapped))), **pair})
+    return found
+
+
+def interchange(first: int, second: int, swap: ir.Attribute) -> ir.DictAttr:
+    """The knobs dictionary's entry for two loops of the workgroup level that may change places."""
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.DictAttr.get(
+        {"first": ir.IntegerAttr.get(i64, first), "second": ir.IntegerAttr.get(i64, second), _SWAP: swap}
+    )
+
+
+def _order(count: int, chosen: Mapping[str, int]) -> list[int]:
+    if not chosen.get(_SWAP, 0):
+        return []
+    order = list(range(count))
+    first, second = chosen["first"], chosen["second"]
+    order[first], order[second] = second, first
+    return order
+
+
+def _integers(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", text)]

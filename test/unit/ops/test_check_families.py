@@ -97,4 +97,4 @@ def test_a_near_miss_that_is_matched():
 
 
 def test_a_sample_without_an_op_of_the_family():
-    assert messages(Contraction(), matmul(m="?")) == ["no op is described"]
+    assert messages(Contraction(), matmul(k="?")) == ["no op is described"]

@@ -59,8 +59,9 @@ def test_ssa_names_and_attributes_play_no_part():
     assert only(renamed) == only(matmul())
 
 
-def test_a_dynamic_loop_is_not_described():
-    assert workloads(matmul(m="?")) == []
+@pytest.mark.parametrize("loop", ["n", "k"])
+def test_a_dynamic_n_or_k_is_not_described(loop):
+    assert workloads(matmul(**{loop: "?"})) == []
 
 
 def test_a_body_that_does_more_than_accumulate_is_no_contraction():

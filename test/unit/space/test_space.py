@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from by_hand import emitted_space, space_of, unknown
 from conftest import conv, matmul, softmax
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Assignment, Space, build_space
+from iree_tuner.space.constraints import knob
+from iree_tuner.space.expressions import require
 from iree_tuner.targets import CpuLimits
 
 
@@ -31,16 +34,62 @@ def test_a_sample_is_never_larger_than_the_space(context: ir.Context) -> None:
     assert set(small.sample(1000, seed=0)) == set(small.enumerate())
 
 
-def test_neighbors_are_legal_and_one_step_away(space: Space) -> None:
+def one_move_away(members: list[Assignment], here: Assignment, follow: set[str]) -> set[Assignment]:
+    """What `neighbors` must find, from all members: for each knob, the nearest on either side."""
+    found: set[Assignment] = set()
+    for name in here.keys() - follow:
+        others = here.keys() - follow - {name}
+        line = [member for member in members if all(member[other] == here[other] for other in others)]
+        found.update(sorted((m for m in line if m[name] < here[name]), key=lambda m: m[name])[-1:])
+        found.update(sorted((m for m in line if m[name] > here[name]), key=lambda m: m[name])[:1])
+    return found
+
+
+def test_neighbors_are_the_nearest_legal_values_of_one_knob(space: Space) -> None:
     here = space.sample(1, seed=0)[0]
-    domains = {knob.name: knob.values for knob in space.knobs}
-    found = space.neighbors(here)
-    assert found
-    for there in found:
-        assert space.contains(there)
-        (name,) = [name for name in space.names if there[name] != here[name]]
-        places = [domains[name].index(each[name]) for each in (here, there)]
-        assert abs(places[0] - places[1]) == 1
+    expected: list[Assignment] = []
+    for each in space.knobs:
+        value = here[each.name]
+        legal = [v for v in each.values if v != value and space.contains({**here, each.name: v})]
+        steps = [v for v in legal if v < value][-1:] + [v for v in legal if v > value][:1]
+        expected.extend(Assignment.of({**here, each.name: step}) for step in steps)
+    assert expected
+    assert space.neighbors(here) == expected
+
+
+def test_knobs_that_equal_an_expression_follow_a_move() -> None:
+    """Subgroups are counted by unknowns, and the workgroup's size follows from their number."""
+    emitted = emitted_space()
+    members = list(emitted.enumerate())
+    resized = False
+    for here in emitted.sample(10, seed=1):
+        found = emitted.neighbors(here)
+        assert set(found) == one_move_away(members, here, {"wg_size_x"})
+        resized |= any(there["wg_size_x"] != here["wg_size_x"] for there in found)
+    assert resized
+
+
+def test_neighbors_with_unknowns_that_nothing_determines() -> None:
+    def fill() -> None:
+        a, b = knob("a", range(1, 13), "listed"), knob("b", range(3), "listed")
+        x, y = unknown((1, 2, 5)), unknown((1, 2, 3))
+        require(a.equals(x * y + b), "some x and y")
+
+    space = space_of(fill, ("a", "b"))
+    members = list(space.enumerate())
+    assert len(members) > 10
+    for here in members:
+        assert set(space.neighbors(here)) == one_move_away(members, here, set())
+
+
+def test_neighbors_of_what_is_outside_lead_back(space: Space) -> None:
+    here = space.sample(1, seed=0)[0]
+    values = next(each.values for each in space.knobs if each.name == "vector_0")
+    outside = max(values) + 1
+    legal = [value for value in values if space.contains({**here, "vector_0": value})]
+    found = space.neighbors({**here, "vector_0": outside})
+    assert found == [Assignment.of({**here, "vector_0": legal[-1]})]
+    assert space.neighbors({**here, "vector_0": outside, "vector_1": max(values) + 1}) == []
 
 
 def test_violations_say_why(space: Space) -> None:

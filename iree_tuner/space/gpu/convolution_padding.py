@@ -1,0 +1,122 @@
+"""Images and channels that no tile divides: IGEMM pads them, before it gathers patches or after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iree_tuner.space.constraints import integers
+from iree_tuner.space.expressions import Integer, any_of, constant, require
+from iree_tuner.space.gpu.convolution_loops import (
+    Roles,
+    channels_inside,
+    fuses_reductions,
+    overpadded,
+    pads,
+    roles_of,
+)
+from iree_tuner.space.gpu.draft import Draft, shape_of
+from iree_tuner.space.gpu.supplement import Supplement
+
+PADDING = "padding"
+PADDING_CONV = "padding_conv"
+PAD_DEPTH = "pad_k"
+PAD_CHANNELS = "pad_c"
+_DEPTHS = (16, 32, 64, 128, 256, 512)
+"""Reduction tiles that are offered although they do not divide."""
+
+
+def _pad(draft: Draft) -> None:
+    roles = roles_of(draft)
+    shape = draft.mma_shape()
+    _free_tiles(draft, roles, shape)
+    depth = _free_depth(draft, roles, shape[2])
+    parallel = [f"wg_{loop}" for loop in roles.parallel]
+    draft.set_entries(**{PADDING: integers([*parallel, PAD_DEPTH])})
+    if channels_inside(draft.workload):
+        _pad_before(draft, roles, depth)
+
+
+def _free_tiles(draft: Draft, roles: Roles, shape: Sequence[Integer]) -> None:
+    """Workgroup tiles divide the size as the instructions fill it up, or as the compiler pads it."""
+    steps = {roles.rows[-1]: shape[0], roles.columns[-1]: shape[1]}
+    for loop in roles.parallel:
+        size = draft.workload.loops[loop]
+        draft.remove(f"dim_{loop} must be divisible by wg_{loop}")
+        draft.remove(f"wg_{loop} <= ")
+        tile = draft.value(f"wg_{loop}")
+        with draft.extending():
+            wide = constant(overpadded(size))
+            fits = [(wide % tile).equals(0)]
+            if loop in steps:
+                filled = _filled(size, steps[loop])
+                fits.append((filled % tile).equals(0))
+            message = f"wg_{loop} ({{}}) must divide loop {loop}'s size of {size}, padded"
+            require(any_of(fits), message, tile)
+
+
+def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
+    for start in ("aligned inner k dim", f"red_{roles.depth_loop} * mma_k <= aligned"):
+        draft.remove(start)
+    padded = draft.declare_derived(PAD_DEPTH)
+    with draft.extending():
+        filled = _filled(roles.depth, step)
+        tile = draft.value(f"red_{roles.depth_loop}") * step
+        require(padded.equals(tile), f"{PAD_DEPTH} ({{}}) must be the reduction tile ({{}})", padded, tile)
+        usual = tile.is_one_of(_DEPTHS) & (tile < filled * 2)
+        message = f"the reduction tile ({{}}) must divide {roles.depth} or be a power of two"
+        require(any_of([(filled % tile).equals(0), usual]), message, tile)
+    return padded
+
+
+def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
+    """The image can be padded before patches are gathered (GPUPadConvs), its channels only if they are inside."""
+    workload = draft.workload
+    channels = draft.declare_derived(PAD_CHANNELS)
+    with draft.extending():
+        choice = any_of([channels.equals(0), channels.equals(depth)])
+        require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
+    sizes: list[int | str] = []
+    for loop in range(len(workload.loops)):
+        pixel_or_channel = f"wg_{loop}" if loop in roles.parallel else 0
+        sizes.append(PAD_CHANNELS if loop == roles.depth_loop else pixel_or_channel)
+    draft.set_entries(**{PADDING_CONV: integers(sizes)})
+
+
+def _divide(draft: Draft) -> None:
+    roles = roles_of(draft)
+    shape = draft.mma_shape()
+    for loop in roles.parallel:
+        size, tile = draft.workload.loops[loop], draft.value(f"wg_{loop}")
+        with draft.extending():
+            require((constant(size) % tile).equals(0), f"wg_{loop} ({{}}) must divide {size}", tile)
+    with draft.extending():
+        depth = draft.value(f"red_{roles.depth_loop}") * shape[2]
+        whole = (constant(roles.depth) % depth).equals(0)
+        require(whole, f"the reduction tile ({{}}) must divide {roles.depth}", depth)
+
+
+def _filled(size: int, step: Integer) -> Integer:
+    return (step + (size - 1)) // step * step
+
+
+PADDING_SUPPLEMENTS = (
+    Supplement(
+        name="padding",
+        reason="tiles that do not divide end in 'tensor.expand_shape op expected dimension' without the padding "
+        "entry, which GPUPadOperands reads; the compiler's own choice sets it and padding_conv "
+        "(getPaddingConvSizes, ConfigUtils.cpp)",
+        releases=("3.13",),
+        applies=lambda draft: fuses_reductions(draft) and pads(draft),
+        extend=_pad,
+    ),
+    Supplement(
+        name="whole tiles",
+        reason="the emitter takes sizes filled up to the instruction's, and pads image loops, which nothing does "
+        "unless the padding entry says so (SubgroupTile of partial patches: 'expected dimension')",
+        releases=("3.13",),
+        applies=lambda draft: draft.igemm and not (fuses_reductions(draft) and pads(draft)),
+        extend=_divide,
+    ),
+)
+
+__all__ = ["PADDING_SUPPLEMENTS", "PAD_CHANNELS", "PAD_DEPTH", "shape_of"]

@@ -1,0 +1,70 @@
+"""The matrix instructions that fit a contraction's types, by the compiler's own rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_gpu
+
+from iree_tuner.targets import GpuLimits
+
+_BLOCK = re.compile(r"x\d+B_")
+"""Names of instructions for several blocks at once: `MFMA_F32_4x4x4x16B_F16`."""
+
+_WITHOUT_LAYOUT = ("NV_WMMA",)
+"""Starts of the names of instructions whose operands have no layout that the compiler could distribute."""
+
+_VERY_SKINNY = 4
+"""A contraction with no more rows or columns goes to reductions (kVerySkinnyDimThreshold, GPUHeuristics.cpp)."""
+
+
+def fitting_instructions(
+    types: Sequence[str], rows: int, columns: int, limits: GpuLimits
+) -> list[iree_gpu.MMAAttr]:
+    """Those that getCompatibleMMAAttrs (LLVMGPUConstraintGenerator.cpp) takes; call in a context.
+
+    All instructions of a target run on subgroups of the size that the target prefers, so that is not asked.
+
+    Args:
+        types: element types of left, right and result.
+        rows: product of all m loops.
+        columns: product of all n loops.
+        limits: of the target.
+    """
+    if _is_very_skinny(rows, columns, limits.subgroup_size):
+        return []
+    found: list[iree_gpu.MMAAttr] = []
+    for name in dict.fromkeys(limits.mma):
+        if _BLOCK.search(name) or name.startswith(_WITHOUT_LAYOUT):
+            continue
+        mma = iree_gpu.MMAAttr.get(iree_gpu.MMAIntrinsic[name])
+        if _fits(mma, types):
+            found.append(mma)
+    return found
+
+
+def needs_separate_accumulation(mmas: Sequence[ir.Attribute]) -> bool:
+    """Whether a configuration with these carries `convert_acc_gemm`, which all of NVIDIA's mma.sync do.
+
+    getMatmulOrIGEMMLoweringConfigAndWorkgroupSize in ConfigUtils.cpp (iree-org/iree issue 23370).
+    """
+    return any("NV_MMA_SYNC" in str(mma) for mma in mmas)
+
+
+def _fits(mma: iree_gpu.MMAAttr, types: Sequence[str]) -> bool:
+    """Equal operand types; the result may be a narrower float than the accumulator (canTargetIntrinsic)."""
+    left, right, result = mma.abc_element_types
+    if (str(left), str(right)) != (types[0], types[1]):
+        return False
+    if str(result) == types[-1]:
+        return True
+    wanted = ir.Type.parse(types[-1])
+    if not isinstance(wanted, ir.FloatType) or not isinstance(result, ir.FloatType):
+        return False
+    return wanted.width < result.width
+
+
+def _is_very_skinny(rows: int, columns: int, subgroup: int) -> bool:
+    return min(rows, columns) <= _VERY_SKINNY and max(rows, columns) > subgroup

@@ -1,0 +1,163 @@
+"""A root op as one matrix multiplication: which of its loops are batch, m, n and k."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.gpu.operands import operand_loops
+
+Group = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MatrixProblem:
+    """What a lowering config for matrix instructions tiles.
+
+    Attributes:
+        loops: sizes of the loops that the config's lists go by.
+        batch: the loops that both operands and the result have.
+        m: those of the left operand and the result.
+        n: those of the right operand and the result.
+        k: those that are reduced.
+        types: element types of left, right and result.
+        left: the loops that walk the left operand's dimensions.
+        right: the same for the right operand.
+        pixels: of a convolution that is gathered into a matrix multiplication (IGEMM), the loops of m or n
+            that walk images and their pixels; empty for a contraction.
+        images: those of them that walk images.
+    """
+
+    loops: tuple[int, ...]
+    batch: Group
+    m: Group
+    n: Group
+    k: Group
+    types: tuple[str, str, str]
+    left: Group
+    right: Group
+    pixels: Group = ()
+    images: Group = ()
+
+    @property
+    def igemm(self) -> bool:
+        """Whether a convolution is gathered first."""
+        return bool(self.pixels)
+
+    @property
+    def rows(self) -> int:
+        """Product of the m loops."""
+        return math.prod(self.loops[loop] for loop in self.m)
+
+    @property
+    def columns(self) -> int:
+        """Product of the n loops."""
+        return math.prod(self.loops[loop] for loop in self.n)
+
+
+def contraction_problem(workload: Workload) -> MatrixProblem | None:
+    """A contraction as it is; None for one with nothing to tile along m or n."""
+    groups = [workload.role(name) for name in ("batch", "m", "n", "k")]
+    if not all(groups[1:]):
+        return None
+    left, right = operand_loops(workload, 0), operand_loops(workload, 1)
+    types = (workload.types[0], workload.types[1], workload.types[-1])
+    return MatrixProblem(workload.loops, *groups, types, left, right)
+
+
+def igemm_problem(workload: Workload) -> MatrixProblem | None:
+    """A convolution as the compiler gathers it; None for one without channels to multiply.
+
+    Reduction loops go into the order of the gathered image, and neighbours that are neighbours in the
+    filter too become one loop; the left operand is the filter where the result has channels before
+    pixels (getIGEMMGenericConvDetails, LinalgExt/Utils/Utils.cpp).
+    """
+    channels, image = workload.role("output_channel"), workload.role("output_image")
+    if not (channels and image and workload.role("input_channel")):
+        return None
+    places = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
+    order = _image_order(workload)
+    reduced = [loop for loop in order if loop in places]
+    renamed = {loop: places[i] for i, loop in enumerate(reduced)}
+    gathered = [renamed.get(loop, loop) for loop in order]
+    kernel = [renamed.get(loop, loop) for loop in operand_loops(workload, 1)]
+    sizes = list(workload.loops)
+    for loop, place in renamed.items():
+        sizes[place] = workload.loops[loop]
+    groups = _collapsed(workload, gathered, kernel)
+    number = {loop: i for i, group in enumerate(groups) for loop in group}
+    output = operand_loops(workload, len(workload.maps) - 1)
+    channel_first = output.index(channels[-1]) < output.index(image[0])
+    pixels = sorted((*workload.role("batch"), *image))
+    sides = (channels, pixels) if channel_first else (pixels, channels)
+    operands = (kernel, gathered) if channel_first else (gathered, kernel)
+    first, second = (1, 0) if channel_first else (0, 1)
+    return MatrixProblem(
+        tuple(math.prod(sizes[loop] for loop in group) for group in groups),
+        _numbered(workload.role("depth"), number),
+        _numbered(sides[0], number),
+        _numbered(sides[1], number),
+        _numbered(places, number),
+        (workload.types[first], workload.types[second], workload.types[-1]),
+        _numbered(operands[0], number),
+        _numbered(operands[1], number),
+        _numbered(pixels, number),
+        _numbered(workload.role("batch"), number),
+    )
+
+
+def _numbered(loops: Sequence[int], number: dict[int, int]) -> Group:
+    """The loops under their new numbers, each once."""
+    return tuple(dict.fromkeys(number[loop] for loop in loops))
+
+
+def _image_order(workload: Workload) -> list[int]:
+    """The loops that walk the gathered image's dimensions (buildExpandedInputGEMMResults)."""
+    image, window = workload.role("output_image"), workload.role("filter")
+    channels = workload.role("input_channel")
+    order: list[int] = []
+    for found in _loops_of_results(workload.maps[0]):
+        pixel = [loop for loop in found if loop in image]
+        loop = pixel[0] if pixel else found[0]
+        if loop not in window and loop not in order:
+            order.append(loop)
+    for pixel, tap in zip(image, window, strict=True):
+        order.insert(_place_of_tap(order, order.index(pixel), channels, window), tap)
+    return order
+
+
+def _place_of_tap(order: list[int], pixel: int, channels: Group, window: Group) -> int:
+    """Before the next channel; else behind the previous one and its taps (insertFilterLoopDims)."""
+    after = [i for i, loop in enumerate(order) if loop in channels and i > pixel]
+    if after:
+        return after[0]
+    place = max(i for i, loop in enumerate(order) if loop in channels) + 1
+    while place < len(order) and order[place] in window:
+        place += 1
+    return place
+
+
+def _collapsed(workload: Workload, *maps: list[int]) -> list[list[int]]:
+    """Groups of loops that become one: neighbouring reductions that stay neighbours in both operands."""
+    groups: list[list[int]] = []
+    for loop, kind in enumerate(workload.iterators):
+        before = groups[-1][-1] if groups else None
+        joins = kind == "reduction" and before is not None and workload.iterators[before] == "reduction"
+        if joins and before is not None and all(_follows(each, before, loop) for each in maps):
+            groups[-1].append(loop)
+        else:
+            groups.append([loop])
+    return groups
+
+
+def _follows(dims: list[int], first: int, second: int) -> bool:
+    return dims.index(second) == dims.index(first) + 1
+
+
+def _loops_of_results(text: str) -> list[Group]:
+    """The loops in each result of a map: two where a window slides over pixels."""
+    results = text.rpartition("-> (")[2].rstrip(")>").split(", ")
+    return [tuple(int(loop) for loop in re.findall(r"\bd(\d+)\b", result)) for result in results]

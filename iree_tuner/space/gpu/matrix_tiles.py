@@ -1,0 +1,229 @@
+"""TileAndFuse with matrix instructions, built here: batched contractions and grouped convolutions.
+
+The names of knobs and the shape of the knobs dictionary are those of the compiler's own emitter
+(LLVMGPUConstraintGenerator.cpp), which has no room for batch loops.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from iree_tuner.space.constraints import integers, knob, knob_attribute, one_of_attribute
+from iree_tuner.space.expressions import Integer, constant, if_else, lookup, product, require
+from iree_tuner.space.gpu.instructions import needs_separate_accumulation
+from iree_tuner.space.gpu.ladders import divisors, powers, round_up
+from iree_tuner.space.gpu.matrix_problem import MatrixProblem
+from iree_tuner.space.gpu.operands import bytes_of
+from iree_tuner.targets import GpuLimits
+
+PREFETCH = "prefetch_num_stages"
+
+_LARGEST_TILE = 512
+"""Rows, columns or depth of a workgroup's tile, as in the compiler's emitter (its 512 registers)."""
+
+_MOST_SUBGROUPS = 16
+_MOST_INSTRUCTIONS = 512
+"""Of one subgroup in one step of the reduction loop, which is unrolled: above it, compilations take minutes."""
+
+_MOST_GATHERED = 64
+
+
+class MatrixTiles:
+    """The tiles of a matrix multiplication, while its constraints op is being built.
+
+    Args:
+        problem: the root op's loops.
+        mmas: the instructions to choose from.
+        limits: of the target.
+    """
+
+    def __init__(self, problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr], limits: GpuLimits) -> None:
+        self.problem = problem
+        self.mmas = mmas
+        self.limits = limits
+        self.padded = is_padded(problem, mmas)
+        self.workgroup: dict[int, Integer] = {}
+        self.subgroup: dict[int, Integer] = {}
+        index = knob("mma_idx", range(len(mmas)), f"the place of one of {len(mmas)} instructions")
+        shapes = [mma.mnk_shape for mma in mmas]
+        self._rows, self._columns, self._depth = (
+            lookup(index, [shape[i] for shape in shapes]) for i in range(3)
+        )
+        self._inner = {problem.m[-1]: self._rows, problem.n[-1]: self._columns}
+
+    def declare_tiles(self) -> None:
+        """A workgroup tile for each m and n loop, in it a subgroup tile, and a step of the reduction."""
+        for loop in (*self.problem.m, *self.problem.n):
+            self._declare_loop(loop)
+        for what, group in (("m", self.problem.m), ("n", self.problem.n)):
+            extent = self._extent(group)
+            message = f"the workgroup's tile along {what} ({{}}) must be at most {_LARGEST_TILE}"
+            require(extent <= _LARGEST_TILE, message, extent)
+        self._declare_reduction()
+
+    def _declare_loop(self, loop: int) -> None:
+        size = self.problem.loops[loop]
+        step = self._inner.get(loop, constant(1))
+        name = f"wg_{loop}"
+        most = self._bound(loop)
+        whole = round_up(size, self.mmas[0].mnk_shape[0]) if loop in self._inner else size
+        values = sorted(v for v in {*divisors(size), *powers(most), whole} if v <= min(most, _LARGEST_TILE))
+        tile = knob(name, values, f"a divisor of {size}, or a power of two up to {most}")
+        if not self.padded:
+            require((constant(size) % tile).equals(0), f"{name} ({{}}) must divide {size}", tile)
+        else:
+            filled = (tile + (size - 1)) // tile * tile
+            limit = self._limit(loop, step)
+            message = f"with {name} ({{}}), {size} would be padded to {{}}, further than the compiler would"
+            require(filled <= limit, message, tile, filled)
+        inner = knob(f"sg_{loop}", powers(16, threes=True), "a power of two, or three times one, up to 16")
+        piece = product([inner, step])
+        require((tile % piece).equals(0), f"sg_{loop} instructions ({{}}) must divide {name} ({{}})", piece, tile)
+        self.workgroup[loop] = tile
+        self.subgroup[loop] = inner
+
+    def _declare_reduction(self) -> None:
+        loop = self.problem.k[-1]
+        size = self.problem.loops[loop]
+        depths = {mma.mnk_shape[2] for mma in self.mmas}
+        counts = {count for depth in depths for count in divisors(-(-size // depth))}
+        most = _LARGEST_TILE // min(depths)
+        values = sorted(count for count in counts if count <= most)
+        self.steps = knob(f"red_{loop}", values, f"a divisor of the number of instructions along {size}")
+        self.depth = product([self.steps, self._depth])
+        aligned = (self._depth + (size - 1)) // self._depth * self._depth
+        message = f"the reduction's step ({{}}) must divide {{}}, which is {size} or what it is padded to"
+        require((aligned % self.depth).equals(0), message, self.depth, aligned)
+        message = f"the reduction's step ({{}}) must be at most {_LARGEST_TILE}"
+        require(self.depth <= _LARGEST_TILE, message, self.depth)
+
+    def declare_workgroup(self) -> None:
+        """The number of threads that the tiles are for, and no other.
+
+        The compiler takes any number: it deals out the subgroups' tiles in a loop when there are too few
+        subgroups, and lets the rest idle when there are too many (GPUDistributeForall).
+        """
+        pieces = [
+            tile // product([self.subgroup[loop], self._inner[loop]])
+            if loop in self._inner
+            else tile // self.subgroup[loop]
+            for loop, tile in self.workgroup.items()
+        ]
+        subgroups = product(pieces)
+        most = min(_MOST_SUBGROUPS, self.limits.max_threads // self.limits.subgroup_size)
+        require(subgroups <= most, f"there must be at most {most} subgroups, not {{}}", subgroups)
+        lanes = self.limits.subgroup_size
+        threads = subgroups * lanes
+        values = [count * lanes for count in range(1, most + 1)]
+        size = knob("wg_size_x", values, f"a multiple of {lanes} up to {most * lanes}")
+        self.threads = size
+        require(size.equals(threads), "wg_size_x ({}) must be the threads of all subgroups ({})", size, threads)
+
+    def limit_memory(self) -> None:
+        """Both operands' tiles stand in shared memory."""
+        left, right, _ = (bytes_of(kind) for kind in self.problem.types)
+        rows, columns = self._extent(self.problem.m), self._extent(self.problem.n)
+        size = product([rows * left + columns * right, self.depth])
+        limit = self.limits.shared_memory_bytes
+        require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
+
+    def limit_unrolling(self) -> None:
+        """A subgroup's instructions of one step are unrolled."""
+        count = product([*self.subgroup.values(), self.steps])
+        message = f"{{}} instructions in one step are unrolled, and compile for too long: at most {_MOST_INSTRUCTIONS}"
+        require(count <= _MOST_INSTRUCTIONS, message, count)
+
+    def limit_gathering(self) -> None:
+        """What a thread gathers of an image's patches is unrolled, and again for each image of a subgroup.
+
+        Such code takes LLVM more than linear time: 2 s for 64 elements, 30 s for 150, minutes for 200
+        (grouped 2x4x64x32x32x32x3x3 f16 on sm_80 and gfx942).
+        """
+        images = product([self.subgroup[loop] for loop in self.problem.images])
+        gathered = product([self._extent(self.problem.pixels), self.depth, images])
+        message = f"{{}} gathered elements are unrolled: at most {_MOST_GATHERED} for each of {{}} threads"
+        require(gathered <= self.threads * _MOST_GATHERED, message, gathered, self.threads)
+
+    def declare_padding(self) -> None:
+        """The depth that the innermost reduction loop is padded to, as a knob of its own."""
+        if self.padded:
+            size = Integer(iree_codegen.KnobOp("pad_k").result)
+            message = "pad_k ({}) must be the reduction's step ({})"
+            require(size.equals(self.depth), message, size, self.depth)
+
+    def declare_options(self) -> None:
+        """Stages that are fetched ahead: 2, which `space.gpu.options` opens where it makes a difference."""
+        stages = Integer(iree_codegen.KnobOp(PREFETCH).result)
+        require(stages.equals(2), f"{PREFETCH} == 2 ({{}})", stages)
+
+    def knobs(self) -> Mapping[str, ir.Attribute]:
+        """The knobs dictionary."""
+        problem = self.problem
+        outer = problem.k[:-1]
+        tiles = {**dict.fromkeys(problem.batch, 1), **{loop: f"wg_{loop}" for loop in self.workgroup}}
+        steps = {**dict.fromkeys(outer, 1), problem.k[-1]: f"red_{problem.k[-1]}"}
+        found: dict[str, ir.Attribute] = {
+            "workgroup": self._level(tiles),
+            "reduction": self._level(steps),
+            "subgroup": self._level({loop: f"sg_{loop}" for loop in self.subgroup}),
+            "mma_kind": one_of_attribute("mma_idx", list(self.mmas)),
+            "promote_operands": integers([0, 1]),
+            "workgroup_size": integers(["wg_size_x", 1, 1]),
+            "subgroup_size": integers([self.limits.subgroup_size])[0],
+            "gpu_pipeline_options": ir.DictAttr.get(
+                {
+                    PREFETCH: knob_attribute(PREFETCH),
+                    "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(False),
+                    "use_igemm_convolution": ir.BoolAttr.get(problem.igemm),
+                }
+            ),
+        }
+        if self.padded:
+            found["padding"] = self._level({**tiles, **dict.fromkeys(outer, 1), problem.k[-1]: "pad_k"})
+        if needs_separate_accumulation(self.mmas):
+            found["convert_acc_gemm"] = ir.UnitAttr.get()
+        return found
+
+    def _level(self, sizes: Mapping[int, int | str]) -> ir.ArrayAttr:
+        return integers([sizes.get(loop, 0) for loop in range(len(self.problem.loops))])
+
+    def _extent(self, group: Sequence[int]) -> Integer:
+        return product([self.workgroup[loop] for loop in group])
+
+    def _bound(self, loop: int) -> int:
+        """The largest size that a loop may be padded to by some instruction."""
+        if not self.padded:
+            return self.problem.loops[loop]
+        steps = [mma.mnk_shape[0 if loop == self.problem.m[-1] else 1] for mma in self.mmas]
+        return max(
+            _padded_bound(self.problem.loops[loop]),
+            max(round_up(self.problem.loops[loop], step) for step in steps) if loop in self._inner else 0,
+        )
+
+    def _limit(self, loop: int, step: Integer) -> Integer:
+        """The size that a loop may be padded to: what the compiler pads it to, or whole instructions."""
+        size, usual = self.problem.loops[loop], _padded_bound(self.problem.loops[loop])
+        aligned = (step + (size - 1)) // step * step
+        return if_else(aligned > usual, aligned, usual)
+
+
+def is_padded(problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr]) -> bool:
+    """Whether the compiler pads operands for a problem of that size.
+
+    It does where no instruction divides the innermost sizes, and to round up large sizes, unless the left
+    operand is transposed (getMatmulOrIGEMMLoweringConfigAndWorkgroupSize in ConfigUtils.cpp).
+    """
+    sizes = [problem.loops[group[-1]] for group in (problem.m, problem.n, problem.k)]
+    if not any(all(s % d == 0 for s, d in zip(sizes, mma.mnk_shape, strict=True)) for mma in mmas):
+        return True
+    rounded = any(problem.loops[loop] != _padded_bound(problem.loops[loop]) for loop in (*problem.m, *problem.n))
+    return rounded and problem.left[-1] == problem.k[-1]
+
+
+def _padded_bound(size: int) -> int:
+    """What the compiler rounds a size up to: the same limits that its emitter has (emitOverpaddedBound)."""
+    return round_up(size, 128) if size > 128 else round_up(size, 32) if size > 32 else size

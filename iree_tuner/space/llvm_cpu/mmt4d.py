@@ -1,0 +1,141 @@
+"""Data-tiled contractions through Mmt4dTilingExpert: how many of their tiles go together.
+
+`linalg.mmt4d` multiplies matrices of tiles: its outer loops m1, n1, k1 walk the tiles, its inner loops m0, n0, k0
+the elements of one. How large a tile is, the compiler decides when it chooses encodings, before there are
+dispatches. Source: getMmt4dLoweringConfig in LLVMCPU/KernelDispatch.cpp, and
+addMmt4dTilingExpertPassPipeline in LLVMCPU/Passes.cpp.
+
+Where the target's microkernel takes the types, it is called on the tiles that `vector_common_parallel` puts
+together, with the loop over k1 inside. Elsewhere the tiles are vectorized.
+
+What has no knob is refused, or changes no byte of code:
+
+* the inner loops. With smaller vector tiles the result is not unpacked tile by tile, but in one vector as
+  large as itself, which the compiler refuses.
+* the batch's vector tile: unpacking 2 x 3 x 3 tiles of 16x16 compiles for more than a minute.
+* `vector_reduction`, where the microkernel is called.
+* cache tiles, `vector_inner_parallel` and peeling: the pipeline does not look at them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from iree.compiler import ir
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import build_constraints, integers
+from iree_tuner.space.expressions import Integer, product, require
+from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, pipeline
+from iree_tuner.space.llvm_cpu.ladders import coarseness_for
+from iree_tuner.space.llvm_cpu.tiles import element_bytes, require_small_vector, tile
+from iree_tuner.targets import CpuLimits
+
+_INNER = 3  # m0, n0, k0: the last loops
+_SHAPES = {
+    6: ("(d0, d2, d3, d5)", "(d1, d2, d4, d5)", "(d0, d1, d3, d4)"),
+    7: ("(d0, d1, d3, d4, d6)", "(d0, d2, d3, d5, d6)", "(d0, d1, d2, d4, d5)"),
+}
+"""Operands of mmt4d and of batch_mmt4d, by the number of loops."""
+
+_MICROKERNEL_TYPES = {
+    ("f32", "f32", "f32"), ("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"),
+    ("bf16", "bf16", "bf16"), ("i8", "i8", "i32"), ("i8", "i4", "i32"), ("i16", "i16", "i32"), ("i16", "i8", "i32"),
+}  # fmt: skip
+"""Source: matchDAGForUKernel of Mmt4DOp, Common/CPU/CPULowerToUKernels.cpp."""
+
+_UNROLLED = 64
+"""How many vector multiplications may be unrolled: as many compile in up to 5 s, 256 in up to 28 s, 496 in more
+than a minute (f32 tiles of 16x16)."""
+
+
+def is_mmt4d(workload: Workload) -> bool:
+    """Whether a contraction is on packed operands, as `linalg.mmt4d` and `linalg.batch_mmt4d` are."""
+    shapes = tuple(text.rpartition("-> ")[2].rstrip(">") for text in workload.maps)
+    return _SHAPES.get(len(workload.loops)) == shapes
+
+
+def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
+    """The constraints op of a contraction on packed operands."""
+    count = len(workload.loops) - _INNER
+    k1 = count - 1
+    spread = range(k1)  # what is distributed: a batch, m1, n1
+    vectorized = not (limits.mmt4d_microkernel and workload.types in _MICROKERNEL_TYPES)
+    grouped = [*workload.role("m")[:1], *workload.role("n")[:1], *([k1] if vectorized else [])]
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        coarseness = _coarseness(workload, [*spread, *([k1] if vectorized else [])], limits)
+        vector = _declare(workload, "vector", grouped, coarseness)
+        distribution = _declare(workload, "distribution", spread, coarseness)
+        for loop in distribution.keys() & vector.keys():
+            message = f"vector_{loop} ({{}}) must not exceed distribution_{loop} ({{}})"
+            require(vector[loop] <= distribution[loop], message, vector[loop], distribution[loop])
+        _limit_accumulator(workload, [tile for loop, tile in vector.items() if loop != k1], limits)
+        if vectorized:
+            _limit_unrolling(workload, list(vector.values()), limits)
+        return {LOWERING_CONFIG: ir.DictAttr.get(_levels(workload, distribution, vector))}
+
+    with context:
+        return build_constraints(pipeline("Mmt4dTilingExpert"), fill, context)
+
+
+def _coarseness(workload: Workload, loops: Sequence[int], limits: CpuLimits) -> int:
+    outer = replace(
+        workload,
+        loops=tuple(workload.loops[loop] for loop in loops),
+        iterators=tuple(workload.iterators[loop] for loop in loops),
+    )
+    return coarseness_for(outer, max(2, limits.max_stack_bytes // _tile_bytes(workload)))
+
+
+def _declare(
+    workload: Workload, level: str, loops: Sequence[int], coarseness: int
+) -> dict[int, Integer]:
+    """A knob for each of the loops that is longer than one step."""
+    sizes = {loop: workload.loops[loop] for loop in loops if workload.loops[loop] > 1}
+    return {loop: tile(f"{level}_{loop}", size, coarseness) for loop, size in sizes.items()}
+
+
+def _levels(
+    workload: Workload, distribution: Mapping[int, Integer], vector: Mapping[int, Integer]
+) -> dict[str, ir.Attribute]:
+    """Knobs where there are some, 1 on the other outer loops, and the inner loops whole."""
+    count = len(workload.loops) - _INNER
+
+    def of(level: str, knobs: Mapping[int, Integer], loops: Sequence[int], inner: Sequence[int]) -> ir.Attribute:
+        sizes: list[int | str] = [0] * len(workload.loops)
+        for loop in loops:
+            sizes[loop] = f"{level}_{loop}" if loop in knobs else 1
+        for loop in inner:
+            sizes[loop] = workload.loops[loop]
+        return integers(sizes)
+
+    spread = range(count - 1)
+    return {
+        "distribution": of("distribution", distribution, spread, ()),
+        "vector_common_parallel": of("vector", vector, spread, (count, count + 1)),
+        "vector_reduction": of("vector", vector, (count - 1,), (count + 2,)),
+    }
+
+
+def _tile_bytes(workload: Workload) -> int:
+    """Bytes of one tile of the result."""
+    m0, n0, _ = workload.loops[-_INNER:]
+    return m0 * n0 * element_bytes(workload.types[-1])
+
+
+def _limit_accumulator(workload: Workload, tiles: Sequence[Integer], limits: CpuLimits) -> None:
+    """The tiles of the result that go together are unpacked as one vector."""
+    m0, n0, _ = workload.loops[-_INNER:]
+    require_small_vector([*tiles, m0, n0], workload.types[-1], "the accumulator", limits)
+
+
+def _limit_unrolling(workload: Workload, tiles: Sequence[Integer], limits: CpuLimits) -> None:
+    """Without the microkernel every multiplication of the vector tile is unrolled."""
+    inner = math.prod(workload.loops[-_INNER:])
+    once = inner * element_bytes(workload.types[-1])
+    limit = max(once, min(_UNROLLED * limits.native_vector_bytes, limits.max_stack_bytes - 1))
+    size = product([*tiles, once])
+    require(size <= limit, f"{{}} bytes of products compile for too long: at most {limit} are unrolled", size)

@@ -1,0 +1,145 @@
+"""The members of a space in a random order, found as they are asked for.
+
+The variables are joined until there are many partial rows (`join.FRONTIER`). In a small space these are
+all members, and they are permuted. In a large one, a partial row is drawn, and a value for each of the
+knobs that it does not bind; the result is taken if it is a member (rejection). Each member comes from
+exactly one partial row and one choice of the other values, so that all are equally likely: partial
+rows are kept without the auxiliaries whose values are open, and what follows from others by an equality
+is computed and not drawn. Members that were drawn before are left out, which makes the order of first
+draws a uniformly random one. Whether a draw is taken tells nothing about which member it is; therefore
+the order stays uniform when, after many draws that were not taken, more variables are joined, or when
+the members that have not been drawn yet are enumerated and permuted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iree_tuner.space.enumeration import MEMBER_LIMIT, Members, Packing
+from iree_tuner.space.join import FRONTIER, Join
+from iree_tuner.space.relations import Rows
+
+_FIRST_BATCH = 1 << 12
+_BATCH = 1 << 15
+_PATIENCE = 1 << 20
+"""After so many draws, or as many as there are, the members are enumerated: it takes no longer than these."""
+_HOPELESS = 1 << 10
+"""More draws than this for one that is taken are too many."""
+_WIDER = (1, 8, 64)
+"""How many more partial rows are tried when draws are hopeless."""
+_BLOCK = 1 << 10
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """How members are drawn: partial rows, and how what they leave open is chosen.
+
+    Attributes:
+        rows: all that can be part of a member, without repeats.
+        steps: the variables that are bound then, in order, each with whether it follows from the others.
+        draws: how many different draws there are.
+        complete: whether the partial rows are members already.
+    """
+
+    rows: Rows
+    steps: tuple[tuple[str, bool], ...]
+    draws: float
+    complete: bool
+
+
+def shuffled(
+    join: Join, members: Callable[[], Members], seed: int, frontier: int = FRONTIER
+) -> Iterator[tuple[int, ...]]:
+    """The knobs' values of each member, in a random order that depends on the seed alone.
+
+    Args:
+        join: of the space.
+        members: enumerates the space; called when drawing is not, or no longer, the quicker way.
+        seed: decides the order.
+        frontier: how many partial rows to draw from, about.
+
+    Raises:
+        TunerError: the space is too large to enumerate, and draws find hardly any member.
+    """
+    seen: set[tuple[int, ...]] = set()
+    for block in _blocks(join, members, np.random.default_rng(seed), frontier):
+        for values in map(tuple, block.tolist()):
+            if values not in seen:
+                seen.add(values)
+                yield values
+
+
+def propose(join: Join, limit: int) -> Proposal:
+    """All partial rows of as many variables as `limit` candidates allow, and how to complete them."""
+    rows = join.frontier(limit)
+    complete = join.next(rows.names) is None
+    knobs = [name for name in join.knobs if name in join.relations.free]
+    bound = rows.names.intersection(knobs)
+    bound = bound.union(join.following(bound, [name for name in join.auxiliaries if name in rows.names]))
+    if bound != rows.names:
+        rows = _distinct(rows.only(sorted(bound)), join)
+    steps: list[tuple[str, bool]] = []
+    draws = float(rows.length)
+    while True:
+        steps.extend((name, True) for name in join.following(bound, join.relations.free))
+        bound = bound.union(name for name, _ in steps)
+        name = join.next(bound, tuple(knobs))
+        if name is None:
+            return Proposal(rows, tuple(steps), draws, complete)
+        steps.append((name, False))
+        bound = bound.union((name,))
+        draws *= len(join.relations.domains[name])
+
+
+def draw(join: Join, proposal: Proposal, count: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """The members among `count` independent draws: the values of all knobs, a row a member."""
+    rows = proposal.rows.take(generator.integers(proposal.rows.length, size=count))
+    for name, follows in proposal.steps:
+        if follows:
+            rows = join.define(rows, name)
+            continue
+        kind = join.relations.index_type(name)
+        column = generator.integers(len(join.relations.domains[name]), size=rows.length, dtype=kind)
+        needed = join.relations.needed(rows.names, name)
+        rows = join.select(rows.bind(name, column), needed)
+    return join.values(join.extensible(rows))
+
+
+def _blocks(
+    join: Join, members: Callable[[], Members], generator: np.random.Generator, frontier: int
+) -> Iterator[NDArray[np.int64]]:
+    for wider in _WIDER:
+        proposal = propose(join, frontier * wider)
+        if proposal.complete or (yield from _draws(join, proposal, generator)):
+            break
+    everyone = members()
+    order = generator.permutation(len(everyone))
+    for start in range(0, len(order), _BLOCK):
+        yield everyone.values(order[start : start + _BLOCK])
+
+
+def _draws(
+    join: Join, proposal: Proposal, generator: np.random.Generator
+) -> Generator[NDArray[np.int64], None, bool]:
+    """Members, one batch of draws after the other. Returns whether it is time to enumerate."""
+    drawn = taken = 0
+    patience = min(_PATIENCE, proposal.draws)
+    while drawn < patience or proposal.draws * taken / drawn > MEMBER_LIMIT / 2:
+        size = min(_FIRST_BATCH + drawn, _BATCH)
+        found = draw(join, proposal, size, generator)
+        yield found
+        drawn, taken = drawn + size, taken + len(found)
+        if drawn >= _BATCH and taken * _HOPELESS < drawn:
+            return False
+    return True
+
+
+def _distinct(rows: Rows, join: Join) -> Rows:
+    names = sorted(rows.names)
+    packing = Packing(tuple(len(join.relations.domains[name]) for name in names))
+    packed = packing.pack([rows.column(name) for name in names], rows.length)
+    return rows.take(np.sort(np.unique(packed, axis=1, return_index=True)[1])).only(names)

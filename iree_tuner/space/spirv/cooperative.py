@@ -1,0 +1,204 @@
+"""Matmuls on matrix instructions: CooperativeMatrixVectorize.
+
+Levels: the workgroup's tile, a subgroup's tile within it, the reduction, and the instruction's shape. Workgroups of
+more than one subgroup copy their operands to shared memory (`SPIRVTileAndPromote`), and may do so some steps ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_gpu
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute
+from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
+from iree_tuner.space.spirv.attributes import OPTIONS, SUBGROUP_SIZE, TILE_SIZES, WORKGROUP_SIZE, pipeline
+from iree_tuner.space.spirv.ladders import powers
+from iree_tuner.space.spirv.problem import Problem, problem_of
+from iree_tuner.space.spirv.tiling import padded_bytes
+from iree_tuner.targets import GpuLimits
+
+Shape = tuple[int, int, int]
+
+_MAX_TILES = 16  # instructions along one loop of a subgroup's tile
+_MAX_SUBGROUPS = 8  # along one loop of a workgroup's tile
+_MAX_STEPS = 8  # instructions along the reduction before the next copy
+_MAX_DEPTH = 3
+_MAX_THREAD_ELEMENTS = 256
+_NO_MATRIX_TYPES = ("bf16",)
+
+
+def cooperative_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+    """The constraints op, or None where no instruction fits the workload."""
+    with context:
+        problem = problem_of(workload)
+        shapes = instruction_shapes(problem, limits) if problem else ()
+        if problem is None or not shapes:
+            return None
+        return build_constraints(
+            pipeline("CooperativeMatrixVectorize"), _Filler(problem, limits, shapes).fill, context
+        )
+
+
+def instruction_shapes(problem: Problem, limits: GpuLimits) -> tuple[Shape, ...]:
+    """Shapes of the target's instructions that take the problem's types and divide its sizes, ascending.
+
+    Two kinds are left out although the target lists them. SPIR-V's cooperative matrices have no bf16 here ("must be
+    memref of 8-bit ... or 16-bit float", gpu.subgroup_mma_load_matrix). And where operands are widened, the
+    widening is cut to the result's shape (`getCooperativeOpVectorShape`), so that an instruction that is not cubic
+    leaves nothing to match ("no GPU subgroup mma compute ops generated").
+    """
+    found: set[Shape] = set()
+    lhs, rhs, *_, result = problem.workload.types
+    for name in limits.mma:
+        intrinsic = getattr(iree_gpu.MMAIntrinsic, name)
+        instruction = iree_gpu.MMAAttr(iree_gpu.MMAAttr.get(intrinsic))
+        m, n, k = instruction.mnk_shape
+        types = tuple(str(each) for each in instruction.abc_element_types)
+        divides = all(size % step == 0 for size, step in zip(problem.sizes, (m, n, k), strict=True))
+        cubic = m == n == k or lhs == result
+        if types == (lhs, rhs, result) and lhs not in _NO_MATRIX_TYPES and divides and cubic:
+            found.add((m, n, k))
+    return tuple(sorted(found))
+
+
+class _Filler:
+    """Declares the knobs and asserts, and remembers them on the way."""
+
+    def __init__(self, problem: Problem, limits: GpuLimits, shapes: tuple[Shape, ...]) -> None:
+        self._problem = problem
+        self._limits = limits
+        self._shapes = shapes
+
+    def fill(self) -> Mapping[str, ir.Attribute]:
+        problem = self._problem
+        names = dict(zip((problem.m, problem.n, problem.k), "mnk", strict=True))
+        native = [self._native(axis) for axis in range(3)]
+        subgroups: list[Integer] = []
+        subgroup: list[Integer] = []
+        workgroup: list[Integer] = []
+        for axis, loop in enumerate((problem.m, problem.n)):
+            mine = self._tile(axis, loop, native[axis])
+            for found, each in zip((subgroup, workgroup, subgroups), mine, strict=True):
+                found.append(each)
+        step = self._reduction(native[2])
+        threads = self._threads(subgroups, subgroup)
+        depth = self._pipelining(threads, step)
+        self._limit_memory(workgroup, step, threads, depth)
+        levels = [
+            self._level({problem.m: f"workgroup_{problem.m}", problem.n: f"workgroup_{problem.n}"}),
+            self._level({problem.m: f"subgroup_{problem.m}", problem.n: f"subgroup_{problem.n}"}),
+            [0] * problem.k + [f"reduction_{problem.k}"],
+            self._level({loop: self._native_entry(axis) for axis, loop in enumerate(names)}, whole=True),
+        ]
+        options = {name: knob_attribute(name) for name in ("pipeline_depth", "store_stage")}
+        i64 = ir.IntegerType.get_signless(64)
+        return {
+            TILE_SIZES: ir.ArrayAttr.get([integers(level) for level in levels]),
+            WORKGROUP_SIZE: integers(["threads_x", "threads_y", 1]),
+            # setCooperativeMatrixConfig asks for the preferred size, which is the one that RDNA's matrices want.
+            SUBGROUP_SIZE: ir.IntegerAttr.get(i64, self._limits.subgroup_size),
+            OPTIONS: ir.DictAttr.get(options),
+        }
+
+    def _native(self, axis: int) -> Integer:
+        """The instruction's size along m, n or k: a knob where instructions differ."""
+        sizes = sorted({shape[axis] for shape in self._shapes})
+        if len(sizes) == 1:
+            return constant(sizes[0])
+        name = f"native_{'mnk'[axis]}"
+        return knob(name, sizes, f"one of {sizes}: the target has no other instructions for these types")
+
+    def _native_entry(self, axis: int) -> int | str:
+        sizes = {shape[axis] for shape in self._shapes}
+        return f"native_{'mnk'[axis]}" if len(sizes) > 1 else sizes.pop()
+
+    def _tile(self, axis: int, loop: int, native: Integer) -> tuple[Integer, Integer, Integer]:
+        """Tiles of a subgroup and a workgroup along m or n, and how many subgroups that makes."""
+        size = self._problem.workload.loops[loop]
+        least = min(shape[axis] for shape in self._shapes)
+        most = max(shape[axis] for shape in self._shapes) * _MAX_TILES
+        # verifySPIRVCooperativeMatrixVectorizePassPipeline (Verifiers.cpp), which looks at named ops only.
+        tiles = [tile for tile in powers(most, least) if size % tile == 0]
+        subgroup = knob(f"subgroup_{loop}", tiles, f"a power of two that divides {size}")
+        message = f"subgroup_{loop} ({{}}) must be made of instructions of {{}}"
+        require((subgroup % native).equals(0), message, subgroup, native)
+        wide = [tile for tile in powers(most * _MAX_SUBGROUPS, least) if size % tile == 0]
+        workgroup = knob(f"workgroup_{loop}", wide, f"a power of two that divides {size}")
+        count = workgroup // subgroup
+        message = f"workgroup_{loop} ({{}}) must be one to {_MAX_SUBGROUPS} tiles of a subgroup ({{}})"
+        whole = all_of([(workgroup % subgroup).equals(0), count <= _MAX_SUBGROUPS])
+        require(whole, message, workgroup, subgroup)
+        return subgroup, workgroup, count
+
+    def _reduction(self, native: Integer) -> Integer:
+        size = self._problem.sizes[2]
+        least = min(shape[2] for shape in self._shapes)
+        most = max(shape[2] for shape in self._shapes) * _MAX_STEPS
+        name = f"reduction_{self._problem.k}"
+        tiles = [tile for tile in powers(most, least) if size % tile == 0]
+        step = knob(name, tiles, f"a power of two that divides {size}")
+        require(
+            (step % native).equals(0), f"{name} ({{}}) must be made of instructions of {{}}", step, native
+        )
+        return step
+
+    def _threads(self, subgroups: list[Integer], subgroup: list[Integer]) -> Integer:
+        """Subgroups along n are along x, those along m along y, as the verifier has it."""
+        lanes, limits = self._limits.subgroup_size, self._limits
+        along_x = knob(
+            "threads_x", [lanes * count for count in powers(_MAX_SUBGROUPS)], f"subgroups of {lanes} threads"
+        )
+        along_y = knob("threads_y", powers(_MAX_SUBGROUPS), "a power of two")
+        message = "threads_x ({}) must be a subgroup for each of {} tiles along n"
+        require(along_x.equals(subgroups[1] * lanes), message, along_x, subgroups[1])
+        message = "threads_y ({}) must be the number of tiles along m, {}"
+        require(along_y.equals(subgroups[0]), message, along_y, subgroups[0])
+        total = along_x * along_y
+        require(
+            total <= limits.max_threads,
+            f"a workgroup of {{}} threads must have at most {limits.max_threads}",
+            total,
+        )
+        held = product(subgroup) // lanes
+        message = (
+            f"a thread holds {{}} results, which must be at most {_MAX_THREAD_ELEMENTS}: they are registers"
+        )
+        require(held <= _MAX_THREAD_ELEMENTS, message, held)
+        return total
+
+    def _pipelining(self, threads: Integer, step: Integer) -> Integer:
+        """`pipeline_depth`: for how many steps copies run ahead; `store_stage`: where their stores stand.
+
+        Without a loop of steps, or without shared memory (one subgroup), both change nothing; without depth, the
+        stage changes nothing.
+        """
+        depth = knob("pipeline_depth", range(_MAX_DEPTH + 1), f"0 (off) to {_MAX_DEPTH}")
+        stage = knob("store_stage", (0, 1), "0 (with the loads) or 1 (after the computation)")
+        size = self._problem.sizes[2]
+        copies: Boolean = threads > self._limits.subgroup_size
+        message = "pipeline_depth ({}) must be 0, or copies run ahead in a loop of more steps than that"
+        require(any_of([depth.equals(0), all_of([copies, depth * step < size])]), message, depth)
+        message = "store_stage ({}) must be 0 without a pipeline"
+        require(any_of([stage.equals(0), depth > 0]), message, stage)
+        return depth
+
+    def _limit_memory(
+        self, workgroup: list[Integer], step: Integer, threads: Integer, depth: Integer
+    ) -> None:
+        """`GPUMultiBuffering` keeps depth + 1 copies of both tiles; GPUCheckResourceUsage refuses too much."""
+        problem, limit = self._problem, self._limits.shared_memory_bytes
+        tiles = {problem.m: workgroup[0], problem.n: workgroup[1], problem.k: step}
+        one: list[Integer] = []
+        for operand in (0, 1):
+            rows, columns = problem.operand(operand)
+            one.append(padded_bytes(tiles[rows], tiles[columns], problem.input_bits))
+        used = if_else(threads > self._limits.subgroup_size, (one[0] + one[1]) * (depth + 1), 0)
+        require(used <= limit, f"{{}} bytes of shared memory must be at most {limit}", used)
+
+    def _level(self, entries: Mapping[int, int | str], *, whole: bool = False) -> list[int | str]:
+        """A level with a batch tile of 1."""
+        count = len(self._problem.workload.loops) - (0 if whole else 1)
+        return [1 if loop in self._problem.batch else entries.get(loop, 0) for loop in range(count)]

@@ -1,0 +1,45 @@
+"""Loops over elements, with any sizes and maps: BaseDistribute, the compiler's choice for what nothing else takes.
+
+Levels: the workgroup's tiles and a thread's. (A third would cut reductions into nested loops of the same elements.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iree.compiler import ir
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import build_constraints
+from iree_tuner.space.spirv.attributes import pipeline
+from iree_tuner.space.spirv.ladders import element_bits, powers
+from iree_tuner.space.spirv.tiling import Tiling
+from iree_tuner.targets import GpuLimits
+
+
+def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+    """The constraints op; None where there is no parallel loop, or elements of less than a byte.
+
+    Tiles need not divide the loops: what is beyond their end is left out by each thread.
+    """
+    if any(0 < element_bits(kind) < 8 for kind in workload.types):
+        return None
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        tiling = Tiling(workload, limits)
+        for loop in tiling.tiled:
+            size = workload.loops[loop]
+            largest = 1 << (size - 1).bit_length()
+            if loop == tiling.tiled[0]:  # a subgroup with idle threads is the least that runs
+                largest = max(largest, limits.subgroup_size)
+            counts = powers(min(largest, tiling.most_threads(loop)))
+            tiling.declare_tile(loop, powers(min(4, largest)), counts, largest)
+        tiling.limit_threads()
+        tiling.declare_subgroup_size()
+        tiling.declare_swap()
+        return tiling.knobs([tiling.workgroup_level(), tiling.thread_level()])
+
+    if not Tiling(workload, limits).tiled:
+        return None
+    with context:
+        return build_constraints(pipeline("BaseDistribute"), fill, context)

@@ -1,0 +1,117 @@
+"""Matmuls without matrix instructions, through shared memory: MatmulPromoteVectorize.
+
+One level: the workgroup's tiles, and the reduction's. Threads divide the tile among them (`GPUTensorTile`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iree.compiler import ir
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import build_constraints, flag, knob, knob_attribute
+from iree_tuner.space.expressions import Integer, all_of, any_of, if_else, require
+from iree_tuner.space.spirv.attributes import OPTIONS, pipeline
+from iree_tuner.space.spirv.ladders import power_divisors, thread_tiles
+from iree_tuner.space.spirv.problem import Problem, problem_of
+from iree_tuner.space.spirv.tiling import Tiling, padded_bytes
+from iree_tuner.targets import GpuLimits
+
+_COPY_BITS = 128
+_MAX_STEPS = 64
+_MAX_UNROLLED = 6144
+"""Steps of a thread, times the copies of the loop that a pipeline makes: the compiler's own largest choice."""
+_NO_COPIES = ("bf16",)
+"""Types whose copies of 128 bits do not become SPIR-V: "failed to legalize operation 'vector.bitcast'"."""
+_MAX_DEPTH = 3
+
+
+def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+    """The constraints op; None for what is no matmul, or has operands that cannot be copied."""
+    problem = problem_of(workload)
+    if problem is None or workload.types[0] in _NO_COPIES:
+        return None
+    if not all(_copyable(problem, operand) for operand in range(3)):
+        return None
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        tiling = Tiling(workload, limits, single=problem.batch)
+        _declare_tiles(tiling, problem)
+        tiling.limit_threads()
+        depth, buffers = _declare_pipelining(tiling, problem)
+        tiling.limit_unrolling(_MAX_UNROLLED, depth + 1)
+        _limit_memory(tiling, problem, buffers)
+        tiling.declare_subgroup_size()
+        tiling.declare_swap()
+        level = [*tiling.workgroup_level(), f"reduction_{problem.k}"]
+        options = {name: knob_attribute(name) for name in ("pipeline_depth", "store_stage")}
+        return tiling.knobs([level], {OPTIONS: ir.DictAttr.get(options)})
+
+    with context:
+        return build_constraints(pipeline("MatmulPromoteVectorize"), fill, context)
+
+
+def _vector(problem: Problem, operand: int) -> int:
+    """Elements of a copy of 128 bits."""
+    return _COPY_BITS // (problem.output_bits if operand == 2 else problem.input_bits)
+
+
+def _copyable(problem: Problem, operand: int) -> bool:
+    """`contractOpFilter` (GPUTensorAlloc.cpp, Codegen/Common/GPU) copies rows of whole vectors only.
+
+    What is not copied is tiled for threads all the same, and has no use for this pipeline.
+    """
+    columns = problem.operand(operand)[1]
+    return problem.workload.loops[columns] % _vector(problem, operand) == 0
+
+
+def _declare_tiles(tiling: Tiling, problem: Problem) -> None:
+    """Tiles divide the loops (verifySPIRVMatmulPromoteVectorizePassPipeline, which looks at named ops only)."""
+    loops = problem.workload.loops
+    for loop in tiling.tiled:
+        size = loops[loop]
+        counts = power_divisors(size, tiling.most_threads(loop))
+        elements = thread_tiles(size) if loop == problem.m else power_divisors(size, 16)
+        tiling.declare_tile(loop, elements, counts, implied=True)
+    tiling.declare_reduction(problem.k, power_divisors(loops[problem.k], _MAX_STEPS))
+    tiles = {**tiling.workgroup, **tiling.reduction}
+    for operand in range(3):
+        columns, vector = problem.operand(operand)[1], _vector(problem, operand)
+        message = f"a row of {{}} must be made of vectors of {vector}, or it is not copied to shared memory"
+        require((tiles[columns] % vector).equals(0), message, tiles[columns])
+        if operand < 2 and columns != problem.k and problem.input_bits == 8:
+            # "'vector.bitcast' op source/result bitwidth of the minor N-D vectors must be equal"
+            message = f"a thread's {{}} elements along loop {columns} must not be 8: 64 bits of 8-bit elements"
+            require(~tiling.thread[columns].equals(8), message, tiling.thread[columns])
+    # GPUTensorTile skips a loop with one thread along it, and gives the next loop the threads along x.
+    threads_x, threads_y = tiling.threads["x"], tiling.threads["y"]
+    message = "threads_x ({}) must be more than 1 where threads_y ({}) is"
+    require(any_of([threads_y.equals(1), threads_x > 1]), message, threads_x, threads_y)
+
+
+def _declare_pipelining(tiling: Tiling, problem: Problem) -> tuple[Integer, Integer]:
+    """`pipeline_depth` and `store_stage`, the former again with how many buffers they make (addSPIRVMatmulPromoteVectorize...).
+
+    Without a loop of steps there is nothing to overlap; the compiler then takes depth 1 and stage 1, as here.
+    A depth of 0 is taken for 1.
+    """
+    depth = knob("pipeline_depth", range(1, _MAX_DEPTH + 1), f"1 to {_MAX_DEPTH}")
+    stage = flag("store_stage")
+    step, size = tiling.reduction[problem.k], problem.sizes[2]
+    message = "with {} steps at once there is no loop of more steps than pipeline_depth ({})"
+    alone = all_of([depth.equals(1), stage.equals(1)])
+    require(any_of([alone, depth * step < size]), message, step, depth)
+    return depth, if_else(stage.equals(0), depth + 1, depth)
+
+
+def _limit_memory(tiling: Tiling, problem: Problem, buffers: Integer) -> None:
+    """GPUCheckResourceUsage refuses more shared memory than the target has."""
+    limit = tiling.limits.shared_memory_bytes
+    tiles = {**tiling.workgroup, **tiling.reduction}
+    one: list[Integer] = []
+    for operand in (0, 1):
+        rows, columns = problem.operand(operand)
+        one.append(padded_bytes(tiles[rows], tiles[columns], problem.input_bits))
+    used = (one[0] + one[1]) * buffers
+    require(used <= limit, f"{{}} bytes of shared memory must be at most {limit}", used)

@@ -1,0 +1,94 @@
+"""A workgroup for each result, its subgroups reducing together: SubgroupReduce.
+
+Levels: workgroup tiles, all 1, and the elements that a workgroup takes at once: one vector a thread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from iree.compiler import ir
+
+from iree_tuner.ops.workload import Companion, Workload
+from iree_tuner.space.constraints import build_constraints, integers, knob
+from iree_tuner.space.expressions import any_of, product, require
+from iree_tuner.space.spirv.attributes import COMPANIONS, TILE_SIZES, WORKGROUP_SIZE, pipeline
+from iree_tuner.space.spirv.ladders import element_bits, is_permutation, power_divisors, powers
+from iree_tuner.targets import GpuLimits
+
+_VECTOR_BITS = 128
+_NO_SHUFFLES = ("vp_android_baseline_2022", "videocore")
+"""Targets without subgroup operations (`SubgroupOps::None`, KnownTargets.cpp, Codegen/Dialect/GPU/TargetUtils)."""
+
+
+def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+    """The constraints op; None for what `setReductionConfig` (KernelConfig.cpp) refuses as well."""
+    reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
+    if limits.arch.startswith(_NO_SHUFFLES) or not _reducible(workload, reduced):
+        return None
+    lanes = limits.subgroup_size
+    groups = [
+        group
+        for group in powers(min(limits.max_threads, limits.max_workgroup_sizes[0], lanes * lanes), lanes)
+        if workload.reduction_length % group == 0
+        and all(_distributable(each, workload, group) for each in workload.companions)
+    ]
+    if not groups:
+        return None
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        threads = knob("threads_x", groups, f"whole subgroups of {lanes} that divide the reduction evenly")
+        largest = groups[-1] * _VECTOR_BITS // element_bits(workload.types[-1])
+        tiles = {
+            loop: knob(f"reduction_{loop}", _sizes(workload, loop, largest), "a power of two that divides")
+            for loop in reduced
+        }
+        taken = product(list(tiles.values()))
+        vectors = powers(_VECTOR_BITS // element_bits(workload.types[-1]))
+        # A longer vector is not cut: "failed to legalize operation 'arith.constant'".
+        message = f"{{}} elements at once must be 1 to {vectors[-1]} for each of {{}} threads"
+        require(any_of([taken.equals(threads * each) for each in vectors]), message, taken, threads)
+        parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
+        long = [loop for loop in parallel if workload.loops[loop] > 1]
+        outer = [1] * (max(long) + 1) if long else []
+        inner = [f"reduction_{loop}" if loop in tiles else 0 for loop in range(len(workload.loops))]
+        levels = ir.ArrayAttr.get([integers(outer), integers(inner)])
+        found: dict[str, ir.Attribute] = {TILE_SIZES: levels, WORKGROUP_SIZE: integers(["threads_x", 1, 1])}
+        if workload.companions:
+            # setReductionConfig gives every op of the dispatch the same levels: the pipeline expects it.
+            found[COMPANIONS] = ir.DictAttr.get({each.label: levels for each in workload.companions})
+        return found
+
+    with context:
+        return build_constraints(pipeline("SubgroupReduce"), fill, context)
+
+
+def _reducible(workload: Workload, reduced: list[int]) -> bool:
+    """Reductions innermost, maps that only permute, elements of 8, 16 or 32 bits; no matmul, which reuses more."""
+    if not reduced or reduced != list(range(reduced[0], len(workload.loops))):
+        return False
+    if workload.family == "contraction" and all(math.prod(workload.sizes(role)) > 1 for role in ("m", "n")):
+        return False
+    if workload.family not in ("contraction", "generic") or "memref<" in workload.dag:
+        return False
+    plain = all(is_permutation(each) for each in workload.maps)
+    return plain and all(element_bits(kind) in (8, 16, 32) for kind in workload.types)
+
+
+def _sizes(workload: Workload, loop: int, largest: int) -> list[int]:
+    return power_divisors(workload.loops[loop], largest)
+
+
+def _distributable(companion: Companion, workload: Workload, group: int) -> bool:
+    """`isConsumerCompatible` in KernelConfig.cpp: loops that are not the root's parallel ones fill the threads."""
+    left = group
+    for size, shared in zip(companion.loops, companion.shared, strict=True):
+        if shared is not None and workload.iterators[shared] == "parallel":
+            continue
+        if size % left == 0:
+            return True
+        if left % size:
+            return False
+        left //= size
+    return left in (1, group)

@@ -1,0 +1,101 @@
+"""Tiles in registers, with vector loads: BaseVectorize.
+
+Levels: the workgroup's tiles, a thread's, and the reduction's. (The fourth that the compiler writes for named
+convolutions cuts the window; convolutions are generic ops when they get here, and it changes nothing.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iree.compiler import ir
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import build_constraints
+from iree_tuner.space.spirv.attributes import pipeline
+from iree_tuner.space.spirv.ladders import (
+    element_bits,
+    is_permutation,
+    power_divisors,
+    reduction_tiles,
+    thread_counts,
+    thread_tiles,
+)
+from iree_tuner.space.spirv.tiling import Tiling
+from iree_tuner.targets import GpuLimits
+
+_MAX_UNROLLED = {"contraction": 2048, "convolution": 1024}
+_MAX_UNROLLED_GENERIC = 256
+_MAX_STEPS = {"contraction": 64, "convolution": 16}
+_MAX_STEPS_GENERIC = 16
+_SHORT_VECTORS = ("bf16",)
+"""Types with vectors of up to four: more fail with "failed to legalize operation 'vector.bitcast'"."""
+
+
+def vectorize_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+    """The constraints op; None for what does not vectorize."""
+    if not _vectorizable(workload):
+        return None
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        single = workload.role("batch") if workload.family == "contraction" else ()
+        tiling = Tiling(workload, limits, single=[loop for loop in single if len(single) == 1])
+        for loop in tiling.tiled:
+            _declare_tile(tiling, loop)
+        for loop, kind in enumerate(workload.iterators):
+            if kind == "reduction":
+                tiling.declare_reduction(loop, _reduction(workload, loop))
+        tiling.limit_threads()
+        tiling.limit_unrolling(_MAX_UNROLLED.get(workload.family, _MAX_UNROLLED_GENERIC))
+        tiling.declare_subgroup_size()
+        tiling.declare_swap()
+        levels = [tiling.workgroup_level(), tiling.thread_level()]
+        if any(tiling.reduction_level()):
+            levels.append(tiling.reduction_level())
+        return tiling.knobs(levels)
+
+    with context:
+        return build_constraints(pipeline("BaseVectorize"), fill, context)
+
+
+def _vectorizable(workload: Workload) -> bool:
+    """`setDefaultOpConfig` in KernelConfig.cpp; sizes must divide, so that no loop has a remainder.
+
+    Tensors of up to 32 bits (64-bit integers are emulated one by one, `SPIRVEmulateI64`), and for generic ops maps
+    that only permute, and no use of the loops' positions. A convolution's maps add two loops; it is vectorized
+    along the others.
+    """
+    kinds = all(8 <= element_bits(kind) <= 32 for kind in workload.types)
+    if workload.family == "generic":
+        plain = "memref<" not in workload.dag and "linalg.index" not in workload.dag
+        kinds = kinds and plain and all(is_permutation(each) for each in workload.maps)
+    long = [size for size, kind in zip(workload.loops, workload.iterators, strict=True) if kind == "parallel"]
+    return kinds and any(size > 1 for size in long)
+
+
+def _declare_tile(tiling: Tiling, loop: int) -> None:
+    """The innermost tile is a row of vectors: a power of two, of one vector where nothing is reused."""
+    size = tiling.workload.loops[loop]
+    counts = thread_counts(size, tiling.most_threads(loop))
+    innermost = loop == tiling.tiled[0]
+    if tiling.workload.family == "generic":
+        # A wider vector is left as it is where results are reduced, and then cannot become SPIR-V.
+        elements = power_divisors(size, 4)
+    else:
+        most = 4 if _has_short_vectors(tiling.workload) else 16
+        elements = power_divisors(size, most) if innermost else thread_tiles(size)
+    tiling.declare_tile(loop, elements, counts)
+
+
+def _reduction(workload: Workload, loop: int) -> list[int]:
+    """Steps at once. A filter's loop is taken in single steps or whole; the rest in powers of two."""
+    size = workload.loops[loop]
+    if loop in workload.role("filter"):
+        return sorted({1, size}) if size <= 5 else [1]
+    if _has_short_vectors(workload):
+        return power_divisors(size, 4)
+    return reduction_tiles(size, _MAX_STEPS.get(workload.family, _MAX_STEPS_GENERIC))
+
+
+def _has_short_vectors(workload: Workload) -> bool:
+    return any(kind in _SHORT_VECTORS for kind in workload.types)

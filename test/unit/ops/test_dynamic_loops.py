@@ -1,0 +1,130 @@
+"""Loops whose sizes are known only at run time: described with their bounds, matched within them."""
+
+import json
+
+import pytest
+from iree.compiler import ir
+from op_samples import ATTENTION, generic, matmul, named, only, prepare, sample, workloads
+
+from iree_tuner.ops.attention import Attention
+from iree_tuner.ops.check import check_op_family
+from iree_tuner.ops.contraction import Contraction
+from iree_tuner.ops.convolution import Convolution
+from iree_tuner.ops.dynamic import dynamic_parts, why_refused
+from iree_tuner.ops.family import family
+from iree_tuner.ops.probe import all_ops, matches
+from iree_tuner.ops.workload import DynamicLoop, from_json, to_json
+
+BOUNDED = """
+func.func @f(%a: tensor<?x14xf32>, %b: tensor<14x10xf32>) -> tensor<?x10xf32> {
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %a, %c0 : tensor<?x14xf32>
+  %m = util.assume.int %d<umin = 16, umax = 4096, udiv = 16> : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%m) : tensor<?x10xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%e : tensor<?x10xf32>) -> tensor<?x10xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<?x14xf32>, tensor<14x10xf32>)
+    outs(%c : tensor<?x10xf32>) -> tensor<?x10xf32>
+  return %r : tensor<?x10xf32>
+}
+"""
+TWICE = BOUNDED.replace(
+    "%d<umin = 16, umax = 4096, udiv = 16>", "%d[<umin = 16, umax = 64, udiv = 16>, <umin = 24, udiv = 24>]"
+)
+BLOCKED = (
+    BOUNDED.replace("?x1", "?x16x1")
+    .replace("%e = tensor.empty(%m)", "%n = affine.apply affine_map<()[s] -> (s floordiv 16)>()[%m]\n"
+             "  %e = tensor.empty(%n)")
+    .replace("linalg.matmul ins", "linalg.generic {indexing_maps = [affine_map<(h, w, n, k) -> (h, w, k)>, "
+             "affine_map<(h, w, n, k) -> (k, n)>, affine_map<(h, w, n, k) -> (h, w, n)>], "
+             'iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins')
+    .replace("outs(%c : tensor<?x16x10xf32>) ->", "outs(%c : tensor<?x16x10xf32>) {\n  ^bb0(%x: f32, %y: f32, "
+             "%o: f32):\n    %p = arith.mulf %x, %y : f32\n    %s = arith.addf %o, %p : f32\n"
+             "    linalg.yield %s : f32\n  } ->")
+)  # fmt: skip
+BATCH = named("batch_matmul", ["tensor<?x?x14xf32>", "tensor<?x14x10xf32>", "tensor<?x?x10xf32>"])
+CONV = named("conv_2d_nhwc_hwcf", ["tensor<?x?x13x5xf32>", "tensor<3x3x5x7xf32>", "tensor<?x?x11x7xf32>"])
+WEIGHTS = named("conv_2d_nhwc_hwcf", ["tensor<2x11x13x5xf32>", "tensor<3x3x5x?xf32>", "tensor<2x9x11x?xf32>"])
+ROW = generic("m, n", ["m, n", "m"], "pr", ["tensor<?x10xf32>", "tensor<?xf32>"],
+              "%s = arith.addf %o, %x : f32 linalg.yield %s : f32")  # fmt: skip
+
+
+def attention() -> str:
+    """Dynamic in batch and m: dimensions of 2 and of 6 (f16 keeps its digits)."""
+    text = ATTENTION.replace("tensor<2x6x", "tensor<?x?x").replace("tensor<2x14x", "tensor<?x14x")
+    return str(prepare(text, "iree-linalg-ext-convert-attention-to-online-attention"))
+
+
+OPEN = (DynamicLoop(0), DynamicLoop(1))
+KINDS = {
+    "matmul": (Contraction(), matmul(m="?"), "m", (DynamicLoop(0),)),
+    "bounded matmul": (Contraction(), BOUNDED, "m", (DynamicLoop(0, 16, 4096, 16),)),
+    "assumed twice": (Contraction(), TWICE, "m", (DynamicLoop(0, 16, None, 8),)),
+    "blocks of 16": (Contraction(), BLOCKED, "m", (DynamicLoop(0, 1, 256),)),
+    "batch_matmul": (Contraction(), BATCH, "batch and m", OPEN),
+    "conv": (Convolution(), CONV, "batch and output image", OPEN),
+    "attention": (Attention(), attention(), "batch and m", OPEN),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dynamic_loops_are_described_with_their_bounds(kind):
+    _, payload, parts, loops = KINDS[kind]
+    workload = only(payload)
+    assert workload.dynamic == loops
+    assert dynamic_parts(workload) == parts
+    assert all(workload.loops[each.loop] == 0 for each in loops)
+    again = from_json(json.loads(json.dumps(to_json(workload))))
+    assert (again, again.key, hash(again)) == (workload, workload.key, hash(workload))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_contract(kind):
+    owner, payload, _, _ = KINDS[kind]
+    assert check_op_family(owner, [sample(payload)]) == []
+
+
+@pytest.mark.parametrize(("m", "fires"), [(16, True), (48, True), (4096, True), (8, False), (24, False)])
+def test_a_bounded_matcher_takes_the_static_sizes_within_its_bounds(m, fires):
+    assert bool(fired(BOUNDED, matmul(m=m))) is fires
+
+
+def test_a_bounded_matcher_takes_no_size_that_may_be_out_of_bounds():
+    assert not fired(BOUNDED, matmul(m=8192))
+    assert not fired(BOUNDED, matmul(m="?"))
+    assert fired(BOUNDED, BOUNDED.replace("umax = 4096, udiv = 16", "umax = 128, udiv = 64"))
+
+
+def test_an_unbounded_matcher_takes_dynamic_sizes_alone():
+    assert not fired(matmul(m="?"), matmul(m=48))
+    assert fired(matmul(m="?"), BOUNDED)
+    assert not fired(matmul(m="?"), matmul(m="?", n=11))
+    assert not fired(matmul(m=48), matmul(m="?"))
+
+
+@pytest.mark.parametrize(
+    ("payload", "what"),
+    [
+        (matmul(n="?"), "n of linalg.matmul"),
+        (matmul(m="?", k="?"), "m and k of linalg.matmul"),
+        (WEIGHTS, "output channel of linalg.conv_2d_nhwc_hwcf"),
+        (ROW, "loop 0 of linalg.generic"),
+    ],
+)
+def test_other_dynamic_loops_are_refused_by_name(payload, what):
+    assert workloads(payload) == []
+    module = prepare(payload)
+    (reason,) = {why_refused(op) for op in all_ops(module)} - {""}
+    assert reason.startswith(f"{what} is known only at run time; supported are batch and m of contractions")
+
+
+def test_static_sizes_are_no_reason():
+    module = prepare(matmul())
+    assert {why_refused(op) for op in all_ops(module)} == {""}
+
+
+def fired(described: str, payload: str) -> list[dict[str, int]]:
+    """Where the matcher of the one op that is described succeeds in a payload."""
+    workload = only(described)
+    context = prepare(described).context
+    return matches(family(workload.family), workload, ir.Module.parse(payload, context))
