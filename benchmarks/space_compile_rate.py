@@ -1,157 +1,207 @@
 """How many of a space's legal assignments compile: seeded samples, each built to a VM module.
 
-    python benchmarks/space_compile_rate.py --samples 200 --json rates.jsonl [CASE ...]
+    python benchmarks/space_compile_rate.py --targets hip:gfx942,cuda:sm_80 --samples 200 --json rates.jsonl
+    python benchmarks/space_compile_rate.py --targets llvm-cpu:host --samples 200
 
-Prints a table and, for each case, why its failures failed. Every assignment is compiled in a worker
-process that may die; a crash or a time-out is a failure with that reason.
+Prints a line for each space of each program on each target and, below it, why its failures failed. Every
+assignment is compiled in a worker process that may die: a crash or a time-out is a failure with that reason.
+Programs are those in `programs/`: with `cpu_` for llvm-cpu, the others for GPUs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from iree.compiler import ir, passmanager
-
-from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.build.candidate import Built, build_here
+from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
-from iree_tuner.ops.family import describe, family
-from iree_tuner.space import Space, build_space
-from iree_tuner.targets import parse_target
-from iree_tuner.targets.limits import cpu_limits
+from iree_tuner.errors import TunerError
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import load_program
+from iree_tuner.space import Space, build_spaces
+from iree_tuner.space.emitted import Emitted, emit
+from iree_tuner.targets import CpuLimits, Target, parse_target
 
-sys.path.insert(0, str(Path(__file__).parent))
-from space_cases import CASES, Case
-from space_worker import OK, compile_with, compute_ops
-
-TARGET = parse_target("llvm-cpu:host")
+PROGRAMS = Path(__file__).parent / "programs"
+WANTED = {"contraction": 0.97}  # others: 0.95
+COMPILES_PER_WORKER = 500
 
 
 @dataclass(frozen=True)
 class Rate:
-    """What came of one case. `distinct` counts different executables among those compiled."""
+    """What came of one space. `distinct` counts different executables among those compiled."""
 
-    case: str
+    program: str
+    target: str
+    space: str
     count: int
-    enumerate_s: float
     sampled: int
     compiled: int
     distinct: int
+    not_applied: int
+    wanted: float
     compile_s: float
+    slowest_s: float
     reasons: dict[str, int]
     examples: dict[str, str]
 
+    @property
+    def good(self) -> bool:
+        """Whether enough of the samples compile, and none lost its configuration."""
+        return self.compiled >= self.wanted * self.sampled and not self.not_applied
+
+
+@dataclass(frozen=True)
+class Job:
+    """The samples of one space, on their way through the compiler."""
+
+    program: str
+    target: Target
+    dispatch: Dispatch
+    space: Space
+    samples: list[tuple[str, Future[Built]]]
+
 
 def main() -> int:
-    """Run the cases. Exit status 1 when less than 95 % of a case compiles."""
+    """Run the programs on the targets. Exit status 1 when too little of a space compiles."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("cases", nargs="*", help="names of cases; all of them without")
+    parser.add_argument("programs", nargs="*", help="files, or names of files in programs/; all without")
+    parser.add_argument("--targets", default="llvm-cpu:host", help="separated by commas")
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--json", type=Path, help="write one JSON object a case to this file")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one compilation")
+    parser.add_argument("--json", type=Path, help="append one JSON object a space to this file")
     arguments = parser.parse_args()
-    session = CompilerSession(TARGET.flags)
+    context = new_context()
     rates: list[Rate] = []
-    print(f"{'case':20} {'members':>9} {'enum s':>7} {'compiled':>9} {'distinct':>8} {'s each':>7}")
-    with Workers(arguments.jobs) as workers:
-        for case in CASES:
-            if not arguments.cases or case.name in arguments.cases:
-                rates.append(measure(case, session, workers, arguments.samples, arguments.seed))
-                show(rates[-1])
-    if arguments.json:
-        arguments.json.write_text("".join(json.dumps(asdict(rate)) + "\n" for rate in rates))
-    return 0 if all(rate.compiled >= 0.95 * rate.sampled for rate in rates) else 1
+    heads = ("members", "compile", "distinct", "slowest")
+    print(f"{'program':44} {'target':14} {'space':22}", "{:>9} {:>9} {:>8} {:>7}".format(*heads))
+    with Workers(arguments.jobs, tasks_per_worker=COMPILES_PER_WORKER) as workers:
+        jobs = [
+            job
+            for target in arguments.targets.split(",")
+            for program in programs(arguments.programs, target)
+            for job in submit(program, parse_target(target), workers, context, arguments)
+        ]
+        for job in jobs:
+            rates.append(collect(job, workers, arguments.timeout))
+            show(rates[-1])
+            if arguments.json:
+                with arguments.json.open("a") as file:
+                    file.write(json.dumps(asdict(rates[-1])) + "\n")
+    return 0 if all(rate.good for rate in rates) else 1
+
+
+def programs(names: list[str], target: str) -> list[Path]:
+    """The files to run on a target."""
+    if names:
+        return [path if (path := Path(name)).exists() else PROGRAMS / f"{name}.mlir" for name in names]
+    cpu = target.startswith("llvm-cpu")
+    return [path for path in sorted(PROGRAMS.glob("*.mlir")) if path.name.startswith("cpu_") == cpu]
+
+
+def submit(
+    program: Path, target: Target, workers: Workers, context: object, arguments: argparse.Namespace
+) -> Iterator[Job]:
+    """Send the samples of each of a program's spaces to the workers."""
+    for dispatch in extract(load_program(str(program)), target, workers).dispatches:
+        if dispatch.workload is None or dispatch.harness is None:
+            print(f"{program.stem:44} {target!s:14} no workload: {dispatch.reason}")
+            continue
+        is_cpu = isinstance(dispatch.limits, CpuLimits)
+        emitted = Emitted() if is_cpu else emit(dispatch.harness, dispatch.workload, target, workers)
+        try:
+            spaces = build_spaces(dispatch.workload, dispatch.limits, context, emitted.modules)  # pyright: ignore
+        except TunerError as error:
+            print(f"{program.stem:44} {target!s:14} {error}")
+            continue
+        for space in spaces:
+            samples: list[tuple[str, Future[Built]]] = []
+            for assignment in space.sample(arguments.samples, arguments.seed):
+                future = workers.submit(
+                    build_here,
+                    dispatch.harness.module,
+                    target.flags,
+                    space.configuration(assignment),
+                    timeout_s=arguments.timeout,
+                )
+                samples.append((json.dumps(dict(assignment)), future))
+            yield Job(program.stem, target, dispatch, space, samples)
+
+
+def collect(job: Job, workers: Workers, timeout_s: float) -> Rate:
+    """Wait for a space's samples."""
+    outcomes: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    digests: set[str] = set()
+    seconds: list[float] = [0.0]
+    started = time.perf_counter()
+    for text, future in job.samples:
+        built = wait(future, workers, timeout_s)
+        outcomes[built.outcome] += 1
+        seconds.append(built.seconds)
+        if built.outcome == "ok":
+            digests.add(built.digest)
+        else:
+            reason = f"{built.outcome}: {general(built.message)}"
+            reasons[reason] += 1
+            examples.setdefault(reason, text)
+    assert job.dispatch.workload is not None
+    return Rate(
+        program=job.program,
+        target=str(job.target),
+        space=job.space.label,
+        count=job.space.count(),
+        sampled=len(job.samples),
+        compiled=outcomes["ok"],
+        distinct=len(digests),
+        not_applied=outcomes["not_applied"],
+        wanted=WANTED.get(job.dispatch.workload.family, 0.95),
+        compile_s=round(time.perf_counter() - started, 1),
+        slowest_s=round(max(seconds), 1),
+        reasons=dict(reasons.most_common()),
+        examples=examples,
+    )
+
+
+def wait(future: Future[Built], workers: Workers, timeout_s: float) -> Built:
+    """The outcome of one compilation, whatever became of its worker."""
+    try:
+        return workers.wait(future)
+    except WorkerCrashError as error:
+        return Built("compile_crash", message=str(error))
+    except WorkerTimeoutError:
+        return Built("compile_timeout", message=f"no result after {timeout_s:.0f} s", seconds=timeout_s)
+
+
+def general(message: str) -> str:
+    """A message's first line without what differs between failures of one class."""
+    return re.sub(r"\d{3,}", "N", message.strip().splitlines()[0])[:200] if message.strip() else "no message"
 
 
 def show(rate: Rate) -> None:
     """One line of the table, and the reasons of failures below it."""
-    each = rate.compile_s / max(1, rate.sampled)
+    mark = "" if rate.good else "   <-- too few"
     print(
-        f"{rate.case:20} {rate.count:>9} {rate.enumerate_s:>7.2f} "
-        f"{rate.compiled:>4}/{rate.sampled:<4} {rate.distinct:>8} {each:>7.2f}",
+        f"{rate.program:44} {rate.target:14} {rate.space:22} {rate.count:>9} "
+        f"{rate.compiled:>4}/{rate.sampled:<4} {rate.distinct:>8} {rate.slowest_s:>6.1f}s{mark}",
         flush=True,
     )
     for reason, count in rate.reasons.items():
         print(f"    {count} x {reason}\n      e.g. {rate.examples[reason]}", flush=True)
-
-
-def measure(case: Case, session: CompilerSession, workers: Workers, samples: int, seed: int) -> Rate:
-    """Sample a case's space and compile each sample."""
-    module = prepare(case, session)
-    ops = compute_ops(module)
-    workload = describe(ops[case.root])
-    if workload is None:
-        raise SystemExit(f"no family describes {ops[case.root]}")
-    labelled = family(workload.family).locate(ops[case.root], workload)
-    places = {label: ops.index(op) for label, op in labelled.items()}
-    space = build_space(workload, cpu_limits(executable_target(module)), session.context)
-    started = time.perf_counter()
-    count = space.count()
-    enumerate_s = time.perf_counter() - started
-    started = time.perf_counter()
-    outcomes = list(compile_samples(space, places, to_bytecode(module), workers, samples, seed))
-    failed = [(outcome, text) for outcome, text in outcomes if not outcome.startswith(OK)]
-    return Rate(
-        case=case.name,
-        count=count,
-        enumerate_s=round(enumerate_s, 3),
-        sampled=len(outcomes),
-        compiled=len(outcomes) - len(failed),
-        distinct=len({outcome for outcome, _ in outcomes if outcome.startswith(OK)}),
-        compile_s=round(time.perf_counter() - started, 1),
-        reasons=dict(Counter(reason for reason, _ in failed).most_common()),
-        examples=dict(failed),
-    )
-
-
-def compile_samples(
-    space: Space, places: Mapping[str, int], source: bytes, workers: Workers, samples: int, seed: int
-) -> Iterator[tuple[str, str]]:
-    """The outcome of each sample, and the sample as text."""
-    jobs = []
-    for assignment in space.sample(samples, seed):
-        puts = [(places[op.label], op.attribute, op.value) for op in space.configuration(assignment).ops]
-        future = workers.submit(compile_with, TARGET.flags, source, puts, timeout_s=60)
-        jobs.append((json.dumps(dict(assignment)), future))
-    for text, future in jobs:
-        try:
-            yield workers.wait(future), text
-        except WorkerCrashError as error:
-            yield f"crash with exit code {error.exit_code}", text
-        except WorkerTimeoutError:
-            yield "no result within 60 s", text
-
-
-def prepare(case: Case, session: CompilerSession) -> ir.Module:
-    """The case's only dispatch, as tuning specs see it after their prologue."""
-    module = session.parse(case.source, case.name)
-    session.run(module, stop="executable-sources")
-    passes = ",".join((*TARGET.preparation, *TARGET.spec_prologue))
-    nested = f"builtin.module(hal.executable(hal.executable.variant(builtin.module(func.func({passes})))))"
-    with session.context:
-        passmanager.PassManager.parse(nested).run(module.operation)
-    return module
-
-
-def executable_target(module: ir.Module) -> ir.Attribute:
-    """The target attribute of the module's executable variant."""
-    found: list[ir.Attribute] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "hal.executable.variant":
-            found.append(op.attributes["target"])
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found[0]
 
 
 if __name__ == "__main__":

@@ -32,9 +32,7 @@ from iree_tuner.space.judge import Judge
 from iree_tuner.space.sampling import shuffled
 from iree_tuner.targets import CpuLimits, parse_target
 
-sys.path.insert(0, str(Path(__file__).parent))
-from space_cases import CASES
-
+PROGRAMS = Path(__file__).parent / "programs"
 SAMPLES = 100
 
 
@@ -95,10 +93,10 @@ def spaces() -> Iterator[tuple[str, Space]]:
             if space.pipeline == case.pipeline:
                 yield case.name, space
     target = parse_target("llvm-cpu:host")
-    for case in CASES:
-        if case.name in CPU_CASES:
-            (dispatch,) = extract_here(case.source.encode(), f"{case.name}.mlir", target).dispatches[-1:]
-            yield case.name, build_space(dispatch.workload, CpuLimits(), context)
+    for name in CPU_CASES:
+        source = PROGRAMS / f"cpu_{name}.mlir"
+        (dispatch,) = extract_here(source.read_bytes(), source.name, target).dispatches[-1:]
+        yield name, build_space(dispatch.workload, CpuLimits(), context)
 
 
 def matmul(case: GpuCase) -> bytes:

@@ -28,7 +28,7 @@ def extract(
     *,
     device: str = "local-task",
     target: str | None = None,
-    dim: tuple[str, ...] = (),
+    dim: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Print a program's dispatches: what each computes and how often it is called.

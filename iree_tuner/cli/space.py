@@ -6,9 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.output import people
 from iree_tuner.cli.space_compile import compile_samples
-from iree_tuner.cli.space_inputs import Given, read_spaces
+from iree_tuner.cli.space_inputs import read_spaces
 from iree_tuner.cli.space_show import Shown, show
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets import parse_target, target_for_device
@@ -33,7 +32,7 @@ def space(
     timeout: float = 60.0,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Print the search spaces of each workload: their size, knobs and samples; or try samples in the compiler.
+    """Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.
 
     Example: `iree-tuner space model.mlir --target hip:gfx942 --sample 20 --compile`
 
@@ -100,5 +99,3 @@ def _nothing(pipeline: str | None) -> str:
         return "there is no workload to build a space for"
     return f"no workload has a space of the pipeline {pipeline}"
 
-
-__all__ = ["Given", "people", "space"]

@@ -29,7 +29,7 @@ def compile_samples(
     *,
     as_json: bool,
 ) -> bool:
-    """Compile seeded samples, and print one line for each, in the order of the sample. True when all compile."""
+    """Compile seeded samples, and print a line for each, in the sample's order. True when all compile."""
     harness = given.dispatch.harness if given.dispatch else None
     if harness is None:
         raise UsageError("--compile needs a program: a workload alone has no code to compile")

@@ -54,7 +54,9 @@ def smtlib(built: Space) -> str:
 def _show_why(given: Given, built: Space, text: str, as_json: bool) -> bool:
     if text == "default":
         if given.dispatch is None:
-            raise UsageError("--why default needs a program: a workload alone has no choice of the compiler's")
+            raise UsageError(
+                "--why default needs a program: a workload alone has no choice of the compiler's"
+            )
         default = find_default(built, given.dispatch.default, given.dispatch.pipeline)
         assignment, reasons = default.assignment, list(default.reasons)
     else:

@@ -14,6 +14,8 @@ from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.progress import Progress
 from iree_tuner.cli.report import report_result, result_to_json
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.program.dynamic import sized
+from iree_tuner.program.source import load_program
 from iree_tuner.store.journal import Journal
 from iree_tuner.tune import TuningResult, tune_module
 
@@ -45,6 +47,9 @@ class TuneFlags:
         Also write the program compiled with the spec.
     starter
         A spec whose configurations are tried first; may be given several times. Those that ship by default.
+    dim
+        A size that stands for dynamic dimensions of the inputs: 128 for all, 0.1=128 for dimension 1 of input
+        0. May be given several times.
     self_test
         Try nothing but the default itself, to see that the measurements call it a tie.
     as_json
@@ -61,6 +66,7 @@ class TuneFlags:
     journal: Path | None = None
     vmfb: Path | None = None
     starter: Annotated[tuple[Path, ...] | None, Parameter(negative="--no-starters")] = None
+    dim: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     self_test: Annotated[bool, Parameter(negative="")] = False
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 
@@ -83,11 +89,12 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
     budget_s = parse_duration(flags.budget) if flags.budget else None
     if flags.jobs is not None and flags.jobs < 1:
         raise UsageError("--jobs must be at least 1")
+    source = sized(load_program(program), flags.dim)
     path = _writable(flags.output or _beside(program), (".mlir", ".mlirbc"))
     vmfb = _writable(flags.vmfb, (".vmfb",)) if flags.vmfb else None
     with Journal(flags.journal) as journal, Progress(people, journal) as progress:
         result = tune_module(
-            program, device=flags.device, effort=flags.effort, budget_s=budget_s, strategy=flags.strategy,
+            source, device=flags.device, effort=flags.effort, budget_s=budget_s, strategy=flags.strategy,
             seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test, starters=flags.starter,
             observer=progress,
         )  # fmt: skip

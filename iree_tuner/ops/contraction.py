@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, preprocessing_transform
@@ -14,18 +14,13 @@ from iree_tuner.ops.structure import inputs_of, multiplies_and_accumulates, stru
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k")
-_6, _7 = "(d0, d1, d2, d3, d4, d5) -> ", "(d0, d1, d2, d3, d4, d5, d6) -> "
-_PACKED = {
-    (f"{_6}(d0, d2, d3, d5)", f"{_6}(d1, d2, d4, d5)", f"{_6}(d0, d1, d3, d4)"): "mmt4d",
-    (
-        f"{_7}(d0, d1, d3, d4, d6)",
-        f"{_7}(d0, d2, d3, d5, d6)",
-        f"{_7}(d0, d1, d2, d4, d5)",
-    ): "batch_mmt4d",
-}
-"""Contractions on operands that data tiling has packed."""
 MAY_VARY = ("batch", "m")
 _OUTPUT = 2
+_PACKED: dict[tuple[str, ...], str] = {
+    ("(d0, d2, d3, d5)", "(d1, d2, d4, d5)", "(d0, d1, d3, d4)"): "mmt4d",
+    ("(d0, d1, d3, d4, d6)", "(d0, d2, d3, d5, d6)", "(d0, d1, d2, d4, d5)"): "batch_mmt4d",
+}
+"""Contractions of operands that data tiling has packed, by what indexes lhs, rhs and result."""
 
 
 class Contraction:
@@ -43,7 +38,8 @@ class Contraction:
         if roles is None or found is None or not multiplies_and_accumulates(op):
             return None
         parameters = initial_parameters(op)
-        return workload_of(self.name, _called(roles), found, list(roles.items()), parameters, MAY_VARY)
+        called = _PACKED.get(_results(found.maps)) or _called(roles)
+        return workload_of(self.name, called, found, list(roles.items()), parameters, MAY_VARY)
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
         """The part that each loop plays; None for an op that is no contraction of two operands."""
@@ -67,6 +63,10 @@ class Contraction:
             matching.require_role(sizes, workload, role)
         matching.require_bounds(handle, workload, _OUTPUT)
         return {ROOT: handle}
+
+
+def _results(maps: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text.partition(" -> ")[2] for text in maps)
 
 
 def _called(roles: Mapping[str, tuple[int, ...]]) -> str:

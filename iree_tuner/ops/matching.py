@@ -67,6 +67,8 @@ def require_bounds(handle: ir.Value, workload: Workload, operand: int) -> None:
         operand: the first init, which the bounds were read from.
     """
     for loop in workload.dynamic:
+        if loop == DynamicLoop(loop.loop):
+            continue
         position = dimension_of(loop.loop, parse_map(workload.maps[operand]))
         if position is None:
             raise ValueError(f"the first init of {workload.name} has no dimension of loop {loop.loop}")

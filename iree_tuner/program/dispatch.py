@@ -73,6 +73,7 @@ class Dispatch:
         workload: its root op, or None with the `reason` why it cannot be tuned.
         harness: how to run it alone; None when it depends on sizes known only at run time.
         default: the lowering config that the compiler picks for the root op, printed.
+        decomposition: what it picks for the two matrix multiplications of an attention, printed.
         pipeline: the translation info that the compiler picks, printed.
         limits: what the target can hold.
     """
@@ -85,6 +86,7 @@ class Dispatch:
     default: str = ""
     pipeline: str = ""
     limits: Limits = field(default_factory=CpuLimits)
+    decomposition: str = ""
 
     @property
     def tunable(self) -> bool:

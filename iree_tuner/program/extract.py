@@ -116,7 +116,15 @@ def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSe
     workload, reason = _tag_root(function, choice.root, prologue, raw.constants)
     harness = Harness(to_bytecode(raw.module), raw.function, raw.buffer_bytes, raw.bindings)
     return Dispatch(
-        raw.export, calls, workload, reason, harness, choice.lowering_config, choice.translation_info, limits
+        raw.export,
+        calls,
+        workload,
+        reason,
+        harness,
+        choice.lowering_config,
+        choice.translation_info,
+        limits,
+        choice.decomposition_config,
     )
 
 

@@ -23,6 +23,7 @@ class Choice:
     root: int | None
     lowering_config: str
     translation_info: str
+    decomposition_config: str = ""
 
 
 def compute_ops(function: ir.Operation) -> list[ir.Operation]:
@@ -62,11 +63,16 @@ def default_choice(module: ir.Module, export: str, session: CompilerSession) -> 
     translation = str(info["translation_info"]) if "translation_info" in info else ""
     for op in compute_ops(configured):
         if "root_op" in op.attributes:
-            config = str(op.attributes["lowering_config"]) if "lowering_config" in op.attributes else ""
+            config, decomposition = _printed(op, "lowering_config"), _printed(op, "decomposition_config")
             if _NUMBER in op.attributes:
-                return Choice(ir.IntegerAttr(op.attributes[_NUMBER]).value, config, translation)
-            return Choice(_root_by_rule(originals), config, translation)
+                number = ir.IntegerAttr(op.attributes[_NUMBER]).value
+                return Choice(number, config, translation, decomposition)
+            return Choice(_root_by_rule(originals), config, translation, decomposition)
     return Choice(None, "", translation)
+
+
+def _printed(op: ir.Operation, name: str) -> str:
+    return str(op.attributes[name]) if name in op.attributes else ""
 
 
 def _root_by_rule(ops: list[ir.Operation]) -> int | None:

@@ -46,7 +46,7 @@ def build_spaces(
         supplements: whether the compiler's constraints are supplemented; without, they are used as they are.
 
     Raises:
-        TunerError: no space is known for the workload on this target.
+        TunerError: no space is known for the workload on this target, or none has a member.
     """
     if isinstance(limits, CpuLimits):
         builder = _CPU_BUILDERS.get(workload.family)
@@ -59,9 +59,14 @@ def build_spaces(
         backend = f"{limits.backend}:{limits.arch}"
     if not modules:
         raise TunerError(f"there is no {backend} search space for the family '{workload.family}'")
-    return tuple(Space(workload, module) for module in modules)
+    spaces = tuple(Space(workload, module) for module in modules)
+    found = tuple(space for space in spaces if space.sample(1, seed=0))
+    if not found:
+        pipelines = ", ".join(space.label for space in spaces)
+        raise TunerError(f"no configuration of {pipelines} fits {workload.name} on {backend}")
+    return found
 
 
 def build_space(workload: Workload, limits: Limits, context: ir.Context) -> Space:
-    """The first of a workload's spaces, the only one on llvm-cpu. Raises TunerError as `build_spaces` does."""
+    """The first of a workload's spaces, the only one on llvm-cpu. Raises TunerError like `build_spaces`."""
     return build_spaces(workload, limits, context)[0]

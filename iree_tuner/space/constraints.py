@@ -50,7 +50,7 @@ def knob_attribute(name: str) -> ir.Attribute:
 
 
 def one_of_attribute(name: str, options: Sequence[ir.Attribute]) -> ir.Attribute:
-    """`#iree_codegen.smt.one_of_knob<"name", [OPTIONS]>`: the knob is the index of an option. Parsed, as above."""
+    """`#iree_codegen.smt.one_of_knob<"name", [OPTIONS]>`: the knob is an option's index. Parsed, too."""
     listed = ir.ArrayAttr.get(list(options))
     return ir.Attribute.parse(f'#iree_codegen.smt.one_of_knob<"{name}", {listed}>')
 

@@ -14,8 +14,10 @@ from iree_tuner.space.space import Space
 from iree_tuner.space.starting_point import known_values
 
 _PIPELINE = re.compile(r"pipeline = #\w+\.\w*pipeline<(\w+)>")
-_OPTIONAL = ("gpu_pipeline_options", "decomposition_config")
-"""Entries that are not read off the lowering config."""
+_UNREAD = ("decomposition_config",)
+"""Entries that are no part of the two attributes."""
+
+_PIPELINE_OPTIONS = "gpu_pipeline_options"
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,15 @@ def find_default(space: Space, lowering_config: str, translation_info: str) -> D
         found: dict[str, int] = {}
         misfits: list[str] = []
         actual = _actual(lowering_config, translation_info)
+        no_options = _options(None, ir.IntegerType.get_signless(64))
         template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
         for name in template.keys() | actual.keys():
-            if name in template and name in actual:
-                _unify(template[name], actual[name], name, found, misfits)
-            elif name in template and name not in _OPTIONAL:
+            value = actual.get(name) or (_absent(template[name]) if name in template else None)
+            if name in template and value is not None:
+                _unify(template[name], value, name, found, misfits)
+            elif name in template and name not in _UNREAD:
                 misfits.append(f"{name} is not set, and always {template[name]} in this space")
-            elif name in actual:
+            elif name in actual and name not in _UNREAD and actual[name] != no_options:
                 misfits.append(f"{name} is {actual[name]}, and never set in this space")
         return _complete(space, found, tuple(misfits))
 
@@ -77,7 +81,37 @@ def _actual(lowering_config: str, translation_info: str) -> dict[str, ir.Attribu
     i64 = ir.IntegerType.get_signless(64)
     entries["workgroup_size"] = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, v) for v in info.workgroup_size])
     entries["subgroup_size"] = ir.IntegerAttr.get(i64, info.subgroup_size)
+    configuration = info.configuration
+    if configuration is not None:
+        entries.update((named.name, named.attr) for named in ir.DictAttr(configuration))
+    entries[_PIPELINE_OPTIONS] = _options(entries.get(_PIPELINE_OPTIONS), i64)
     return entries
+
+
+def _options(given: ir.Attribute | None, i64: ir.Type) -> ir.Attribute:
+    """Pipeline options as a dictionary; what is left out is what the compiler takes it for."""
+    if given is None:
+        given = iree_gpu.PipelineOptionsAttr.get()
+    options = iree_gpu.PipelineOptionsAttr(given)
+    return ir.DictAttr.get(
+        {
+            "prefetch_num_stages": ir.IntegerAttr.get(i64, options.prefetch_num_stages or 0),
+            "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(
+                bool(options.no_reduce_shared_memory_bank_conflicts)
+            ),
+            "use_igemm_convolution": ir.BoolAttr.get(bool(options.use_igemm_convolution)),
+            "reorder_workgroups_strategy": options.reorder_workgroups_strategy
+            or iree_gpu.ReorderWorkgroupsStrategyAttr.get(iree_gpu.ReorderWorkgroupsStrategy.None_),
+        }
+    )
+
+
+def _absent(template: ir.Attribute) -> ir.Attribute | None:
+    """What among a knob's options stands for an entry that is left out: a unit attribute, or an empty list."""
+    if not isinstance(template, iree_codegen.OneOfKnobAttr):
+        return None
+    nothing = (ir.UnitAttr.get(), ir.ArrayAttr.get([]))
+    return next((option for option in template.options if option in nothing), None)
 
 
 def _unify(

@@ -41,7 +41,7 @@ def find_domains(program: Program) -> Domains:
                 f"the constraints give '{name}' no finite domain: {low} <= {name} <= {high}",
                 hint="assert bounds on it",
             )
-        domains[name] = np.arange(low, high + 1, dtype=np.int64)
+        domains[name] = np.arange(low, high + 1, dtype=np.int64) if low <= high else np.zeros(0, np.int64)
     while True:
         fixed = {name: values for name, values in domains.items() if len(values) == 1}
         narrowed = {name: _filter(name, values, parts, fixed) for name, values in domains.items()}
@@ -91,11 +91,15 @@ def _filter(name: str, values: NDArray[np.int64], parts: list[Node], fixed: Doma
 
 def _narrow_together(domains: Domains, parts: list[Node]) -> Domains:
     groups = group(parts, domains)
+    if not all(map(len, domains.values())):
+        return domains
     queue = sorted((names for names in groups if names), key=lambda names: combinations(names, domains))
     while queue:
         names = tuple(sorted(queue.pop(0)))
         for part in groups[frozenset(names)]:
             domains = _narrow_defined(part, domains)
+        if not all(map(len, domains.values())):
+            return domains  # there is no member
         if combinations(frozenset(names), domains) > _COMBINATIONS:
             continue
         holds = tabulate(groups[frozenset(names)], names, domains)

@@ -101,9 +101,8 @@ def if_else(condition: Boolean, yes: Integer | int, no: Integer | int) -> Intege
 
 def lookup(index: Integer, values: Sequence[int]) -> Integer:
     """`values[index]`; an index outside gives the last value."""
-    return Integer(
-        iree_codegen.LookupOp(index.value, list(range(len(values))), list(values), results=[index.value.type]).result
-    )
+    keys, results = list(range(len(values))), [index.value.type]
+    return Integer(iree_codegen.LookupOp(index.value, keys, list(values), results=results).result)
 
 
 def total(terms: Sequence[Integer | int]) -> Integer:

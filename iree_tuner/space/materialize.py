@@ -13,7 +13,7 @@ from iree_tuner.space.spirv.attributes import spirv_configuration
 
 _ROOT = "root"
 _DECOMPOSITION = "decomposition_config"
-_TRANSLATION_ENTRIES = ("iree_codegen.denormal_fp_math_f32",)
+_TRANSLATION_ENTRIES = ("iree_codegen.denormal_fp_math_f32", "llvm_func_attrs")
 """Entries of a flat knobs dictionary that the compiler would put into the lowering config, but belong to the
 configuration of the translation info. A unit attribute stands for leaving the entry out."""
 
@@ -44,7 +44,8 @@ def _sort_entries(materialized: ir.Attribute) -> ir.Attribute:
         return info
     kept = {name: value for name, value in moved.items() if not isinstance(value, ir.UnitAttr)}
     translation = iree_codegen.TranslationInfoAttr(info.translation_info)
-    options = {named.name: named.attr for named in ir.DictAttr(translation.configuration)}
+    configuration = translation.configuration
+    options = {} if configuration is None else {n.name: n.attr for n in ir.DictAttr(configuration)}
     return iree_codegen.CompilationInfoAttr.get(
         iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries)),
         iree_codegen.TranslationInfoAttr.get(

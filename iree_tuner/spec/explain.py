@@ -46,7 +46,7 @@ class Row:
     Attributes:
         matcher: its name.
         op: what the op is called that it matches.
-        sizes: sizes by role; -1 stands for any.
+        sizes: sizes by role; -1 stands for any, also for one that is known only at run time.
         types: element types, or types of the inputs and the result of what is matched by structure.
         pipeline: the code generation pipeline that is set, empty when none is.
         settings: all attributes that are set.
@@ -108,7 +108,8 @@ def _sizes(op: ir.Operation, kind: str, ops: list[ir.Operation]) -> tuple[tuple[
     for role, result in zip(_ROLES[kind], op.results, strict=False):
         for check in ops:
             if check.name == _DIMS_EQUAL and check.operands[0] == result:
-                values = tuple(ir.DenseI64ArrayAttr(check.attributes["expected_values"]))
+                # The compiler's own number for a dynamic size is the least of all.
+                values = tuple(max(-1, n) for n in ir.DenseI64ArrayAttr(check.attributes["expected_values"]))
                 if values:
                     found.append((role, values))
     return tuple(found)

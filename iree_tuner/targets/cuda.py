@@ -32,5 +32,5 @@ def target(chip: str, device: str | None) -> Target:
         flags=flags,
         preparation=PREPARATION,
         spec_prologue=(),
-        device_targets=(resources.files(__package__) / own).read_text() if own else "",
+        device_targets=(resources.files("iree_tuner.targets") / own).read_text() if own else "",
     )

@@ -15,7 +15,7 @@ _GPUS: dict[str, tuple[_Make, tuple[str, ...]]] = {
     "hip": (hip.target, hip.CHIPS),
     "vulkan": (vulkan.target, vulkan.CHIPS),
 }
-_SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>, llvm-cpu:host+data-tiling, cuda:sm_80, hip:gfx942, vulkan:ampere and their kin"
+_SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>+data-tiling, cuda:sm_80, hip:gfx942, vulkan:ampere and their kin"
 
 
 def parse_target(text: str) -> Target:

@@ -44,7 +44,8 @@ def target(chip: str, device: str | None) -> Target:
     for option in options:
         if option not in OPTIONS:
             raise UsageError(
-                f"llvm-cpu has no option '{option}'", hint=f"there are: {', '.join(f'+{name}' for name in OPTIONS)}"
+                f"llvm-cpu has no option '{option}'",
+                hint=f"there are: {', '.join(f'+{name}' for name in OPTIONS)}",
             )
     return Target(
         backend="llvm-cpu",

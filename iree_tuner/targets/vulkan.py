@@ -8,7 +8,8 @@ from iree_tuner.targets.target import Target
 # Source: getVulkanTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp, less `apple` and `m1`,
 # on which the compiler crashes (docs/upstream/vulkan_apple_target.md).
 CHIPS = (
-    "vp_android_baseline_2022", "adreno", "ampere", "ada", "turing", "volta", "pascal", "sm_80", "sm_86", "sm_89",
+    "vp_android_baseline_2022", "adreno", "ampere", "ada", "turing", "volta", "pascal",
+    "sm_80", "sm_86", "sm_89",
     "rdna1", "rdna2", "rdna3", "rdna4", "gfx1100", "gfx1201", "valhall", "valhall1", "valhall2", "valhall3",
     "valhall4", "mali-g77", "mali-g78", "mali-g710", "mali-g715", "mali-g720", "videocore_vii",
     "rtx3090", "rtx4090", "rx7900xtx", "rx9070xt",

@@ -31,6 +31,8 @@ METHODS = ("format", "format_map", "join", "substitute")
 
 PARSED_IN_ONE_PLACE = {
     "#iree_codegen.smt.int_knob<": "space/constraints.py",
+    "#iree_codegen.smt.one_of_knob<": "space/constraints.py",
+    "#iree_codegen.lowering_config<": "space/spirv/attributes.py",
 }
 """Attributes without a builder in Python, and the one file that parses each (and says so)."""
 

@@ -1,4 +1,4 @@
-"""Contractions that add to values in memory: TileAndFuse stages these in shared memory, or adds them afterwards."""
+"""Contractions that add to values in memory: staged in shared memory, or added afterwards."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ ACCUMULATOR_SUPPLEMENTS = (
         reason="the emitter counts two operands; GPUPromoteMatmulOperands stages the initial value as well, "
         "and code generation ends in 'exceeded the limit'",
         releases=("3.13",),
-        applies=lambda draft: draft.pipeline == "TileAndFuse"
-        and bool(draft.workload.parameter(ACCUMULATES))
-        and not _uses_mma_sync(draft),
+        applies=lambda draft: (
+            draft.pipeline == "TileAndFuse"
+            and bool(draft.workload.parameter(ACCUMULATES))
+            and not _uses_mma_sync(draft)
+        ),
         extend=_limit_shared_memory,
     ),
     Supplement(

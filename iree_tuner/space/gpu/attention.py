@@ -39,10 +39,11 @@ LOWERING_CONFIG = "lowering_config"
 _MMA = "mma_kind"
 _OPERANDS = ("query", "key", "value")
 
-_USUAL_TILES = (16, 32, 64, 96, 128, 192, 256)
+_USUAL_TILES = (16, 32, 64, 128, 256)
 """Tiles that are offered although they do not divide a size."""
-_ACCUMULATORS = {32: 256, 64: 256}
-"""32-bit accumulators of one thread, by the size of a subgroup."""
+_SMALLEST_BOUND = 32
+_MOST_ACCUMULATORS = 128
+"""32-bit accumulators of one thread: half of its registers on RDNA and CUDA, a quarter on CDNA."""
 
 
 def matmul_entries(draft: Draft, which: str) -> dict[str, ir.Attribute]:
@@ -81,31 +82,44 @@ def _open_subgroups(draft: Draft) -> None:
     with draft.extending():
         for name in ("sg_m_cnt", "sg_n_cnt"):
             count = draft.value(name)
-            require(count.is_one_of((1, 2, 3, 4, 8)), f"{name} ({{}}) must be 1, 2, 3, 4 or 8", count)
+            require(count.is_one_of((1, 2, 4, 8)), f"{name} ({{}}) must be 1, 2, 4 or 8", count)
         all_ = draft.value("sg_m_cnt") * draft.value("sg_n_cnt")
         require(all_ <= 8, "there must be at most 8 subgroups, not {}", all_)
 
 
-def _is_unaligned(draft: Draft) -> bool:
+def _unaligned(draft: Draft) -> list[tuple[str, str, str]]:
+    """Role, tile and asserted parts of the schedules of the loop that no instruction divides.
+
+    Not when there are two: the mask is then put into shared memory as `i1`, which is not lowered.
+    """
     steps = [shape_of(each) for each in instructions(draft, PV)]
-    sizes = [draft.workload.loops[_loop(draft, role)] for role in ("m", "n", "k2")]
-    return any(size % step for shape in steps for size, step in zip(sizes, shape, strict=True))
+    masked = (
+        ("m", "m_tile", 0, "qk_schedule.m pv_schedule.m"),
+        ("k2", "red_k2", 2, "qk_schedule.n pv_schedule.k"),
+    )
+    sizes = draft.workload.loops
+    found = [
+        (role, name, parts)
+        for role, name, place, parts in masked
+        if all(sizes[_loop(draft, role)] % step[place] for step in steps)
+    ]
+    return found if len(found) == 1 else []
 
 
 def _open_masking(draft: Draft) -> None:
-    """Tiles may end in a masked remainder."""
-    for role, name in (("m", "m_tile"), ("n", "n_tile"), ("k2", "red_k2")):
+    """Tiles of rows and keys may end in a masked remainder."""
+    for role, name, parts in _unaligned(draft):
         loop = _loop(draft, role)
         size = draft.workload.loops[loop]
         draft.remove(f"dim_{loop} must be divisible by {name}")
+        for part in parts.split():
+            draft.remove(f"{part} must be divisible")
         with draft.extending():
             tile = draft.value(name)
             usual = any_of([(constant(size) % tile).equals(0), tile.is_one_of(_USUAL_TILES)])
             require(usual, f"{name} ({{}}) must divide {size}, or be a usual tile", tile)
-            require(tile < 2 * size, f"{name} ({{}}) must not be mostly outside of {size}", tile)
-    for schedule in ("qk_schedule", "pv_schedule"):
-        for letter in "mnk":
-            draft.remove(f"{schedule}.{letter} must be divisible")
+            most = max(2 * size - 1, _SMALLEST_BOUND)
+            require(tile <= most, f"{name} ({{}}) must not be mostly outside of {size}", tile)
 
 
 def _open_promotion(draft: Draft) -> None:
@@ -173,7 +187,9 @@ def _open_order(draft: Draft) -> None:
         draft.remove(f"{name} <= ")
         with draft.extending():
             index = draft.value(name)
-            require(index < 2 * len(kinds), f"{name} ({{}}) must be one of {2 * len(kinds)} instructions", index)
+            require(
+                index < 2 * len(kinds), f"{name} ({{}}) must be one of {2 * len(kinds)} instructions", index
+            )
             orders.append(index // len(kinds))
         options = [*kinds, *map(_column_major, kinds)]
         set_matmul_entries(draft, which, {_MMA: one_of_attribute(name, options)})
@@ -196,7 +212,7 @@ def _is_transposed(draft: Draft) -> Boolean:
 
 
 def _column_major(mma: ir.Attribute) -> ir.Attribute:
-    """The instruction with its operands exchanged; the bindings have no argument for it, so it is parsed."""
+    """The instruction with its operands exchanged. Parsed: the bindings do not tell an attribute's number."""
     return ir.Attribute.parse(str(mma).removesuffix(">") + ", col_major = true>")
 
 
@@ -245,12 +261,11 @@ def _names_layouts(choice: ir.Operation) -> bool:
 
 
 def _limit_registers(draft: Draft) -> None:
-    most = _ACCUMULATORS.get(draft.limits.subgroup_size, 256)
     with draft.extending():
         rows = draft.value("m_tile") // draft.value("sg_m_cnt")
         columns = draft.value("n_tile") // draft.value("sg_n_cnt") + draft.value("red_k2")
         each = rows * columns // draft.limits.subgroup_size
-        require(each <= most, f"{{}} accumulators of a thread are more than {most}", each)
+        require(each <= _MOST_ACCUMULATORS, f"{{}} accumulators are more than {_MOST_ACCUMULATORS}", each)
 
 
 def _declare_options(draft: Draft) -> None:
@@ -272,25 +287,25 @@ def _supplement(
 ATTENTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     _supplement(
         "subgroups",
-        "the emitter pins four subgroups along m, as the tuner that it was ported from did; LLVMGPUConfigureTensorLayouts "
-        "takes any basis",
+        "the emitter pins four subgroups along m, as the tuner that it was ported from did; "
+        "LLVMGPUConfigureTensorLayouts takes any basis",
         _open_subgroups,
     ),
     _supplement(
         "masking",
-        "the emitter wants tiles that divide; VectorDistribute masks what is over (addGPUVectorizationPasses)",
+        "the emitter wants tiles that divide; VectorDistribute masks the rest (addGPUVectorizationPasses)",
         _open_masking,
-        _is_unaligned,
+        lambda draft: bool(_unaligned(draft)),
     ),
     _supplement(
         "promotion",
-        "the emitter promotes every operand, and judges by a rule of its own which it can; GPUVectorAlloc refuses "
-        "those for whose shape it derives no thread layout, and takes any that stay in global memory",
+        "the emitter promotes every operand, and judges by a rule of its own which it can; GPUVectorAlloc "
+        "refuses those for whose shape it derives no thread layout, and takes any that stay in global memory",
         _open_promotion,
     ),
     _supplement(
         "score tile",
-        "the emitter lets red_k2 be smaller than the columns of QK's instruction, which GPUPackToIntrinsics refuses: "
+        "the emitter lets red_k2 be smaller than the columns of QK's instruction, which cannot be lowered: "
         "'linalg.pack op tile size analysis did not determine a valid tile size'",
         _fill_score_tile,
     ),
@@ -303,8 +318,8 @@ ATTENTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     ),
     _supplement(
         "shared memory",
-        "the emitter's estimate is off by the scores: it halves what PV takes when they stay in registers in either "
-        "order, and adds the scores' tile when they do not (GPUVectorAlloc)",
+        "the emitter halves what PV takes when the scores stay in registers in either order; they are stored "
+        "whole when they do not in the order that is chosen (GPUVectorAlloc)",
         _limit_memory,
     ),
     _supplement(
@@ -314,10 +329,10 @@ ATTENTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     ),
     _supplement(
         "options",
-        "the emitter sets no pipeline options, which VectorDistribute takes here too, and does not flush denormals, "
-        "as setAttentionPipelineAttributes always does (KernelConfig.cpp)",
+        "the emitter sets no pipeline options, which VectorDistribute takes here too, and does not flush "
+        "denormals, as setAttentionPipelineAttributes always does (KernelConfig.cpp)",
         _declare_options,
     ),
     *(each for each in OPTION_SUPPLEMENTS if each.name not in ("prefetch", "denormals")),
 )
-"""Prefetching is left out: two allocations in one loop are more than its pass understands (KernelConfig.cpp)."""
+"""Prefetching is left out: its pass does not understand two allocations in one loop (KernelConfig.cpp)."""

@@ -1,8 +1,6 @@
-"""Supplements to the compiler's constraints on contractions: TileAndFuse and VectorDistribute with matrix instructions."""
+"""Supplements to the compiler's constraints on contractions, which all use matrix instructions."""
 
 from __future__ import annotations
-
-from iree.compiler import ir
 
 from iree_tuner.space.expressions import Integer
 from iree_tuner.space.gpu.accumulator import ACCUMULATOR_SUPPLEMENTS
@@ -11,6 +9,7 @@ from iree_tuner.space.gpu.operands import bits_of, operand_tile
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
 from iree_tuner.space.gpu.padding import PADDING_SUPPLEMENTS
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
+from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
 
@@ -37,6 +36,7 @@ def tiles_by_loop(draft: Draft) -> dict[int, Integer | int]:
 
 
 CONTRACTION_SUPPLEMENTS: tuple[Supplement, ...] = (
+    *RESULT_TYPE_SUPPLEMENTS,
     *PADDING_SUPPLEMENTS,
     *ACCUMULATOR_SUPPLEMENTS,
     *REGISTER_SUPPLEMENTS,
@@ -49,5 +49,3 @@ CONTRACTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     ),
     *OPTION_SUPPLEMENTS,
 )
-
-__all__ = ["CONTRACTION_SUPPLEMENTS", "ir", "tiles_by_loop"]

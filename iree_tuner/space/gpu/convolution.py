@@ -7,8 +7,8 @@ TileAndFuse on a matrix multiplication of gathered patches (IGEMM), and VectorDi
 from __future__ import annotations
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_gpu
 
+from iree_tuner.ops.initial import ACCUMULATES
 from iree_tuner.space.expressions import any_of, constant, require
 from iree_tuner.space.gpu.accumulator import CONVERT
 from iree_tuner.space.gpu.convolution_loops import channels_outside, roles_of
@@ -17,6 +17,8 @@ from iree_tuner.space.gpu.convolution_padding import PADDING_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.prefetch import PREFETCH
+from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
 
 
@@ -50,39 +52,42 @@ def _require_static_tiles(draft: Draft) -> None:
             require(static, f"wg_{loop} ({{}}) must divide {size} or cover it", tile)
 
 
-def _require_accumulator_type(draft: Draft) -> None:
-    fitting = [index for index, mma in enumerate(draft.mma()) if not _widens(mma, draft)]
-    index = draft.value("mma_idx")
+def _refuse_accumulation(draft: Draft) -> None:
     with draft.extending():
-        message = f"instruction {{}} does not accumulate in {draft.workload.types[-1]}"
-        require(index.is_one_of(fitting or (-1,)), message, index)
+        never = constant(0).equals(1)
+        require(
+            never, "mma.sync cannot add to values in memory, and nothing separates that from a convolution"
+        )
 
 
-def _widens(mma: ir.Attribute, draft: Draft) -> bool:
-    """Whether an instruction accumulates in another type than the result's."""
-    return str(iree_gpu.MMAAttr(mma).abc_element_types[2]) != draft.workload.types[-1]
+def _adds_with_mma_sync(draft: Draft) -> bool:
+    return (
+        draft.pipeline == "TileAndFuse"
+        and bool(draft.workload.parameter(ACCUMULATES))
+        and needs_separate_accumulation(draft.mma())
+    )
 
 
 def _convert(draft: Draft) -> None:
     draft.set_entries(**{CONVERT: ir.UnitAttr.get()})
 
 
+def _pin_prefetch(draft: Draft) -> None:
+    draft.remove(f"{PREFETCH} == ")
+    with draft.extending():
+        stages = draft.value(PREFETCH)
+        require(stages.equals(2), f"{PREFETCH} ({{}}) must be 2, which changes nothing here", stages)
+
+
 CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
+    *RESULT_TYPE_SUPPLEMENTS,
     Supplement(
         name="instruction roles",
-        reason="with channels outside, IGEMM's left operand is the filter (getExpandedIGEMMGenericConvDetails), and "
-        "the emitter still takes the pixels for the instruction's rows",
+        reason="with channels outside, IGEMM's left operand is the filter, and the emitter still takes the "
+        "pixels for the instruction's rows (isOutputChannelFirst in getExpandedIGEMMGenericConvDetails)",
         releases=("3.13",),
         applies=lambda draft: draft.igemm and channels_outside(draft.workload),
         extend=_swap_roles,
-    ),
-    Supplement(
-        name="accumulator type",
-        reason="the emitter offers instructions that accumulate in a wider type (canUpcastAcc); for convolutions "
-        "nothing narrows the result: 'restricted to lane or thread distributed contexts', 'failed to distribute'",
-        releases=("3.13",),
-        applies=lambda draft: any(_widens(mma, draft) for mma in draft.mma()),
-        extend=_require_accumulator_type,
     ),
     Supplement(
         name="unit strides",
@@ -106,6 +111,22 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         releases=("3.13",),
         applies=lambda draft: draft.pipeline == "TileAndFuse" and needs_separate_accumulation(draft.mma()),
         extend=_convert,
+    ),
+    Supplement(
+        name="accumulator of a direct convolution",
+        reason="ConvertAccGEMMToGEMM.cpp looks for contractions and named convolutions, and by then it is "
+        "a linalg.generic: 'failed to bufferize op' (docs/upstream/convert_acc_conv.md)",
+        releases=("3.13",),
+        applies=lambda draft: not draft.igemm and _adds_with_mma_sync(draft),
+        extend=_refuse_accumulation,
+    ),
+    Supplement(
+        name="prefetch of patches",
+        reason="the emitter pins 0 stages for IGEMM, the compiler's own choice has 2 "
+        "(setIGEMMConvolutionLoweringConfig), and the executables are the same",
+        releases=("3.13",),
+        applies=lambda draft: draft.igemm,
+        extend=_pin_prefetch,
     ),
     *PADDING_SUPPLEMENTS,
     *MEMORY_SUPPLEMENTS,

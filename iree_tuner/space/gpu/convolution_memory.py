@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from iree_tuner.ops.initial import ACCUMULATES
 from iree_tuner.space.expressions import Integer, product, require, total
-from iree_tuner.space.gpu.convolution_loops import roles_of
+from iree_tuner.space.gpu.convolution_loops import channels_inside, roles_of
 from iree_tuner.space.gpu.draft import Draft, shape_of
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.operands import bits_of, bytes_of, operand_loops
+from iree_tuner.space.gpu.registers import registers_of
 from iree_tuner.space.gpu.supplement import Supplement
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
+
+_LOAD_BITS = 128
+_GATHERS = 128
+"""Reads of patches that one thread may do in a step: each is unrolled, and divides by image sizes."""
 
 
 def _limit_shared_memory(draft: Draft) -> None:
@@ -27,8 +32,32 @@ def _limit_shared_memory(draft: Draft) -> None:
         require(used <= limit, message, used)
 
 
+def _limit_registers(draft: Draft) -> None:
+    workload, limit = draft.workload, registers_of(draft.limits.arch)
+    tiles = [draft.value(f"wg_{loop}") for loop in range(len(workload.loops)) if draft.has(f"wg_{loop}")]
+    with draft.extending():
+        taken = product(tiles) // draft.value("wg_size_x")
+        require(taken <= limit, f"the accumulators take {{}} of {limit} registers of a thread", taken)
+
+
+def _limit_gathers(draft: Draft) -> None:
+    """A thread reads its part of a tile of patches element by element, or in vectors of inner channels."""
+    workload, roles = draft.workload, roles_of(draft)
+    vector = _LOAD_BITS // bits_of(workload.types[0])
+    channels = workload.loops[roles.depth_loop]
+    width = vector if channels_inside(workload) and channels % vector == 0 else 1
+    pixels = workload.role("batch") + workload.role("output_image")
+    depth = draft.mma_shape()[2]
+    with draft.extending():
+        patches = product([*(draft.value(f"wg_{loop}") for loop in pixels), depth])
+        elements = patches * draft.value(f"red_{roles.depth_loop}")
+        message = f"a thread gathers {{}} elements of patches, and may gather {_GATHERS * width}"
+        most = draft.value("wg_size_x") * (_GATHERS * width)
+        require(elements <= most, message, elements // draft.value("wg_size_x"))
+
+
 def _stages_result(draft: Draft) -> bool:
-    """Whether the result goes through shared memory: it is read first, or instructions reach over its edge."""
+    """Whether the result goes through shared memory: it is read first, or instructions reach over an edge."""
     if draft.pipeline != "TileAndFuse":
         return False
     if draft.workload.parameter(ACCUMULATES) and not needs_separate_accumulation(draft.mma()):
@@ -39,9 +68,7 @@ def _stages_result(draft: Draft) -> bool:
 def _is_unaligned(draft: Draft) -> bool:
     roles, loops = roles_of(draft), draft.workload.loops
     inner = (loops[roles.rows[-1]], loops[roles.columns[-1]], roles.depth)
-    return any(
-        size % step for mma in draft.mma() for size, step in zip(inner, shape_of(mma), strict=True)
-    )
+    return any(size % step for mma in draft.mma() for size, step in zip(inner, shape_of(mma), strict=True))
 
 
 def _limit_layouts(draft: Draft) -> None:
@@ -58,9 +85,25 @@ def _limit_layouts(draft: Draft) -> None:
 
 MEMORY_SUPPLEMENTS = (
     Supplement(
+        name="registers",
+        reason="accumulators are unrolled into registers; where they do not fit, all is spilled, and the "
+        "backend takes long (see gpu/registers.py)",
+        releases=("3.13",),
+        applies=lambda draft: bool(draft.mma()),
+        extend=_limit_registers,
+    ),
+    Supplement(
+        name="gathers",
+        reason="reads of patches (DecomposeIm2col.cpp) are unrolled with their index arithmetic: LLVM takes "
+        "10 s for 192 of them and 25 s for 768 (sm_80), and shared memory has room for 2560",
+        releases=("3.13",),
+        applies=lambda draft: draft.igemm,
+        extend=_limit_gathers,
+    ),
+    Supplement(
         name="result in shared memory",
-        reason="the emitter counts two operands; the result is staged as well where it is read first, or where "
-        "instructions reach over its edge, and code generation ends in 'exceeded the limit'",
+        reason="the emitter counts two operands; the result is staged as well where it is read first, or "
+        "instructions reach over an edge, and code generation ends in 'exceeded the limit'",
         releases=("3.13",),
         applies=_stages_result,
         extend=_limit_shared_memory,

@@ -14,7 +14,7 @@ from iree_tuner.space.gpu.convolution_loops import (
     pads,
     roles_of,
 )
-from iree_tuner.space.gpu.draft import Draft, shape_of
+from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.supplement import Supplement
 
 PADDING = "padding"
@@ -69,7 +69,7 @@ def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
 
 
 def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
-    """The image can be padded before patches are gathered (GPUPadConvs), its channels only if they are inside."""
+    """Pad the image before patches are gathered (GPUPadConvs); the compiler does so with channels inside."""
     workload = draft.workload
     channels = draft.declare_derived(PAD_CHANNELS)
     with draft.extending():
@@ -102,21 +102,19 @@ def _filled(size: int, step: Integer) -> Integer:
 PADDING_SUPPLEMENTS = (
     Supplement(
         name="padding",
-        reason="tiles that do not divide end in 'tensor.expand_shape op expected dimension' without the padding "
-        "entry, which GPUPadOperands reads; the compiler's own choice sets it and padding_conv "
-        "(getPaddingConvSizes, ConfigUtils.cpp)",
+        reason="the emitter lets tiles reach over the edge without the padding that makes them whole: "
+        "'tensor.expand_shape op expected dimension'; the compiler's own choice sets the entries padding "
+        "(for GPUPadOperands) and padding_conv (getPaddingConvSizes, ConfigUtils.cpp)",
         releases=("3.13",),
         applies=lambda draft: fuses_reductions(draft) and pads(draft),
         extend=_pad,
     ),
     Supplement(
         name="whole tiles",
-        reason="the emitter takes sizes filled up to the instruction's, and pads image loops, which nothing does "
-        "unless the padding entry says so (SubgroupTile of partial patches: 'expected dimension')",
+        reason="the emitter lets tiles reach over the edge also where the compiler configures no padding: "
+        "'tensor.expand_shape op expected dimension'",
         releases=("3.13",),
         applies=lambda draft: draft.igemm and not (fuses_reductions(draft) and pads(draft)),
         extend=_divide,
     ),
 )
-
-__all__ = ["PADDING_SUPPLEMENTS", "PAD_CHANNELS", "PAD_DEPTH", "shape_of"]

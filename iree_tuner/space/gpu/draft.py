@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.expressions import Integer, lookup
@@ -56,7 +57,7 @@ class Draft:
         return self._knobs[name]
 
     @contextmanager
-    def extending(self) -> Iterator[None]:
+    def extending(self) -> Generator[None]:
         """What is built inside goes to the end of the op's body."""
         with ir.InsertionPoint(self._body):
             yield
@@ -79,6 +80,13 @@ class Draft:
         for op in found:
             op.erase()
         return bool(found)
+
+    def replace(self, start: str) -> None:
+        """`remove`, for an assert that must be there. Raises TunerError for constraints of another release."""
+        if not self.remove(start):
+            raise TunerError(
+                f"the compiler's constraints have no assert '{start}...', which a supplement replaces"
+            )
 
     def set_entries(self, **entries: ir.Attribute) -> None:
         """Replace or add entries of the knobs dictionary."""

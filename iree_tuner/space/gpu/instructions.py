@@ -14,10 +14,10 @@ _BLOCK = re.compile(r"x\d+B_")
 """Names of instructions for several blocks at once: `MFMA_F32_4x4x4x16B_F16`."""
 
 _WITHOUT_LAYOUT = ("NV_WMMA",)
-"""Starts of the names of instructions whose operands have no layout that the compiler could distribute."""
+"""Starts of names of instructions without a layout by which the compiler could distribute operands."""
 
 _VERY_SKINNY = 4
-"""A contraction with no more rows or columns goes to reductions (kVerySkinnyDimThreshold, GPUHeuristics.cpp)."""
+"""With no more rows or columns, a contraction goes to reductions (kVerySkinnyDimThreshold)."""
 
 
 def fitting_instructions(
@@ -40,6 +40,7 @@ def fitting_instructions(
         if _BLOCK.search(name) or name.startswith(_WITHOUT_LAYOUT):
             continue
         mma = iree_gpu.MMAAttr.get(iree_gpu.MMAIntrinsic[name])
+        assert isinstance(mma, iree_gpu.MMAAttr)
         if _fits(mma, types):
             found.append(mma)
     return found
@@ -54,16 +55,11 @@ def needs_separate_accumulation(mmas: Sequence[ir.Attribute]) -> bool:
 
 
 def _fits(mma: iree_gpu.MMAAttr, types: Sequence[str]) -> bool:
-    """Equal operand types; the result may be a narrower float than the accumulator (canTargetIntrinsic)."""
-    left, right, result = mma.abc_element_types
-    if (str(left), str(right)) != (types[0], types[1]):
-        return False
-    if str(result) == types[-1]:
-        return True
-    wanted = ir.Type.parse(types[-1])
-    if not isinstance(wanted, ir.FloatType) or not isinstance(result, ir.FloatType):
-        return False
-    return wanted.width < result.width
+    """All types equal. canTargetIntrinsic takes wider accumulators too, but nothing converts the result.
+
+    See `gpu/result_type.py`, and docs/upstream/narrow_result.md.
+    """
+    return tuple(str(kind) for kind in mma.abc_element_types) == (types[0], types[1], types[-1])
 
 
 def _is_very_skinny(rows: int, columns: int, subgroup: int) -> bool:

@@ -19,3 +19,8 @@ def powers(most: int, *, threes: bool = False) -> tuple[int, ...]:
 def round_up(size: int, step: int) -> int:
     """The next multiple of a step."""
     return -(-size // step) * step
+
+
+def next_power(size: int) -> int:
+    """The smallest power of two that is not less than a size."""
+    return 1 << (size - 1).bit_length()

@@ -11,8 +11,14 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.instructions import fitting_instructions
-from iree_tuner.space.gpu.matrix_problem import MatrixProblem, contraction_problem, igemm_problem
-from iree_tuner.space.gpu.matrix_tiles import MatrixTiles
+from iree_tuner.space.gpu.matrix_layouts import MatrixLayouts
+from iree_tuner.space.gpu.matrix_problem import (
+    MatrixProblem,
+    contraction_problem,
+    direct_problem,
+    igemm_problem,
+)
+from iree_tuner.space.gpu.matrix_tiles import MatrixTiles, is_padded
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.space.space import VARIANT
@@ -20,24 +26,60 @@ from iree_tuner.targets import GpuLimits
 
 
 def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """TileAndFuse with matrix instructions; empty where no instruction fits.
+    """TileAndFuse with matrix instructions, of a convolution both direct and through IGEMM.
 
-    A convolution is offered through IGEMM only: direct grouped ones crash the compiler
-    (docs/upstream/grouped_direct_conv_crash.md).
+    Empty where no instruction fits.
     """
-    problem = contraction_problem(workload) if workload.family == "contraction" else igemm_problem(workload)
-    if problem is None:
-        return []
+    problems = (
+        [contraction_problem(workload)]
+        if workload.family == "contraction"
+        else [direct_problem(workload), igemm_problem(workload)]
+    )
+    found: list[ir.Module] = []
     with context, ir.Location.unknown(context):
-        mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
-        if not mmas:
-            return []
-        module = _tile_and_fuse(problem, mmas, limits, context)
-        (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
-        if problem.igemm:
-            op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
-        apply(OPTION_SUPPLEMENTS, Draft(op, workload, limits))
-        return [module]
+        for problem in problems:
+            if problem is None:
+                continue
+            mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
+            direct = workload.family == "convolution" and not problem.igemm
+            if not mmas or (direct and is_padded(problem, mmas)):
+                continue
+            found.append(_finished(_tile_and_fuse(problem, mmas, limits, context), problem, workload, limits))
+            if workload.family == "contraction" and _is_plain(problem, mmas):
+                found.append(
+                    _finished(_distributed(problem, mmas, limits, context), problem, workload, limits)
+                )
+    return found
+
+
+def _finished(module: ir.Module, problem: MatrixProblem, workload: Workload, limits: GpuLimits) -> ir.Module:
+    """With a name, where there are two spaces, and the pipeline's options."""
+    (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
+    if problem.igemm:
+        op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
+    apply(OPTION_SUPPLEMENTS, Draft(op, workload, limits))
+    return module
+
+
+def _distributed(
+    problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr], limits: GpuLimits, context: ir.Context
+) -> ir.Module:
+    def fill() -> Mapping[str, ir.Attribute]:
+        layouts = MatrixLayouts(problem, mmas, limits)
+        layouts.declare()
+        return layouts.knobs()
+
+    pipeline = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.VectorDistribute)
+    return build_constraints(pipeline, fill, context)
+
+
+def _is_plain(problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr]) -> bool:
+    """Whether there is one loop each of m, n and k, and nothing to pad, as VectorDistribute wants it."""
+    sizes = [problem.loops[group[-1]] for group in (problem.m, problem.n, problem.k)]
+    single = all(len(group) == 1 for group in (problem.m, problem.n, problem.k))
+    return single and all(
+        size % step == 0 for mma in mmas for size, step in zip(sizes, mma.mnk_shape, strict=True)
+    )
 
 
 def _tile_and_fuse(

@@ -60,12 +60,12 @@ class MatrixProblem:
 
 def contraction_problem(workload: Workload) -> MatrixProblem | None:
     """A contraction as it is; None for one with nothing to tile along m or n."""
-    groups = [workload.role(name) for name in ("batch", "m", "n", "k")]
-    if not all(groups[1:]):
+    batch, m, n, k = (workload.role(name) for name in ("batch", "m", "n", "k"))
+    if not (m and n and k):
         return None
     left, right = operand_loops(workload, 0), operand_loops(workload, 1)
     types = (workload.types[0], workload.types[1], workload.types[-1])
-    return MatrixProblem(workload.loops, *groups, types, left, right)
+    return MatrixProblem(workload.loops, batch, m, n, k, types, left, right)
 
 
 def igemm_problem(workload: Workload) -> MatrixProblem | None:
@@ -107,6 +107,24 @@ def igemm_problem(workload: Workload) -> MatrixProblem | None:
         _numbered(pixels, number),
         _numbered(workload.role("batch"), number),
     )
+
+
+def direct_problem(workload: Workload) -> MatrixProblem | None:
+    """A convolution as it is: each step of its window is a multiplication (GPUTileAndConvertConvToMatmul).
+
+    None for one without channels to multiply, or whose window moves by more than one pixel, which
+    setDirectConvolutionLoweringConfig (ConfigUtils.cpp) leaves to IGEMM.
+    """
+    channels, image = workload.role("output_channel"), workload.role("output_image")
+    inputs = workload.role("input_channel")
+    if not (channels and image and inputs) or set(workload.parameter("strides")) - {1}:
+        return None
+    pixels = tuple(sorted((*workload.role("batch"), *image)))
+    types = (workload.types[0], workload.types[1], workload.types[-1])
+    left = tuple(loops[0] for loops in _loops_of_results(workload.maps[0]))
+    right = operand_loops(workload, 1)
+    depth, reduced = workload.role("depth"), (*workload.role("filter"), *inputs)
+    return MatrixProblem(workload.loops, depth, pixels, channels, reduced, types, left, right)
 
 
 def _numbered(loops: Sequence[int], number: dict[int, int]) -> Group:

@@ -42,6 +42,11 @@ def attention_constraints(workload: Workload, limits: GpuLimits, context: ir.Con
         return [module]
 
 
+def fits_matrix_instructions(workload: Workload, limits: GpuLimits) -> bool:
+    """Whether an instruction divides what is never masked; else the emitter's op has no member."""
+    return _problem(workload, limits) is not None
+
+
 def _problem(workload: Workload, limits: GpuLimits) -> _Matrices | None:
     """What is to be multiplied with which instructions; None where there are none."""
     query, key, value = workload.types[:3]
@@ -51,7 +56,12 @@ def _problem(workload: Workload, limits: GpuLimits) -> _Matrices | None:
     scores = fitting_instructions((query, key, "f32"), rows, math.prod(workload.sizes("k2")), limits)
     result = fitting_instructions((value, value, "f32"), rows, math.prod(workload.sizes("n")), limits)
     depth = workload.loops[workload.role("k1")[-1]]
+    width, keys = (workload.loops[workload.role(role)[-1]] for role in ("n", "k2"))
     scores = [mma for mma in scores if depth % mma.mnk_shape[2] == 0]
+    result = [mma for mma in result if width % mma.mnk_shape[1] == 0]
+    # One of the two may be masked, not both (attention._open_masking).
+    if all(rows % mma.mnk_shape[0] for mma in result) and all(keys % mma.mnk_shape[2] for mma in result):
+        return None
     shapes = {mma.mnk_shape[:2] for mma in scores} & {mma.mnk_shape[:2] for mma in result}
     scores = [mma for mma in scores if mma.mnk_shape[:2] in shapes]
     result = [mma for mma in result if mma.mnk_shape[:2] in shapes]
@@ -86,7 +96,12 @@ class _Matrices:
         threads = sg_m * sg_n * size
         require(threads <= self._limits.max_threads, "{} threads are too many", threads)
         workgroup = _declare("wg_size_x")
-        require(workgroup.equals(threads), "wg_size_x ({}) must be all subgroups' threads ({})", workgroup, threads)
+        require(
+            workgroup.equals(threads),
+            "wg_size_x ({}) must be all subgroups' threads ({})",
+            workgroup,
+            threads,
+        )
         return self._knobs(m, n, k2)
 
     def _instruction(self, name: str, which: str) -> tuple[Integer, Integer, Integer]:
@@ -115,7 +130,10 @@ class _Matrices:
             reduction[loop] = 1
         reduction[k2] = "red_k2"
         how = ir.Attribute.parse("#iree_gpu.derived_thread_config")
-        configs = {QK: self._matmul(QK, "qk_mma_idx", "n"), PV: self._matmul(PV, "pv_mma_idx", "k1")}
+        configs: dict[str, ir.Attribute] = {
+            QK: self._matmul(QK, "qk_mma_idx", "n"),
+            PV: self._matmul(PV, "pv_mma_idx", "k1"),
+        }
         return {
             "workgroup": integers(workgroup),
             "reduction": integers(reduction),

@@ -2,7 +2,7 @@
 
 What they change was found by comparing executables (test/unit/space/test_gpu_options.py): on CUDA the
 number of prefetch stages and the flushing of denormals change nothing; reordering workgroups changes
-nothing in TileAndFuse anywhere; `amdgpu-waves-per-eu` changes nothing anywhere.
+nothing in TileAndFuse anywhere; a wish for one wave per execution unit is what the backend does anyway.
 """
 
 from __future__ import annotations
@@ -10,24 +10,19 @@ from __future__ import annotations
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
 
-from iree_tuner.space.constraints import knob_attribute, one_of_attribute
-from iree_tuner.space.expressions import require
+from iree_tuner.space.constraints import one_of_attribute
 from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.prefetch import PREFETCH_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
 
 OPTIONS = "gpu_pipeline_options"
 DENORMALS = "iree_codegen.denormal_fp_math_f32"
+FUNCTION_ATTRIBUTES = "llvm_func_attrs"
 
-_PREFETCH = "prefetch_num_stages"
+_WAVES = (2, 4)
+
 _CONFLICTS = "no_reduce_shared_memory_bank_conflicts"
 _REORDER = "reorder_workgroups_strategy"
-
-
-def _open_prefetch(draft: Draft) -> None:
-    draft.remove(f"{_PREFETCH} == ")
-    with draft.extending():
-        stages = draft.value(_PREFETCH)
-        require(stages.is_one_of((1, 2, 3)), f"{_PREFETCH} ({{}}) must be 1 (none), 2 or 3", stages)
 
 
 def _open_conflicts(draft: Draft) -> None:
@@ -39,7 +34,9 @@ def _open_conflicts(draft: Draft) -> None:
 def _open_reordering(draft: Draft) -> None:
     draft.declare(_REORDER, (0, 1), "0 (none) or 1 (transposed)")
     # `get` takes the enumeration's number: None is 0, Transpose is 1.
-    strategies = [iree_gpu.ReorderWorkgroupsStrategyAttr.get(iree_gpu.ReorderWorkgroupsStrategy(i)) for i in (0, 1)]
+    strategies = [
+        iree_gpu.ReorderWorkgroupsStrategyAttr.get(iree_gpu.ReorderWorkgroupsStrategy(i)) for i in (0, 1)
+    ]
     _set_option(draft, _REORDER, one_of_attribute(_REORDER, strategies))
 
 
@@ -47,6 +44,12 @@ def _open_denormals(draft: Draft) -> None:
     draft.declare("flush_denormals", (0, 1), "0 (as they are) or 1 (flushed to zero)")
     kinds = [ir.UnitAttr.get(), ir.Attribute.parse('#iree_codegen.denormal_fp_math<"preserve-sign">')]
     draft.set_entries(**{DENORMALS: one_of_attribute("flush_denormals", kinds)})
+
+
+def _open_waves(draft: Draft) -> None:
+    draft.declare("waves_per_eu", range(len(_WAVES) + 1), "0 (no wish), 1 (two) or 2 (four)")
+    wishes = [ir.DictAttr.get({"amdgpu-waves-per-eu": ir.StringAttr.get(str(waves))}) for waves in _WAVES]
+    draft.set_entries(**{FUNCTION_ATTRIBUTES: one_of_attribute("waves_per_eu", [ir.UnitAttr.get(), *wishes])})
 
 
 def _set_option(draft: Draft, name: str, value: ir.Attribute) -> None:
@@ -59,13 +62,7 @@ def _is_rocm(draft: Draft) -> bool:
 
 
 OPTION_SUPPLEMENTS = (
-    Supplement(
-        name="prefetch",
-        reason="the emitter pins two stages; ROCDLPrefetchSharedMemory knows one to three, and NVVM has no such pass",
-        releases=("3.13",),
-        applies=lambda draft: _is_rocm(draft) and draft.has(_PREFETCH) and not draft.igemm,
-        extend=_open_prefetch,
-    ),
+    *PREFETCH_SUPPLEMENTS,
     Supplement(
         name="bank conflicts",
         reason="the emitter pins the padding of rows in shared memory (GPUReduceBankConflicts) to on",
@@ -82,12 +79,18 @@ OPTION_SUPPLEMENTS = (
     ),
     Supplement(
         name="denormals",
-        reason="the emitter leaves out the flushing of denormals, which the AMDGPU backend takes as an attribute",
+        reason="the emitter leaves out the flushing of denormals, an attribute of the AMDGPU backend",
         releases=("3.13",),
         applies=lambda draft: _is_rocm(draft) and OPTIONS in draft.entries,
         extend=_open_denormals,
     ),
+    Supplement(
+        name="waves",
+        reason="the emitter leaves out how many waves an execution unit should hold at least, by which the "
+        "AMDGPU backend limits registers",
+        releases=("3.13",),
+        applies=lambda draft: _is_rocm(draft) and OPTIONS in draft.entries,
+        extend=_open_waves,
+    ),
 )
 """For every family."""
-
-__all__ = ["DENORMALS", "OPTIONS", "OPTION_SUPPLEMENTS", "knob_attribute"]

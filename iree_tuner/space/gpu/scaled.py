@@ -1,14 +1,186 @@
-"""To be written."""
+"""Scaled contractions with the block-scaled matrix instructions of CDNA 4 (gfx950), through TileAndFuse.
+
+The compiler emits no constraints for them. Without such an instruction there is no space: release 3.13
+cannot compile its own choice then (docs/upstream/scaled_contraction_without_instruction.md).
+Source: getMatmulOrIGEMMLoweringConfigAndWorkgroupSize, Dialect/GPU/TargetUtils/ConfigUtils.cpp.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
+from iree_tuner.space.expressions import Integer, any_of, constant, if_else, lookup, product, require, total
+from iree_tuner.space.gpu.operands import bits_of
 from iree_tuner.targets import GpuLimits
+
+_TILES = (1, 2, 4, 8)
+_SUBGROUPS = (1, 2, 4, 8)
+_DEPTHS = (1, 2, 4)
+_MOST_ACCUMULATORS = 256
+"""32-bit accumulators of one thread: half of its registers."""
+_ROW_PADDING_BYTES = 8
+"""What GPUReduceBankConflicts adds to each row of an allocation, where rows are not shuffled."""
+_SWIZZLE = "#iree_codegen.xor_shuffle<256, 32>"
+"""The compiler's own for operands of both intrinsics, 4 or 8 bits wide (getXorShuffleAttr, GPUUtils.cpp)."""
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    """A block-scaled instruction: rows, columns, blocks that share a scale, and the elements of a block."""
+
+    attribute: ir.Attribute
+    shape: tuple[int, int, int, int]
 
 
 def scaled_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """None yet."""
-    del workload, limits, context
-    return []
+    """One op where the target has an instruction for the operands' types; else none."""
+    with context:
+        found = _fitting(workload, limits)
+        if not found or not workload.role("m") or not workload.role("n"):
+            return []
+        pipeline = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.TileAndFuse)
+        return [build_constraints(pipeline, _Scaled(workload, limits, found).fill, context)]
+
+
+def _fitting(workload: Workload, limits: GpuLimits) -> list[_Instruction]:
+    """Instructions for the types, whose block is the innermost reduction; call in a context."""
+    left, right, _, _, result = workload.types
+    block = workload.loops[workload.role("kB")[-1]] if workload.role("kB") else 0
+    wanted = f"lhs_elem_type = {left}, rhs_elem_type = {right}, acc_elem_type = {result}"
+    found: list[_Instruction] = []
+    for text in limits.scaled_mma:
+        if text.endswith(wanted):
+            # There is no builder with these arguments in the bindings.
+            mma = ir.Attribute.parse(f"#iree_gpu.scaled_mma_layout<{text}>")
+            shape = _shape(text)
+            if shape[3] == block:
+                found.append(_Instruction(mma, shape))
+    return found
+
+
+def _shape(text: str) -> tuple[int, int, int, int]:
+    """`MFMA_SCALE_F32_16x16x128_B32` has 16 rows, 16 columns, and 128 = 4 x 32 elements of depth."""
+    name = text.partition("intrinsic = ")[2].partition(",")[0]
+    *_, sizes, block = name.split("_")
+    rows, columns, depth = (int(size) for size in sizes.split("x"))
+    each = int(block.removeprefix("B"))
+    return rows, columns, depth // each, each
+
+
+class _Scaled:
+    """A scaled contraction while its constraints op is built."""
+
+    def __init__(self, workload: Workload, limits: GpuLimits, found: Sequence[_Instruction]) -> None:
+        self._workload = workload
+        self._limits = limits
+        self._found = found
+        self._m, self._n, self._k = (workload.role(role)[-1] for role in ("m", "n", "k"))
+        self._padded = any(
+            workload.loops[loop] % each.shape[place]
+            for each in found
+            for place, loop in enumerate((self._m, self._n, self._k))
+        )
+
+    def fill(self) -> Mapping[str, ir.Attribute]:
+        """Declare knobs and asserts; returns the knobs dictionary."""
+        index = knob(
+            "mma_idx", range(len(self._found)), f"the place of one of {len(self._found)} instructions"
+        )
+        steps = [lookup(index, [each.shape[place] for each in self._found]) for place in range(3)]
+        rows, in_m, over_m = self._tile(self._m, steps[0])
+        columns, in_n, over_n = self._tile(self._n, steps[1])
+        depth = knob(f"red_{self._k}", _DEPTHS, "1, 2 or 4 instructions")
+        blocks = depth * steps[2]
+        self._fit(self._k, blocks, "the reduction tile")
+        each = product([in_m, in_n, steps[0], steps[1]]) // self._limits.subgroup_size
+        require(each <= _MOST_ACCUMULATORS, f"{{}} accumulators are more than {_MOST_ACCUMULATORS}", each)
+        plain = knob("swizzle", (0, 1), "0 (rows in order) or 1 (shuffled against bank conflicts)").equals(0)
+        self._limit_memory((rows, columns), blocks, if_else(plain, _ROW_PADDING_BYTES, 0))
+        size = Integer(iree_codegen.KnobOp("wg_size_x").result)
+        threads = product([over_m, over_n, self._limits.subgroup_size])
+        require(size.equals(threads), "wg_size_x ({}) must be all subgroups' threads ({})", size, threads)
+        require(size <= self._limits.max_threads, "wg_size_x ({}) is too large", size)
+        require(size > 0, "wg_size_x ({}) must be positive", size)
+        knob("prefetch_num_stages", (1, 2), "1 (none) or 2")
+        if self._padded:
+            padded = Integer(iree_codegen.KnobOp("pad_k").result)
+            require(padded.equals(blocks), "pad_k ({}) must be the reduction tile ({})", padded, blocks)
+        return self._knobs()
+
+    def _tile(self, loop: int, step: Integer) -> tuple[Integer, Integer, Integer]:
+        """Declare a loop's tiles; returns the workgroup's, the subgroup's in instructions, and the count."""
+        tile = Integer(iree_codegen.KnobOp(f"wg_{loop}").result)
+        each = knob(f"sg_{loop}", _TILES, "1, 2, 4 or 8 instructions")
+        covered = each * step
+        over = [tile.equals(covered * count) for count in _SUBGROUPS]
+        most = max(step for each in self._found for step in each.shape[:2]) * _TILES[-1] * _SUBGROUPS[-1]
+        require(tile <= most, f"wg_{loop} ({{}}) must be at most {most}", tile)
+        require(tile > 0, f"wg_{loop} ({{}}) must be positive", tile)
+        require(any_of(over), f"wg_{loop} ({{}}) must be 1, 2, 4 or 8 subgroups of {{}}", tile, covered)
+        self._fit(loop, tile, f"wg_{loop}")
+        return tile, each, tile // covered
+
+    def _fit(self, loop: int, tile: Integer, what: str) -> None:
+        size = self._workload.loops[loop]
+        if self._padded:
+            require(tile < 2 * size, f"{what} ({{}}) must not be mostly outside of {size}", tile)
+        else:
+            require((constant(size) % tile).equals(0), f"{what} ({{}}) must divide {size}", tile)
+
+    def _limit_memory(self, tiles: Sequence[Integer], blocks: Integer, padding: Integer) -> None:
+        """Both operands and both scales go through shared memory; a row of an operand is one block."""
+        types, block = self._workload.types, self._found[0].shape[3]
+        parts: list[Integer] = []
+        for operand, tile in enumerate(tiles):
+            parts.append(product([tile, blocks, padding + block * bits_of(types[operand]) // 8]))
+            parts.append(product([tile, blocks * (bits_of(types[operand + 2]) // 8) + padding]))
+        used, most = total(parts), self._limits.shared_memory_bytes
+        require(used <= most, f"{{}} bytes of shared memory are more than {most}", used)
+
+    def _knobs(self) -> Mapping[str, ir.Attribute]:
+        workload = self._workload
+        workgroup: list[int | str] = [0] * len(workload.loops)
+        for role in ("batch", "m", "n"):
+            for loop in workload.role(role):
+                workgroup[loop] = 1
+        subgroup: list[int | str] = [0] * len(workload.loops)
+        reduction = list(subgroup)
+        for role in ("k", "kB"):
+            for loop in workload.role(role):
+                reduction[loop] = 1
+        for loop in (self._m, self._n):
+            workgroup[loop], subgroup[loop] = f"wg_{loop}", f"sg_{loop}"
+        reduction[self._k] = f"red_{self._k}"
+        plain = ir.Attribute.parse("#iree_gpu.derived_thread_config")
+        copy = f"copy_config = {plain}, swizzle = {_SWIZZLE}"
+        swizzled = ir.Attribute.parse(f"#iree_gpu.swizzle_operand<{copy}>")
+        chosen = one_of_attribute("swizzle", [plain, swizzled])
+        flags = [ir.BoolAttr.get(False), ir.BoolAttr.get(True)]
+        options = {
+            "prefetch_num_stages": knob_attribute("prefetch_num_stages"),
+            "no_reduce_shared_memory_bank_conflicts": one_of_attribute("swizzle", flags),
+            "use_igemm_convolution": ir.BoolAttr.get(False),
+        }
+        entries: dict[str, ir.Attribute] = {
+            "mma_kind": one_of_attribute("mma_idx", [each.attribute for each in self._found]),
+            "workgroup": integers(workgroup),
+            "subgroup": integers(subgroup),
+            "reduction": integers(reduction),
+            "promote_operands": integers([0, 1, 2, 3]),
+            "promotion_types": ir.ArrayAttr.get([chosen, chosen, plain, plain]),
+            "gpu_pipeline_options": ir.DictAttr.get(options),
+            "workgroup_size": integers(["wg_size_x", 1, 1]),
+            "subgroup_size": integers([self._limits.subgroup_size])[0],
+        }
+        if self._padded:
+            # Whatever is not tiled is a batch of one, a pixel or a block, and padded to a multiple of 1.
+            padding = [1 if size in (0, 1) else size for size in workgroup]
+            padding[self._k] = "pad_k"
+            entries["padding"] = integers(padding)
+        return entries

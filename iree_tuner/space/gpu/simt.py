@@ -1,14 +1,45 @@
-"""To be written."""
+"""Contractions and convolutions without matrix instructions, on CUDA and ROCm."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from iree.compiler import ir
+from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import build_constraints
+from iree_tuner.space.gpu.simt_reduction import Reduction, is_reducible
+from iree_tuner.space.gpu.simt_tiles import SimtTiles
 from iree_tuner.targets import GpuLimits
 
 
 def simt_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """None yet."""
-    del workload, limits, context
-    return []
+    """TileAndFuse with a tile of the result for each thread, and VectorDistribute for shared reductions.
+
+    Empty for a result of one element.
+    """
+    kinds = zip(workload.loops, workload.iterators, strict=True)
+    if not any(size > 1 for size, kind in kinds if kind == "parallel"):
+        return []
+
+    def fill_tiles() -> Mapping[str, ir.Attribute]:
+        tiles = SimtTiles(workload, limits)
+        tiles.declare_tiles()
+        tiles.declare_workgroup()
+        tiles.declare_promotion()
+        tiles.limit_unrolling()
+        return tiles.knobs()
+
+    def fill_reduction() -> Mapping[str, ir.Attribute]:
+        reduction = Reduction(workload, limits)
+        reduction.declare()
+        return reduction.knobs()
+
+    with context, ir.Location.unknown(context):
+        tile_and_fuse = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.TileAndFuse)
+        found = [build_constraints(tile_and_fuse, fill_tiles, context)]
+        if is_reducible(workload, limits):
+            distribute = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.VectorDistribute)
+            found.append(build_constraints(distribute, fill_reduction, context))
+        return found

@@ -14,6 +14,7 @@ from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.matrix import matrix_constraints
 from iree_tuner.space.gpu.online_attention import attention_constraints
+from iree_tuner.space.gpu.result_type import fitting
 from iree_tuner.space.gpu.scaled import scaled_constraints
 from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.space.gpu.supplement import Supplement, apply
@@ -49,6 +50,8 @@ def gpu_constraints(
     """Modules with one constraints op each: the compiler's with supplements, or ops built here."""
     with context, ir.Location.unknown(context):
         modules = [ir.Module.parse(source) for source in emitted]
+        if supplements:
+            modules = [module for module in modules if _has_instruction(module, workload, limits)]
         for module in modules:
             _name_variant(module, workload, limits)
             if supplements:
@@ -56,6 +59,8 @@ def gpu_constraints(
         if modules:
             return modules
         for build in _BUILDERS.get(workload.family, ()):
+            if build is simt_constraints and _is_tiny(workload):
+                continue
             modules = build(workload, limits, context)
             if modules:
                 return modules
@@ -68,10 +73,24 @@ def supplement(module: ir.Module, workload: Workload, limits: GpuLimits) -> None
     module.operation.verify()
 
 
+def _is_tiny(workload: Workload) -> bool:
+    """Whether operands have floats of a byte or less: without a matrix instruction nothing converts them.
+
+    "F8E5M2 and F8E4M3FN types are not supported on gfx942", and on CUDA an untranslated cast.
+    """
+    return any(kind.startswith(("f4", "f6", "f8")) for kind in workload.types)
+
+
 def _name_variant(module: ir.Module, workload: Workload, limits: GpuLimits) -> None:
     op = _only(module)
     if Draft(op, workload, limits).igemm:
         op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
+
+
+def _has_instruction(module: ir.Module, workload: Workload, limits: GpuLimits) -> bool:
+    """Whether an op with matrix instructions has one that fits; without, the op has no member."""
+    draft = Draft(_only(module), workload, limits)
+    return not draft.has("mma_idx") or bool(fitting(draft))
 
 
 def _only(module: ir.Module) -> iree_codegen.ConstraintsOp:

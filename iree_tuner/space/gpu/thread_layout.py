@@ -2,9 +2,9 @@
 
 In VectorDistribute, an operand that goes through shared memory is read by all threads of the workgroup,
 in a layout that is derived from its shape alone. Shapes that it cannot derive one for end the
-compilation with "failed to derive layout for promoted read-like op". Sources: materializeSharedMemoryPromotions
-in Common/GPU/GPUVectorAlloc.cpp, getVectorTileSizesFromLoopRanges in Dialect/GPU/IR/DerivedConfigUtils.cpp,
-getDerivedThreadLayout in Common/GPU/GPUNestedLayoutUtils.cpp.
+compilation with "failed to derive layout for promoted read-like op". Sources:
+materializeSharedMemoryPromotions in Common/GPU/GPUVectorAlloc.cpp, getVectorTileSizesFromLoopRanges in
+Dialect/GPU/IR/DerivedConfigUtils.cpp, getDerivedThreadLayout in Common/GPU/GPUNestedLayoutUtils.cpp.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def require_thread_layout(shape: Sequence[Integer | int], threads: Integer, bits
         pieces = size // element
         fits.append(any_of([(left % pieces).equals(0), (pieces % left).equals(0)]))
         left = left // minimum(left, pieces)
-    message = f"{what}: no thread layout can be derived for a tile whose innermost size is {{}} with {{}} threads"
+    message = (
+        f"{what}: no thread layout can be derived for a tile whose innermost size is {{}} with {{}} threads"
+    )
     require(all_of(fits), message, ranges[-1], threads)
 
 

@@ -1,4 +1,4 @@
-"""Contractions through DoubleTilingExpert: distribution, then vector tiles within it. Packed ones: see mmt4d."""
+"""Contractions through DoubleTilingExpert: distribution, then vector tiles within it; packed ones: mmt4d."""
 
 from __future__ import annotations
 

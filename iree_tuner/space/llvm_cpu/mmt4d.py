@@ -1,8 +1,8 @@
 """Data-tiled contractions through Mmt4dTilingExpert: how many of their tiles go together.
 
-`linalg.mmt4d` multiplies matrices of tiles: its outer loops m1, n1, k1 walk the tiles, its inner loops m0, n0, k0
-the elements of one. How large a tile is, the compiler decides when it chooses encodings, before there are
-dispatches. Source: getMmt4dLoweringConfig in LLVMCPU/KernelDispatch.cpp, and
+`linalg.mmt4d` multiplies matrices of tiles: its outer loops m1, n1, k1 walk the tiles, its inner loops m0,
+n0, k0 the elements of one. How large a tile is, the compiler decides when it chooses encodings, before there
+are dispatches. Source: getMmt4dLoweringConfig in LLVMCPU/KernelDispatch.cpp, and
 addMmt4dTilingExpertPassPipeline in LLVMCPU/Passes.cpp.
 
 Where the target's microkernel takes the types, it is called on the tiles that `vector_common_parallel` puts
@@ -10,8 +10,8 @@ together, with the loop over k1 inside. Elsewhere the tiles are vectorized.
 
 What has no knob is refused, or changes no byte of code:
 
-* the inner loops. With smaller vector tiles the result is not unpacked tile by tile, but in one vector as
-  large as itself, which the compiler refuses.
+* the inner loops. With smaller vector tiles a workgroup's result is not unpacked tile by tile but in one
+  vector as large as itself, which the compiler refuses from 32 KiB on.
 * the batch's vector tile: unpacking 2 x 3 x 3 tiles of 16x16 compiles for more than a minute.
 * `vector_reduction`, where the microkernel is called.
 * cache tiles, `vector_inner_parallel` and peeling: the pipeline does not look at them.
@@ -42,13 +42,14 @@ _SHAPES = {
 
 _MICROKERNEL_TYPES = {
     ("f32", "f32", "f32"), ("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"),
-    ("bf16", "bf16", "bf16"), ("i8", "i8", "i32"), ("i8", "i4", "i32"), ("i16", "i16", "i32"), ("i16", "i8", "i32"),
+    ("bf16", "bf16", "bf16"), ("i8", "i8", "i32"), ("i8", "i4", "i32"), ("i16", "i16", "i32"),
+    ("i16", "i8", "i32"),
 }  # fmt: skip
 """Source: matchDAGForUKernel of Mmt4DOp, Common/CPU/CPULowerToUKernels.cpp."""
 
 _UNROLLED = 64
-"""How many vector multiplications may be unrolled: as many compile in up to 5 s, 256 in up to 28 s, 496 in more
-than a minute (f32 tiles of 16x16)."""
+"""How many vector multiplications may be unrolled: so many compile in up to 5 s, 256 in up to 28 s, 496 in
+more than a minute (f32 tiles of 16x16)."""
 
 
 def is_mmt4d(workload: Workload) -> bool:
@@ -90,9 +91,7 @@ def _coarseness(workload: Workload, loops: Sequence[int], limits: CpuLimits) -> 
     return coarseness_for(outer, max(2, limits.max_stack_bytes // _tile_bytes(workload)))
 
 
-def _declare(
-    workload: Workload, level: str, loops: Sequence[int], coarseness: int
-) -> dict[int, Integer]:
+def _declare(workload: Workload, level: str, loops: Sequence[int], coarseness: int) -> dict[int, Integer]:
     """A knob for each of the loops that is longer than one step."""
     sizes = {loop: workload.loops[loop] for loop in loops if workload.loops[loop] > 1}
     return {loop: tile(f"{level}_{loop}", size, coarseness) for loop, size in sizes.items()}
@@ -104,7 +103,9 @@ def _levels(
     """Knobs where there are some, 1 on the other outer loops, and the inner loops whole."""
     count = len(workload.loops) - _INNER
 
-    def of(level: str, knobs: Mapping[int, Integer], loops: Sequence[int], inner: Sequence[int]) -> ir.Attribute:
+    def of(
+        level: str, knobs: Mapping[int, Integer], loops: Sequence[int], inner: Sequence[int]
+    ) -> ir.Attribute:
         sizes: list[int | str] = [0] * len(workload.loops)
         for loop in loops:
             sizes[loop] = f"{level}_{loop}" if loop in knobs else 1

@@ -36,8 +36,8 @@ SUBGROUP_SIZE = "subgroup_size"
 OPTIONS = "options"
 INTERCHANGE = "interchange"
 COMPANIONS = "companions"
-"""Keys of a knobs dictionary: the root's levels; threads along x, y, z; the subgroup size, 0 for what the driver
-picks; the pipeline's options; the two loops whose workgroups change places, and whether they do; the
+"""Keys of a knobs dictionary: the root's levels; threads along x, y, z; the subgroup size, 0 for what the
+driver picks; the pipeline's options; the two loops whose workgroups change places, and whether they do; the
 companions' levels by label."""
 
 _SWAP = "swap"
@@ -50,7 +50,7 @@ def pipeline(name: Pipeline) -> ir.Attribute:
 
 
 def lowering_config(levels: Sequence[Sequence[int]], interchange: Sequence[int] = ()) -> ir.Attribute:
-    """`#iree_codegen.lowering_config<tile_sizes = [LEVELS]>`; `interchange` is the order of the workgroup level."""
+    """`#iree_codegen.lowering_config<tile_sizes = [LEVELS]>`, with the workgroup level's order if any."""
     shown = [str(list(level)) for level in levels]
     if interchange:
         shown[0] = f"{{sizes = {shown[0]}, interchange = {list(interchange)}}}"
@@ -91,8 +91,8 @@ def spirv_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, ob
 def spirv_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
     """The inverse for the root op: a compiler's choice, printed, under the keys of a knobs dictionary.
 
-    Companions are left out: the compiler gives them what the root has. An interchange that is not the one that
-    `spirv_configuration` writes is left as it is, under its key.
+    Companions are left out: the compiler gives them what the root has. An interchange that is not the one
+    that `spirv_configuration` writes is left as it is, under its key.
     """
     info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
     levels: list[ir.Attribute] = []

@@ -1,7 +1,8 @@
 """Matmuls on matrix instructions: CooperativeMatrixVectorize.
 
-Levels: the workgroup's tile, a subgroup's tile within it, the reduction, and the instruction's shape. Workgroups of
-more than one subgroup copy their operands to shared memory (`SPIRVTileAndPromote`), and may do so some steps ahead.
+Levels: the workgroup's tile, a subgroup's tile within it, the reduction, and the instruction's shape.
+Workgroups of more than one subgroup copy their operands to shared memory (`SPIRVTileAndPromote`), and may do
+so some steps ahead.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
 from iree_tuner.space.spirv.attributes import OPTIONS, SUBGROUP_SIZE, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.ladders import powers
+from iree_tuner.space.spirv.ladders import powers, writes_in_order
 from iree_tuner.space.spirv.problem import Problem, problem_of
-from iree_tuner.space.spirv.tiling import padded_bytes
+from iree_tuner.space.spirv.tiling import tile_bytes
 from iree_tuner.targets import GpuLimits
 
 Shape = tuple[int, int, int]
@@ -31,9 +32,13 @@ _NO_MATRIX_TYPES = ("bf16",)
 
 
 def cooperative_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
-    """The constraints op, or None where no instruction fits the workload."""
+    """The constraints op, or None where no instruction fits the workload.
+
+    The result must lie in memory in the order of the loops: the op that writes its initial value is cut for
+    subgroups by the same tiles in the order of its own (`tileToSubgroup`), without a barrier after it.
+    """
     with context:
-        problem = problem_of(workload)
+        problem = problem_of(workload) if writes_in_order(workload) else None
         shapes = instruction_shapes(problem, limits) if problem else ()
         if problem is None or not shapes:
             return None
@@ -45,10 +50,10 @@ def cooperative_constraints(workload: Workload, limits: GpuLimits, context: ir.C
 def instruction_shapes(problem: Problem, limits: GpuLimits) -> tuple[Shape, ...]:
     """Shapes of the target's instructions that take the problem's types and divide its sizes, ascending.
 
-    Two kinds are left out although the target lists them. SPIR-V's cooperative matrices have no bf16 here ("must be
-    memref of 8-bit ... or 16-bit float", gpu.subgroup_mma_load_matrix). And where operands are widened, the
-    widening is cut to the result's shape (`getCooperativeOpVectorShape`), so that an instruction that is not cubic
-    leaves nothing to match ("no GPU subgroup mma compute ops generated").
+    Two kinds are left out although the target lists them. SPIR-V's cooperative matrices have no bf16 here
+    ("must be memref of 8-bit ... or 16-bit float", gpu.subgroup_mma_load_matrix). And where operands are
+    widened, the widening is cut to the result's shape (`getCooperativeOpVectorShape`), so that an instruction
+    that is not cubic leaves nothing to match ("no GPU subgroup mma compute ops generated").
     """
     found: set[Shape] = set()
     lhs, rhs, *_, result = problem.workload.types
@@ -98,7 +103,7 @@ class _Filler:
         return {
             TILE_SIZES: ir.ArrayAttr.get([integers(level) for level in levels]),
             WORKGROUP_SIZE: integers(["threads_x", "threads_y", 1]),
-            # setCooperativeMatrixConfig asks for the preferred size, which is the one that RDNA's matrices want.
+            # setCooperativeMatrixConfig asks for the preferred size: RDNA prefers subgroups of 32 here.
             SUBGROUP_SIZE: ir.IntegerAttr.get(i64, self._limits.subgroup_size),
             OPTIONS: ir.DictAttr.get(options),
         }
@@ -172,8 +177,8 @@ class _Filler:
     def _pipelining(self, threads: Integer, step: Integer) -> Integer:
         """`pipeline_depth`: for how many steps copies run ahead; `store_stage`: where their stores stand.
 
-        Without a loop of steps, or without shared memory (one subgroup), both change nothing; without depth, the
-        stage changes nothing.
+        Without a loop of steps, or without shared memory (one subgroup), both change nothing; without depth,
+        the stage changes nothing.
         """
         depth = knob("pipeline_depth", range(_MAX_DEPTH + 1), f"0 (off) to {_MAX_DEPTH}")
         stage = knob("store_stage", (0, 1), "0 (with the loads) or 1 (after the computation)")
@@ -188,13 +193,13 @@ class _Filler:
     def _limit_memory(
         self, workgroup: list[Integer], step: Integer, threads: Integer, depth: Integer
     ) -> None:
-        """`GPUMultiBuffering` keeps depth + 1 copies of both tiles; GPUCheckResourceUsage refuses too much."""
+        """GPUMultiBuffering keeps depth + 1 copies of both tiles; GPUCheckResourceUsage refuses too much."""
         problem, limit = self._problem, self._limits.shared_memory_bytes
         tiles = {problem.m: workgroup[0], problem.n: workgroup[1], problem.k: step}
         one: list[Integer] = []
         for operand in (0, 1):
             rows, columns = problem.operand(operand)
-            one.append(padded_bytes(tiles[rows], tiles[columns], problem.input_bits))
+            one.append(tile_bytes(tiles[rows], tiles[columns], problem.input_bits))
         used = if_else(threads > self._limits.subgroup_size, (one[0] + one[1]) * (depth + 1), 0)
         require(used <= limit, f"{{}} bytes of shared memory must be at most {limit}", used)
 

@@ -1,6 +1,7 @@
-"""Loops over elements, with any sizes and maps: BaseDistribute, the compiler's choice for what nothing else takes.
+"""Loops over elements, with any sizes and maps: BaseDistribute, which takes what nothing else takes.
 
-Levels: the workgroup's tiles and a thread's. (A third would cut reductions into nested loops of the same elements.)
+Levels: the workgroup's tiles and a thread's. A third would cut reductions into nested loops of the same
+elements.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from iree.compiler import ir
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.spirv.attributes import pipeline
-from iree_tuner.space.spirv.ladders import element_bits, powers
+from iree_tuner.space.spirv.ladders import element_bits, powers, writes_in_order
 from iree_tuner.space.spirv.tiling import Tiling
 from iree_tuner.targets import GpuLimits
 
 
 def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
-    """The constraints op; None where there is no parallel loop, or elements of less than a byte.
+    """The constraints op; None without a parallel loop, for elements of less than a byte, and for a race.
 
     Tiles need not divide the loops: what is beyond their end is left out by each thread.
     """
-    if any(0 < element_bits(kind) < 8 for kind in workload.types):
+    if any(0 < element_bits(kind) < 8 for kind in workload.types) or not in_step(workload):
         return None
 
     def fill() -> Mapping[str, ir.Attribute]:
@@ -43,3 +44,22 @@ def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Co
         return None
     with context:
         return build_constraints(pipeline("BaseDistribute"), fill, context)
+
+
+def in_step(workload: Workload) -> bool:
+    """Whether each thread computes what it needs of the ops around the root op.
+
+    `SPIRVTileAndDistribute` cuts every op of the dispatch alone, each by the same tiles in the order of its
+    own loops, and puts no barrier between them. So the root's results must lie in memory in the order of its
+    loops (the op that writes their initial values follows memory), and other ops must have the same outer
+    loops. Where they do not, results are wrong: a depthwise convolution of NCHW images is such a case.
+    """
+    parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
+    reduces = len(parallel) < len(workload.iterators)
+    order = list(range(len(parallel)))
+    if reduces and (parallel != order or not writes_in_order(workload)):
+        return False
+    return all(
+        list(companion.shared[: len(parallel)]) == parallel and parallel == order
+        for companion in workload.companions
+    )

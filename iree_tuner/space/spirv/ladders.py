@@ -1,9 +1,11 @@
-"""Tile sizes to try, and what the sizes of types mean for them."""
+"""Tile sizes to try, and what types and maps say about them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+from iree_tuner.ops.workload import Workload
 
 _NARROW_POWER = 32
 
@@ -63,3 +65,9 @@ def results_of(map_text: str) -> Sequence[str]:
     """The results of a map: `["d2", "d0 + d1"]`."""
     inner = map_text.rpartition("-> (")[2].rstrip(")>")
     return [each.strip() for each in inner.split(",") if each.strip()]
+
+
+def writes_in_order(workload: Workload) -> bool:
+    """Whether the result's dimensions are the parallel loops in their order."""
+    parallel = [f"d{loop}" for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
+    return list(results_of(workload.maps[-1])) == parallel

@@ -50,8 +50,8 @@ class Problem:
 def problem_of(workload: Workload) -> Problem | None:
     """A matmul that the pipelines take, or None.
 
-    `isMatmulOrBatchMatmul` (Codegen/Utils/LinalgOpInfo.cpp) and `getMatmulBMNKIndex` (KernelConfig.cpp): two or
-    three parallel loops, m and n longer than 1, and the types of `setMatmulOpConfig`, 8, 16 or 32 bits.
+    `isMatmulOrBatchMatmul` (Codegen/Utils/LinalgOpInfo.cpp) and `getMatmulBMNKIndex` (KernelConfig.cpp): two
+    or three parallel loops, m and n longer than 1, and the types of `setMatmulOpConfig`, 8, 16 or 32 bits.
     """
     batch, *roles = (workload.role(name) for name in ("batch", "m", "n", "k"))
     if workload.family != "contraction" or len(batch) > 1 or any(len(role) != 1 for role in roles):

@@ -15,15 +15,15 @@ from iree_tuner.space.expressions import Integer, all_of, any_of, if_else, requi
 from iree_tuner.space.spirv.attributes import OPTIONS, pipeline
 from iree_tuner.space.spirv.ladders import power_divisors, thread_tiles
 from iree_tuner.space.spirv.problem import Problem, problem_of
-from iree_tuner.space.spirv.tiling import Tiling, padded_bytes
+from iree_tuner.space.spirv.tiling import Tiling, tile_bytes
 from iree_tuner.targets import GpuLimits
 
 _COPY_BITS = 128
 _MAX_STEPS = 64
 _MAX_UNROLLED = 6144
-"""Steps of a thread, times the copies of the loop that a pipeline makes: the compiler's own largest choice."""
+"""Steps of a thread, times the copies of the loop that a pipeline makes: the compiler's largest choice."""
 _NO_COPIES = ("bf16",)
-"""Types whose copies of 128 bits do not become SPIR-V: "failed to legalize operation 'vector.bitcast'"."""
+"""Types whose copies fail: "failed to legalize operation 'vector.bitcast'"."""
 _MAX_DEPTH = 3
 
 
@@ -67,7 +67,7 @@ def _copyable(problem: Problem, operand: int) -> bool:
 
 
 def _declare_tiles(tiling: Tiling, problem: Problem) -> None:
-    """Tiles divide the loops (verifySPIRVMatmulPromoteVectorizePassPipeline, which looks at named ops only)."""
+    """Tiles divide the loops, as Verifiers.cpp demands of named ops, which these no longer are."""
     loops = problem.workload.loops
     for loop in tiling.tiled:
         size = loops[loop]
@@ -82,7 +82,9 @@ def _declare_tiles(tiling: Tiling, problem: Problem) -> None:
         require((tiles[columns] % vector).equals(0), message, tiles[columns])
         if operand < 2 and columns != problem.k and problem.input_bits == 8:
             # "'vector.bitcast' op source/result bitwidth of the minor N-D vectors must be equal"
-            message = f"a thread's {{}} elements along loop {columns} must not be 8: 64 bits of 8-bit elements"
+            message = (
+                f"a thread's {{}} elements along loop {columns} must not be 8: 64 bits of 8-bit elements"
+            )
             require(~tiling.thread[columns].equals(8), message, tiling.thread[columns])
     # GPUTensorTile skips a loop with one thread along it, and gives the next loop the threads along x.
     threads_x, threads_y = tiling.threads["x"], tiling.threads["y"]
@@ -91,7 +93,7 @@ def _declare_tiles(tiling: Tiling, problem: Problem) -> None:
 
 
 def _declare_pipelining(tiling: Tiling, problem: Problem) -> tuple[Integer, Integer]:
-    """`pipeline_depth` and `store_stage`, the former again with how many buffers they make (addSPIRVMatmulPromoteVectorize...).
+    """`pipeline_depth`, and how many buffers it makes with `store_stage` (Passes.cpp).
 
     Without a loop of steps there is nothing to overlap; the compiler then takes depth 1 and stage 1, as here.
     A depth of 0 is taken for 1.
@@ -112,6 +114,6 @@ def _limit_memory(tiling: Tiling, problem: Problem, buffers: Integer) -> None:
     one: list[Integer] = []
     for operand in (0, 1):
         rows, columns = problem.operand(operand)
-        one.append(padded_bytes(tiles[rows], tiles[columns], problem.input_bits))
+        one.append(tile_bytes(tiles[rows], tiles[columns], problem.input_bits))
     used = (one[0] + one[1]) * buffers
     require(used <= limit, f"{{}} bytes of shared memory must be at most {limit}", used)

@@ -19,7 +19,7 @@ from iree_tuner.targets import GpuLimits
 
 _VECTOR_BITS = 128
 _NO_SHUFFLES = ("vp_android_baseline_2022", "videocore")
-"""Targets without subgroup operations (`SubgroupOps::None`, KnownTargets.cpp, Codegen/Dialect/GPU/TargetUtils)."""
+"""Targets without subgroup operations: `SubgroupOps::None` in KnownTargets.cpp, Codegen/Dialect/GPU."""
 
 
 def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
@@ -65,7 +65,7 @@ def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
 
 
 def _reducible(workload: Workload, reduced: list[int]) -> bool:
-    """Reductions innermost, maps that only permute, elements of 8, 16 or 32 bits; no matmul, which reuses more."""
+    """Reductions innermost, maps that only permute, elements of 8, 16 or 32 bits; no matmul."""
     if not reduced or reduced != list(range(reduced[0], len(workload.loops))):
         return False
     if workload.family == "contraction" and all(math.prod(workload.sizes(role)) > 1 for role in ("m", "n")):
@@ -81,7 +81,7 @@ def _sizes(workload: Workload, loop: int, largest: int) -> list[int]:
 
 
 def _distributable(companion: Companion, workload: Workload, group: int) -> bool:
-    """`isConsumerCompatible` in KernelConfig.cpp: loops that are not the root's parallel ones fill the threads."""
+    """`isConsumerCompatible`, KernelConfig.cpp: loops but for the root's parallel ones fill the threads."""
     left = group
     for size, shared in zip(companion.loops, companion.shared, strict=True):
         if shared is not None and workload.iterators[shared] == "parallel":

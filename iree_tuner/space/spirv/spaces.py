@@ -19,8 +19,9 @@ _Builder = Callable[[Workload, GpuLimits, ir.Context], ir.Module | None]
 _MATMUL: tuple[_Builder, ...] = (cooperative_constraints, promote_constraints)
 _ANY: tuple[_Builder, ...] = (reduce_constraints, vectorize_constraints, distribute_constraints)
 
-# Attention is missing: in 3.13 no SPIR-V pipeline lowers it, the compiler's own choice included. BaseDistribute
-# makes buffers of its tensors, which the op does not take; the others leave it as it is (no pass decomposes it).
+# Attention is missing: in 3.13 no SPIR-V pipeline lowers it, the compiler's own choice included.
+# BaseDistribute makes buffers of its tensors, which the op does not take; the others leave it as it is (no
+# pass decomposes it).
 _BUILDERS: dict[str, tuple[_Builder, ...]] = {
     "contraction": (*_MATMUL, *_ANY),
     "convolution": (vectorize_constraints, distribute_constraints),

@@ -1,9 +1,10 @@
 """What the SPIR-V pipelines share: loops are tiled for workgroups, and these tiles for threads.
 
-A workgroup's tile is what its threads compute together: along each loop that is distributed to threads, the tile
-of one thread times the number of threads. Up to three loops are: the innermost parallel ones that are longer than
-1 (`getPartitionableLoops(kNumMaxParallelDims)`, Codegen/Interfaces/PartitionableLoopsInterface.cpp), the last of
-them along x. Loops around these are cut into workgroup tiles of 1.
+A workgroup's tile is what its threads compute together: along each loop that is distributed to threads, the
+tile of one thread times the number of threads. Up to three loops are: the innermost parallel ones that are
+longer than 1 (`getPartitionableLoops(kNumMaxParallelDims)`,
+Codegen/Interfaces/PartitionableLoopsInterface.cpp), the last of them along x. Loops around these are cut into
+workgroup tiles of 1.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import flag, integers, knob, knob_attribute
-from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, product, require
+from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, product, require
 from iree_tuner.space.spirv.attributes import (
     INTERCHANGE,
     SUBGROUP_SIZE,
@@ -27,7 +28,7 @@ from iree_tuner.targets import GpuLimits
 
 AXES = "xyz"
 MAX_THREAD_ELEMENTS = 128
-"""Results of one thread. Each is a register (of 255 on NVIDIA, 256 on AMD); the compiler's own choices end at 64."""
+"""Results of one thread. Each is a register (of 255 on NVIDIA, 256 on AMD); the compiler ends at 64."""
 
 
 class Tiling:
@@ -80,8 +81,8 @@ class Tiling:
     ) -> None:
         """A workgroup tile: one of `elements` of a thread times one of `counts` of threads.
 
-        It divides the loop's size, or is at most `largest` where that is given. A pipeline that has no level for
-        threads divides the tile itself: the thread's tile is `implied`, and no knob.
+        It divides the loop's size, or is at most `largest` where that is given. A pipeline that has no level
+        for threads divides the tile itself: the thread's tile is `implied`, and no knob.
         """
         size, axis = self.workload.loops[loop], self.axis(loop)
         counts = [count for count in counts if count <= self.most_threads(loop)]
@@ -92,7 +93,9 @@ class Tiling:
         threads = knob(f"threads_{axis}", counts, f"one of {_listed(counts)}")
         if implied:
             thread = workgroup // threads
-            message = f"workgroup_{loop} ({{}}) must give each of threads_{axis} ({{}}) one of {_listed(elements)}"
+            message = (
+                f"workgroup_{loop} ({{}}) must give each of threads_{axis} ({{}}) one of {_listed(elements)}"
+            )
             whole = [(workgroup % threads).equals(0), thread.is_one_of(elements)]
             require(all_of(whole), message, workgroup, threads)
         else:
@@ -127,7 +130,7 @@ class Tiling:
         require(work <= steps, message, work)
 
     def declare_subgroup_size(self) -> None:
-        """The subgroup size that the pipeline asks the driver for, where there is a choice; 0 leaves it alone."""
+        """The subgroup size that the driver is asked for, where there is a choice; 0 leaves it alone."""
         sizes = self.limits.subgroup_sizes
         if len(sizes) < 2:
             return
@@ -141,8 +144,8 @@ class Tiling:
     def declare_swap(self) -> None:
         """Whether workgroups are numbered along the second innermost loop first.
 
-        `interchange` of the workgroup level: another order of the grid, the same work. It takes two loops that
-        are cut; a tile of the whole loop is no loop (TileDispatchUsingForall.cpp, Codegen/Common).
+        `interchange` of the workgroup level: another order of the grid, the same work. It takes two loops
+        that are cut; a tile of the whole loop is no loop (TileDispatchUsingForall.cpp, Codegen/Common).
         """
         if len(self.tiled) < 2:
             return
@@ -191,10 +194,13 @@ class Tiling:
         return 1 if loop in self.single and loop in self.distributed else otherwise
 
 
-def padded_bytes(rows: Integer | int, columns: Integer | int, bits: int) -> Integer:
-    """Shared memory of a tile: rows are padded by 128 bits (GPUReduceBankConflicts.cpp, Codegen/Common/GPU)."""
-    width = (constant(columns) if isinstance(columns, int) else columns) + 128 // bits
-    return product([rows, width, bits]) // 8
+def tile_bytes(rows: Integer | int, columns: Integer | int, bits: int) -> Integer:
+    """Shared memory of a tile.
+
+    Rows are padded only where the target's memory is enough for that (GPUReduceBankConflicts.cpp,
+    Codegen/Common/GPU), so that padding is no limit.
+    """
+    return product([rows, columns, bits // 8])
 
 
 def _listed(values: Sequence[int]) -> str:

@@ -61,9 +61,9 @@ def vectorize_constraints(workload: Workload, limits: GpuLimits, context: ir.Con
 def _vectorizable(workload: Workload) -> bool:
     """`setDefaultOpConfig` in KernelConfig.cpp; sizes must divide, so that no loop has a remainder.
 
-    Tensors of up to 32 bits (64-bit integers are emulated one by one, `SPIRVEmulateI64`), and for generic ops maps
-    that only permute, and no use of the loops' positions. A convolution's maps add two loops; it is vectorized
-    along the others.
+    Tensors of up to 32 bits (64-bit integers are emulated one by one, `SPIRVEmulateI64`), and for generic ops
+    maps that only permute, and no use of the loops' positions. A convolution's maps add two loops; it is
+    vectorized along the others.
     """
     kinds = all(8 <= element_bits(kind) <= 32 for kind in workload.types)
     if workload.family == "generic":

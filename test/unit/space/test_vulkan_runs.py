@@ -1,4 +1,4 @@
-"""Members of Vulkan's spaces run, and compute what numpy does. Any Vulkan device will do: Mesa's llvmpipe does.
+"""Members of Vulkan's spaces run, and compute what numpy does. Any Vulkan device will do: llvmpipe does.
 
 Debian: `apt-get install mesa-vulkan-drivers libvulkan1`. Matrix instructions need a GPU that has them: their
 pipeline is left out.
@@ -18,7 +18,8 @@ from iree_tuner.targets import Target, parse_target
 
 pytestmark = pytest.mark.hardware
 
-SAMPLES = 2
+SAMPLES = 1
+"""Of each space; llvmpipe takes up to a second to make code of one."""
 BASELINE = parse_target("vulkan:vp_android_baseline_2022")
 CASES = [
     *((name, llvmpipe()) for name in PROGRAMS),

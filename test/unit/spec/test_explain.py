@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from iree_tuner.ops.workload import DynamicLoop
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.explain import Setting, explain
 
@@ -24,3 +27,12 @@ def test_rows(context, entry):
 
 def test_no_entries(context):
     assert explain(build_spec([], context)) == []
+
+
+def test_dynamic_sizes(context, entry):
+    static = entry("matmul")
+    for bounds in ((), (16, 4096)):
+        workload = replace(static.workload, dynamic=(DynamicLoop(0, *bounds),))
+        (row,) = explain(build_spec([replace(static, workload=workload)], context))
+        assert dict(row.sizes) == {"m": (-1,), "n": (512,), "k": (128,)}
+        assert (row.matcher, row.workload) == ("match_matmul_Dx512x128_f32_f32_f32", workload.key)

@@ -1,0 +1,30 @@
+"""Workloads with dynamic loops, as builders of spaces for GPUs are given them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from iree_tuner.ops.workload import Workload
+
+_ROWS = ("m", "output_image")
+"""Roles whose innermost loop is padded to tiles; there is no padding for other loops of a result."""
+
+
+def undivided(workload: Workload) -> Workload:
+    """The workload with sizes for its dynamic loops that ask for what unknown sizes need.
+
+    Rows have a prime, the largest odd one that is not larger: no tile divides it, so that padding is asked for.
+    Other dynamic loops, which are tiled without padding, have the size 1, which leaves them the tile 1.
+    """
+    loops = list(workload.loops)
+    rows = [workload.role(role)[-1:] for role in _ROWS]
+    for each in workload.dynamic:
+        size = loops[each.loop]
+        loops[each.loop] = _prime_below(size) if (each.loop,) in rows and size > 1 else 1
+    return replace(workload, loops=tuple(loops))
+
+
+def _prime_below(size: int) -> int:
+    candidates = range(max(size, 3), 2, -1)
+    return next(n for n in candidates if all(n % divisor for divisor in range(2, math.isqrt(n) + 1)))

@@ -1,0 +1,207 @@
+"""TileAndFuse without matrix instructions, built here: each thread computes a tile of the result itself.
+
+The compiler's own choices come from setContractConfig (LLVMGPU/KernelConfig.cpp) for matrix
+multiplications, and from setTileAndFuseLoweringConfig (ConfigUtils.cpp) for everything else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import flag, integers, knob, one_of_attribute
+from iree_tuner.space.expressions import Integer, constant, product, require
+from iree_tuner.space.gpu.ladders import divisors, next_power, powers
+from iree_tuner.space.gpu.operands import bytes_of, operand_loops
+from iree_tuner.space.gpu.options import OPTIONS
+from iree_tuner.targets import GpuLimits
+
+_INNER = 2
+"""So many parallel loops, the innermost, are tiled freely; those around them have small tiles."""
+
+_WIDEST_TILE = 256
+_WIDEST_OUTER_TILE = 4
+_WIDEST_THREAD = (16, 32)
+"""Of one thread along the inner loops, outermost first: the innermost is read in vectors."""
+
+_LONGEST_STEP = 64
+_MOST_RESULTS = 256
+"""Of one thread: more do not fit in its registers."""
+
+_MOST_UNROLLED = 1024
+"""Multiplications of one thread in one step: they are unrolled, and 3072 took 20 s (grouped, sm_80)."""
+
+
+class SimtTiles:
+    """The tiles of a root op that threads compute by themselves, while its constraints op is being built.
+
+    Args:
+        workload: the root op.
+        limits: of the target.
+    """
+
+    def __init__(self, workload: Workload, limits: GpuLimits) -> None:
+        self.workload = workload
+        self.limits = limits
+        kinds = list(enumerate(workload.iterators))
+        self.parallel = [loop for loop, kind in kinds if kind == "parallel"]
+        self.reduced = [loop for loop, kind in kinds if kind == "reduction"]
+        self.by_rows = is_by_rows(workload, limits)
+        """Whether threads are counted by rows and columns, as setContractConfig does."""
+        self.workgroup: dict[int, Integer] = {}
+        self.thread: dict[int, Integer] = {}
+        self.step: dict[int, Integer] = {}
+        self._promotes = is_promotable(workload)
+
+    def declare_tiles(self) -> None:
+        """Tiles of workgroups and threads for parallel loops, and a step for each loop that is reduced."""
+        wide = [loop for loop in self.parallel if self.workload.loops[loop] > 1]
+        inner = wide[-_INNER:]
+        for loop in wide:
+            size = self.workload.loops[loop]
+            if loop in inner:
+                widest = _WIDEST_THREAD[inner.index(loop) - len(inner)]
+                self._declare_inner(loop, size, widest)
+            else:
+                most = min(_WIDEST_OUTER_TILE, next_power(size))
+                self.workgroup[loop] = knob(f"wg_{loop}", powers(most), f"a power of two up to {most}")
+        for loop in self.reduced:
+            size = self.workload.loops[loop]
+            steps = [value for value in divisors(size) if value <= _LONGEST_STEP]
+            if size > 1:
+                self.step[loop] = knob(f"red_{loop}", steps, f"a divisor of {size}, at most {_LONGEST_STEP}")
+
+    def _declare_inner(self, loop: int, size: int, widest: int) -> None:
+        most = min(_WIDEST_TILE, next_power(size))
+        values = sorted({*powers(most), *(value for value in divisors(size) if value <= most)})
+        tile = knob(f"wg_{loop}", values, f"a divisor of {size} or a power of two, at most {most}")
+        mine = knob(f"th_{loop}", powers(min(widest, most)), f"a power of two up to {min(widest, most)}")
+        require((tile % mine).equals(0), f"th_{loop} ({{}}) must divide wg_{loop} ({{}})", mine, tile)
+        self.workgroup[loop], self.thread[loop] = tile, mine
+
+    def declare_workgroup(self) -> None:
+        """One thread for each thread's tile, in whole subgroups.
+
+        The compiler takes any number: too few threads go over the tiles in a loop, too many idle
+        (GPUDistributeForall).
+        """
+        lanes = self.limits.subgroup_size
+        counts = {
+            loop: tile // self.thread[loop] if loop in self.thread else tile
+            for loop, tile in self.workgroup.items()
+        }
+        threads = product(list(counts.values()))
+        most = self.limits.max_threads
+        require(threads <= most, f"there must be at most {most} threads, not {{}}", threads)
+        require((threads % lanes).equals(0), f"{{}} threads must be a multiple of {lanes}", threads)
+        if self.by_rows:
+            *outer, columns = self.parallel
+            rows = product([counts[loop] for loop in outer if loop in counts])
+            self._declare_size("wg_size_x", rows, "the threads along rows")
+            self._declare_size("wg_size_y", counts.get(columns, constant(1)), "the threads along columns")
+        else:
+            self._declare_size("wg_size_x", threads, "the number of threads")
+
+    def _declare_size(self, name: str, count: Integer, what: str) -> None:
+        """A knob that is a count of threads: a product of quotients of the tiles."""
+        size = Integer(iree_codegen.KnobOp(name).result)
+        most = self.limits.max_threads
+        require((size >= 1) & (size <= most), f"{name} ({{}}) must be between 1 and {most}", size)
+        require(size.equals(count), f"{name} ({{}}) must be {what} ({{}})", size, count)
+
+    def limit_unrolling(self) -> None:
+        """A thread's work in one step is unrolled, and its results stay in registers."""
+        results = product(list(self.thread.values()))
+        message = f"a thread must have at most {_MOST_RESULTS} results, not {{}}"
+        require(results <= _MOST_RESULTS, message, results)
+        work = product([results, *self.step.values()])
+        message = f"{{}} multiplications of a thread are unrolled: at most {_MOST_UNROLLED}"
+        require(work <= _MOST_UNROLLED, message, work)
+
+    def declare_promotion(self) -> None:
+        """Whether both operands are copied to shared memory first, and their rows padded there."""
+        if not self._promotes:
+            return
+        promote = flag("promote")
+        padded = flag("pad_rows")
+        require(
+            (promote.equals(1)) | (padded.equals(0)), "without promotion there are no rows to pad (pad_rows)"
+        )
+        size = product([self._bytes(0) + self._bytes(1), promote])
+        limit = self.limits.shared_memory_bytes
+        require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
+
+    def _bytes(self, operand: int) -> Integer:
+        """Of an operand's tile in shared memory, its rows padded by 64 bits (GPUReduceBankConflicts)."""
+        *rows, last = operand_loops(self.workload, operand)
+        width = bytes_of(self.workload.types[operand])
+        row = self._tile(last) * width + 8
+        return product([row, *(self._tile(loop) for loop in rows)])
+
+    def _tile(self, loop: int) -> Integer:
+        return self.workgroup.get(loop) or self.step.get(loop) or constant(1)
+
+    def knobs(self) -> Mapping[str, ir.Attribute]:
+        """The knobs dictionary."""
+        whole = 1 if self.by_rows else 0
+        workgroup = {**dict.fromkeys(self.parallel, 1), **dict.fromkeys(self.reduced, whole)}
+        thread: dict[int, int | str] = dict.fromkeys(self.parallel, 1)
+        steps: dict[int, int | str] = dict.fromkeys(self.reduced, 1)
+        size = ["wg_size_x", "wg_size_y", 1] if self.by_rows else ["wg_size_x", 1, 1]
+        found: dict[str, ir.Attribute] = {
+            "workgroup": self._level({**workgroup, **{loop: f"wg_{loop}" for loop in self.workgroup}}),
+            "thread": self._level({**thread, **{loop: f"th_{loop}" for loop in self.thread}}),
+            "reduction": self._level({**steps, **{loop: f"red_{loop}" for loop in self.step}}),
+            "workgroup_size": integers(size),
+            "subgroup_size": integers([self.limits.subgroup_size])[0],
+        }
+        if not self._promotes:
+            return {**found, OPTIONS: plain_options(ir.BoolAttr.get(False))}
+        # A unit attribute stands for leaving the entry out.
+        found["promote_operands"] = one_of_attribute("promote", [ir.UnitAttr.get(), integers([0, 1])])
+        kept = [ir.BoolAttr.get(True), ir.BoolAttr.get(False)]
+        return {**found, OPTIONS: plain_options(one_of_attribute("pad_rows", kept))}
+
+    def _level(self, sizes: Mapping[int, int | str]) -> ir.ArrayAttr:
+        return integers([sizes.get(loop, 0) for loop in range(len(self.workload.loops))])
+
+
+def plain_options(rows_stay: ir.Attribute) -> ir.DictAttr:
+    """Pipeline options without fetching ahead and gathering.
+
+    Args:
+        rows_stay: whether rows in shared memory are not padded.
+    """
+    return ir.DictAttr.get(
+        {
+            "prefetch_num_stages": integers([0])[0],
+            "no_reduce_shared_memory_bank_conflicts": rows_stay,
+            "use_igemm_convolution": ir.BoolAttr.get(False),
+        }
+    )
+
+
+def is_promotable(workload: Workload) -> bool:
+    """Whether operands are read more than once: a matrix multiplication with several rows and columns.
+
+    The compiler's isNonMatvecContraction (ConfigUtils.cpp).
+    """
+    if workload.family != "contraction":
+        return False
+    return all(math.prod(workload.sizes(role)) > 1 for role in ("m", "n"))
+
+
+def is_by_rows(workload: Workload, limits: GpuLimits) -> bool:
+    """Whether the compiler's choice comes from setContractConfig, which counts threads by rows and columns.
+
+    It leaves multiplications with one or very few rows or columns to reductions.
+    """
+    if not is_promotable(workload):
+        return False
+    rows, columns = (math.prod(workload.sizes(role)) for role in ("m", "n"))
+    plain = not workload.role("batch") and all(len(workload.role(role)) == 1 for role in ("m", "n", "k"))
+    return not (plain and min(rows, columns) <= 4 and max(rows, columns) > limits.subgroup_size)
