@@ -14,8 +14,8 @@ _ROWS = ("m", "output_image")
 def undivided(workload: Workload) -> Workload:
     """The workload with sizes for its dynamic loops that ask for what unknown sizes need.
 
-    Rows have a prime, the largest odd one that is not larger: no tile divides it, so that padding is asked for.
-    Other dynamic loops, which are tiled without padding, have the size 1, which leaves them the tile 1.
+    Rows have a prime, the largest odd one that is not larger: no tile divides it, so that padding is asked
+    for. Other dynamic loops, which are tiled without padding, have the size 1, which leaves them the tile 1.
     """
     loops = list(workload.loops)
     rows = [workload.role(role)[-1:] for role in _ROWS]

@@ -38,8 +38,8 @@ BLOCKED = (
     .replace("linalg.matmul ins", "linalg.generic {indexing_maps = [affine_map<(h, w, n, k) -> (h, w, k)>, "
              "affine_map<(h, w, n, k) -> (k, n)>, affine_map<(h, w, n, k) -> (h, w, n)>], "
              'iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins')
-    .replace("outs(%c : tensor<?x16x10xf32>) ->", "outs(%c : tensor<?x16x10xf32>) {\n  ^bb0(%x: f32, %y: f32, "
-             "%o: f32):\n    %p = arith.mulf %x, %y : f32\n    %s = arith.addf %o, %p : f32\n"
+    .replace("outs(%c : tensor<?x16x10xf32>) ->", "outs(%c : tensor<?x16x10xf32>) {\n  ^bb0(%x: f32, "
+             "%y: f32, %o: f32):\n    %p = arith.mulf %x, %y : f32\n    %s = arith.addf %o, %p : f32\n"
              "    linalg.yield %s : f32\n  } ->")
 )  # fmt: skip
 BATCH = named("batch_matmul", ["tensor<?x?x14xf32>", "tensor<?x14x10xf32>", "tensor<?x?x10xf32>"])

@@ -21,6 +21,9 @@ class Grid:
         picked = rng.choice(self.side**2, min(n, self.side**2), replace=False)
         return [Assignment.of({"x": int(p) // self.side, "y": int(p) % self.side}) for p in picked]
 
+    def shuffled(self, seed):
+        return iter(self.sample(self.side**2, seed))
+
     def neighbors(self, assignment):
         steps = [(1, 0), (-1, 0), (0, 1), (0, -1)]
         moved = [(assignment["x"] + dx, assignment["y"] + dy) for dx, dy in steps]

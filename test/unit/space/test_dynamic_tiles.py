@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from conftest import matmul
+from conftest import conv, matmul
 
 from iree_tuner.ops.workload import DynamicLoop
 from iree_tuner.space.build import build_space
@@ -35,8 +35,14 @@ def test_it_may_always_be_peeled(context):
 
 
 @pytest.mark.parametrize(("m", "prime"), [(1, 1), (2, 3), (3, 3), (4, 3), (96, 89), (97, 97), (128, 127)])
-def test_builders_for_gpus_see_a_size_that_no_tile_divides(m, prime):
+def test_builders_for_gpus_see_rows_that_no_tile_divides(m, prime):
     given = dynamic(m)
     assert undivided(given).loops == (prime, 60, 28)
     assert undivided(given) == given
     assert undivided(matmul(m, 60, 28)).loops == (m, 60, 28)
+
+
+def test_builders_for_gpus_do_not_tile_other_dynamic_loops():
+    given = replace(conv(16, 18, 8), dynamic=(DynamicLoop(0), DynamicLoop(1), DynamicLoop(2)))
+    assert given.role("output_image") == (1, 2)
+    assert undivided(given).loops[:3] == (1, 1, 17)
