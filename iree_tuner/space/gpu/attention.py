@@ -333,6 +333,6 @@ ATTENTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         "denormals, as setAttentionPipelineAttributes always does (KernelConfig.cpp)",
         _declare_options,
     ),
-    *(each for each in OPTION_SUPPLEMENTS if each.name not in ("prefetch", "denormals")),
+    *(each for each in OPTION_SUPPLEMENTS if each.name in ("bank conflicts", "workgroup order", "waves")),
 )
 """Prefetching is left out: its pass does not understand two allocations in one loop (KernelConfig.cpp)."""

@@ -46,7 +46,9 @@ class Draft:
     @property
     def igemm(self) -> bool:
         """Whether a convolution becomes a matrix multiplication of gathered patches (IGEMM)."""
-        return any("use_igemm_convolution=true" in text for text, _ in self._asserts())
+        pinned = any("use_igemm_convolution=true" in text for text, _ in self._asserts())
+        options = self.entries.get("gpu_pipeline_options")
+        return pinned or (options is not None and "use_igemm_convolution = true" in str(options))
 
     def has(self, name: str) -> bool:
         """Whether the op declares a knob."""

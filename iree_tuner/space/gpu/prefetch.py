@@ -66,7 +66,7 @@ def _pin(draft: Draft) -> None:
 
 
 def _is_open(draft: Draft) -> bool:
-    return draft.limits.backend == "hip" and draft.has(PREFETCH)
+    return draft.limits.backend == "hip" and draft.has(PREFETCH) and not draft.igemm
 
 
 PREFETCH_SUPPLEMENTS = (
@@ -79,10 +79,10 @@ PREFETCH_SUPPLEMENTS = (
     ),
     Supplement(
         name="prefetch, dead",
-        reason="the emitter pins no stages for IGEMM and two for all else; NVVM has no such pass, and the "
-        "compiler's own choice is always two",
+        reason="NVVM has no such pass, and IGEMM's loops are not of the form that ROCDL's takes: the number "
+        "changes nothing there. The compiler's own choice is always two, the emitter's for IGEMM none",
         releases=("3.13",),
-        applies=lambda draft: draft.limits.backend == "cuda" and draft.has(PREFETCH),
+        applies=lambda draft: draft.has(PREFETCH) and not _is_open(draft),
         extend=_pin,
     ),
     Supplement(

@@ -26,7 +26,11 @@ _MOST_ACCUMULATORS = 256
 """32-bit accumulators of one thread: half of its registers."""
 _ROW_PADDING_BYTES = 8
 """What GPUReduceBankConflicts adds to each row of an allocation, where rows are not shuffled."""
-_SWIZZLE = "#iree_codegen.xor_shuffle<256, 32>"
+_PLAIN = "#iree_gpu.derived_thread_config"
+_SHUFFLED = (
+    "#iree_gpu.swizzle_operand<copy_config = #iree_gpu.derived_thread_config, "
+    "swizzle = #iree_codegen.xor_shuffle<256, 32>>"
+)
 """The compiler's own for operands of both intrinsics, 4 or 8 bits wide (getXorShuffleAttr, GPUUtils.cpp)."""
 
 
@@ -157,10 +161,8 @@ class _Scaled:
         for loop in (self._m, self._n):
             workgroup[loop], subgroup[loop] = f"wg_{loop}", f"sg_{loop}"
         reduction[self._k] = f"red_{self._k}"
-        plain = ir.Attribute.parse("#iree_gpu.derived_thread_config")
-        copy = f"copy_config = {plain}, swizzle = {_SWIZZLE}"
-        swizzled = ir.Attribute.parse(f"#iree_gpu.swizzle_operand<{copy}>")
-        chosen = one_of_attribute("swizzle", [plain, swizzled])
+        plain, shuffled = ir.Attribute.parse(_PLAIN), ir.Attribute.parse(_SHUFFLED)
+        chosen = one_of_attribute("swizzle", [plain, shuffled])
         flags = [ir.BoolAttr.get(False), ir.BoolAttr.get(True)]
         options = {
             "prefetch_num_stages": knob_attribute("prefetch_num_stages"),
