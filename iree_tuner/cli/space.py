@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.space_compile import compile_samples
+from iree_tuner.cli.space_compile import Compilation, compile_samples
 from iree_tuner.cli.space_inputs import read_spaces
 from iree_tuner.cli.space_show import Shown, show
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets import parse_target, target_for_device
 
 
-def space(
-    source: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    /,
-    *,
-    target: str | None = None,
-    device: str = "local-task",
-    pipeline: str | None = None,
-    count: Annotated[bool, Parameter(negative="")] = False,
-    sample: int = 0,
-    seed: int = 0,
-    compile_: Annotated[bool, Parameter(name="--compile", negative="")] = False,
-    why: str | None = None,
-    smtlib: Annotated[bool, Parameter(negative="")] = False,
-    mlir: Annotated[bool, Parameter(name=("--mlir", "--ir"), negative="")] = False,
-    supplements: bool = True,
-    jobs: int | None = None,
-    timeout: float = 60.0,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
-) -> int:
-    """Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SpaceFlags:
+    """Flags of `space`.
 
-    Example: `iree-tuner space model.mlir --target hip:gfx942 --sample 20 --compile`
-
-    Parameters
+    Attributes
     ----------
-    source
-        A program, whose dispatches are extracted; or workloads as JSON, one a line (as `extract --json`
-        prints them, or bare), `-` for standard input. Spaces of CUDA and ROCm need a program.
     target
         `llvm-cpu:znver4`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
     device
         Take the target of this device instead.
+    dim
+        A size that stands for dynamic dimensions of the inputs: 128 for all, 0.1=128 for dimension 1 of input
+        0. May be given several times.
     pipeline
         Only spaces of this pipeline: `TileAndFuse`, `TileAndFuse:igemm`, `VectorDistribute`.
     count
@@ -54,10 +37,10 @@ def space(
     seed
         Decides which assignments are sampled.
     compile_
-        Compile each sample to a VM module, and print how it ended.
+        Compile each sample to a VM module, and print how it ended. Exit status 1 unless all compile.
     why
-        Print what is wrong with an assignment (`wg_0=64,wg_1=128`, or JSON), or `default` for the
-        compiler's own choice. Exit status 1 when it is not legal.
+        Print what is wrong with an assignment (`wg_0=64,wg_1=128`, or JSON), or `default` for the compiler's
+        own choice. Exit status 1 when it is in none of the spaces.
     smtlib
         Print the constraints as SMT-LIB, as the compiler exports them.
     mlir
@@ -71,31 +54,71 @@ def space(
     as_json
         One JSON object a space (or, with `--compile`, a sample) on standard output.
     """
-    if sample < 0:
-        raise UsageError(f"--sample must not be negative, but is {sample}")
-    if compile_ and not sample:
+
+    target: str | None = None
+    device: str = "local-task"
+    dim: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    pipeline: str | None = None
+    count: Annotated[bool, Parameter(negative="")] = False
+    sample: int = 0
+    seed: int = 0
+    compile_: Annotated[bool, Parameter(name="--compile", negative="")] = False
+    why: str | None = None
+    smtlib: Annotated[bool, Parameter(negative="")] = False
+    mlir: Annotated[bool, Parameter(name=("--mlir", "--ir"), negative="")] = False
+    supplements: bool = True
+    jobs: int | None = None
+    timeout: float = 60.0
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+
+
+_DEFAULTS = SpaceFlags()
+
+
+def space(
+    source: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, flags: SpaceFlags = _DEFAULTS
+) -> int:
+    """Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.
+
+    Example: `iree-tuner space model.mlir --target hip:gfx942 --sample 20 --compile`
+
+    Parameters
+    ----------
+    source
+        A program, whose dispatches are extracted; or workloads as JSON, one a line (as `extract --json`
+        prints them, or bare), `-` for standard input. Spaces of CUDA and ROCm need a program.
+    """
+    if flags.sample < 0:
+        raise UsageError(f"--sample must not be negative, but is {flags.sample}")
+    if flags.compile_ and not flags.sample:
         raise UsageError("--compile needs samples to compile", hint="add --sample 20")
-    chosen = parse_target(target) if target else target_for_device(device)
-    shown = Shown(count=count, sample=sample, seed=seed, why=why, smtlib=smtlib, mlir=mlir, as_json=as_json)
-    status = 0
-    found = 0
-    for given in read_spaces(source, chosen, supplements=supplements):
+    target = parse_target(flags.target) if flags.target else target_for_device(flags.device)
+    shown = Shown(
+        count=flags.count,
+        sample=flags.sample,
+        seed=flags.seed,
+        why=flags.why,
+        smtlib=flags.smtlib,
+        mlir=flags.mlir,
+        as_json=flags.as_json,
+    )
+    compilation = Compilation(
+        target, flags.sample, flags.seed, flags.jobs, flags.timeout, as_json=flags.as_json
+    )
+    answers: list[bool] = []
+    for given in read_spaces(source, target, flags.dim, supplements=flags.supplements):
+        own: list[bool] = []
         for built in given.spaces:
-            if pipeline is not None and pipeline not in (built.pipeline, built.label):
-                continue
-            found += 1
-            if compile_:
-                ok = compile_samples(given, built, chosen, sample, seed, jobs, timeout, as_json=as_json)
-            else:
-                ok = show(given, built, shown)
-            status = max(status, 0 if ok else 1)
-    if not found:
-        raise TunerError(_nothing(pipeline), location=source)
-    return status
-
-
-def _nothing(pipeline: str | None) -> str:
-    if pipeline is None:
-        return "there is no workload to build a space for"
-    return f"no workload has a space of the pipeline {pipeline}"
-
+            if flags.pipeline in (None, built.pipeline, built.label):
+                own.append(
+                    compile_samples(given, built, compilation)
+                    if flags.compile_
+                    else show(given, built, shown)
+                )
+        # An assignment is meant for one of a workload's spaces; samples are taken from all of them.
+        if own:
+            answers.append(any(own) if flags.why is not None else all(own))
+    if not answers:
+        wanted = f" of the pipeline {flags.pipeline}" if flags.pipeline else ""
+        raise TunerError(f"no workload has a space{wanted}", location=source)
+    return 0 if all(answers) else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,27 +19,29 @@ from iree_tuner.space import Assignment, Space
 from iree_tuner.targets import Target
 
 
-def compile_samples(
-    given: Given,
-    built: Space,
-    target: Target,
-    sample: int,
-    seed: int,
-    jobs: int | None,
-    timeout_s: float,
-    *,
-    as_json: bool,
-) -> bool:
+@dataclass(frozen=True)
+class Compilation:
+    """How samples are compiled."""
+
+    target: Target
+    sample: int
+    seed: int
+    jobs: int | None
+    timeout_s: float
+    as_json: bool
+
+
+def compile_samples(given: Given, built: Space, how: Compilation) -> bool:
     """Compile seeded samples, and print a line for each, in the sample's order. True when all compile."""
     harness = given.dispatch.harness if given.dispatch else None
     if harness is None:
         raise UsageError("--compile needs a program: a workload alone has no code to compile")
-    picked = built.sample(sample, seed)
+    picked = built.sample(how.sample, how.seed)
     outcomes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     digests: set[str] = set()
-    with Workers(jobs or os.cpu_count() or 1) as workers:
-        builder = Builder(target, workers, timeout_s)
+    with Workers(how.jobs or os.cpu_count() or 1) as workers:
+        builder = Builder(how.target, workers, how.timeout_s)
         configurations = [built.configuration(each) for each in picked]
         for assignment, result in zip(picked, builder.build_all(harness, configurations), strict=True):
             outcomes[result.outcome] += 1
@@ -46,7 +49,7 @@ def compile_samples(
                 digests.add(result.digest)
             else:
                 reasons[f"{result.outcome}: {headline(result.message)}"] += 1
-            _print(given.name, built, assignment, result, as_json)
+            _print(given.name, built, assignment, result, how.as_json)
     people.print(
         escape(
             f"{given.name}: {built.label}: {outcomes['ok']} of {len(picked)} compile, "

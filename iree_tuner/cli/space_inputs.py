@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +17,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import from_json
 from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space import Space, build_spaces
@@ -34,7 +35,9 @@ class Given:
     dispatch: Dispatch | None = None
 
 
-def read_spaces(source: str, target: Target, *, supplements: bool) -> Iterator[Given]:
+def read_spaces(
+    source: str, target: Target, dims: Sequence[str] = (), *, supplements: bool
+) -> Iterator[Given]:
     """The spaces of each workload of a program, or of a file of workloads.
 
     Raises TunerError for a file that is neither, and when no workload has a space.
@@ -45,7 +48,7 @@ def read_spaces(source: str, target: Target, *, supplements: bool) -> Iterator[G
         return
     context = new_context()
     with Workers(1) as workers:
-        extraction = extract(load_program(source), target, workers)
+        extraction = extract(sized(load_program(source), dims), target, workers)
         for dispatch in extraction.dispatches:
             if dispatch.workload is None or dispatch.harness is None:
                 people.print(escape(f"{dispatch.name}: no space, {dispatch.reason}"))

@@ -94,8 +94,8 @@ class _Reduction:
         tile = Integer(iree_codegen.KnobOp("red_k2").result)
         some = any_of([tile.equals(spread * count) for count in _KEYS])
         require(some, "red_k2 ({}) must be 1, 2 or 4 times {}", tile, spread)
-        # "Padding OnlineAttention without existing mask is not yet supported" (GPUApplyPaddingLevel); with many
-        # subgroups the compiler does not come back within a minute then.
+        # GPUApplyPaddingLevel: "Padding OnlineAttention without existing mask is not yet supported"; with
+        # many subgroups the compiler does not come back within a minute then.
         require((constant(size) % tile).equals(0), f"{size} keys must be divisible by red_k2 ({{}})", tile)
         return tile // spread
 
