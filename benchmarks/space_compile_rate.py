@@ -22,18 +22,16 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from iree.compiler import ir
+from space_programs import programs, spaces_of
+
 from iree_tuner.build.candidate import Built, build_here
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
-from iree_tuner.errors import TunerError
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.program.extract import extract
-from iree_tuner.program.source import load_program
-from iree_tuner.space import Space, build_spaces
-from iree_tuner.space.emitted import Emitted, emit
-from iree_tuner.targets import CpuLimits, Target, parse_target
+from iree_tuner.space import Space
+from iree_tuner.targets import Target, parse_target
 
-PROGRAMS = Path(__file__).parent / "programs"
 WANTED = {"contraction": 0.97}  # others: 0.95
 COMPILES_PER_WORKER = 500
 
@@ -104,35 +102,19 @@ def main() -> int:
     return 0 if all(rate.good for rate in rates) else 1
 
 
-def programs(names: list[str], target: str) -> list[Path]:
-    """The files to run on a target."""
-    if names:
-        return [path if (path := Path(name)).exists() else PROGRAMS / f"{name}.mlir" for name in names]
-    cpu = target.startswith("llvm-cpu")
-    return [path for path in sorted(PROGRAMS.glob("*.mlir")) if path.name.startswith("cpu_") == cpu]
-
-
 def submit(
-    program: Path, target: Target, workers: Workers, context: object, arguments: argparse.Namespace
+    program: Path, target: Target, workers: Workers, context: ir.Context, arguments: argparse.Namespace
 ) -> Iterator[Job]:
     """Send the samples of each of a program's spaces to the workers."""
-    for dispatch in extract(load_program(str(program)), target, workers).dispatches:
-        if dispatch.workload is None or dispatch.harness is None:
-            print(f"{program.stem:44} {target!s:14} no workload: {dispatch.reason}")
-            continue
-        is_cpu = isinstance(dispatch.limits, CpuLimits)
-        emitted = Emitted() if is_cpu else emit(dispatch.harness, dispatch.workload, target, workers)
-        try:
-            spaces = build_spaces(dispatch.workload, dispatch.limits, context, emitted.modules)  # pyright: ignore
-        except TunerError as error:
-            print(f"{program.stem:44} {target!s:14} {error}")
-            continue
+    for dispatch, spaces in spaces_of(program, target, workers, context):
+        assert dispatch.harness is not None
+        harness = dispatch.harness.module
         for space in spaces:
             samples: list[tuple[str, Future[Built]]] = []
             for assignment in space.sample(arguments.samples, arguments.seed):
                 future = workers.submit(
                     build_here,
-                    dispatch.harness.module,
+                    harness,
                     target.flags,
                     space.configuration(assignment),
                     timeout_s=arguments.timeout,

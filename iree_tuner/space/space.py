@@ -56,6 +56,11 @@ class Space:
         self._program: Program = read_program(self.op.operation)
 
     @property
+    def module(self) -> ir.Module:
+        """The module that holds the constraints op."""
+        return self._module
+
+    @property
     def text(self) -> str:
         """The constraints as IR."""
         return str(self._module)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
 from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
@@ -60,7 +61,10 @@ def gpu_constraints(
             return modules
         for build in _BUILDERS.get(workload.family, ()):
             if build is simt_constraints and _is_tiny(workload):
-                continue
+                types = ", ".join(workload.types)
+                raise TunerError(
+                    f"no instruction of {limits.backend}:{limits.arch} takes {types}, and nothing converts these"
+                )
             modules = build(workload, limits, context)
             if modules:
                 return modules
