@@ -110,6 +110,7 @@ def tune_module(
     module: ProgramSource,
     *,
     device: str = "local-task",
+    chip: str = "host",
     effort: str = "default",
     budget_s: float | None = None,
     strategy: str = "local",
@@ -124,6 +125,7 @@ def tune_module(
     Args:
         module: an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model).
         device: device URI to tune on: `local-task`, `local-sync`.
+        chip: what to compile for, with options: `host`, `znver4`, `host+data-tiling`.
         effort: `quick`, `default` or `full`.
         budget_s: seconds for the search, over all workloads; building and the last comparison come on top.
         strategy: in what order candidates are tried.
@@ -145,7 +147,7 @@ def tune_module(
     check_strategy(strategy)
     watch = observer or Silent()
     level = effort_named(effort)
-    with Lab(target_for_device(device), jobs) as lab:
+    with Lab(target_for_device(device, chip), jobs) as lab:
         paths = shipped_specs(lab.target.backend) if starters is None else [Path(path) for path in starters]
         known = read_starters(paths, lab.context)
         options = TuningOptions(level, strategy, seed, budget_s or math.inf, self_test, known)

@@ -29,6 +29,8 @@ class TuneFlags:
     ----------
     device
         Device URI: local-task, local-sync.
+    chip
+        What to compile for, with options: host, znver4, host+data-tiling.
     output
         The spec to write, .mlir or .mlirbc; the program's name with .spec.mlir by default.
     effort
@@ -57,6 +59,7 @@ class TuneFlags:
     """
 
     device: str = "local-task"
+    chip: str = "host"
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
     effort: str = "default"
     budget: str | None = None
@@ -94,8 +97,8 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
     vmfb = _writable(flags.vmfb, (".vmfb",)) if flags.vmfb else None
     with Journal(flags.journal) as journal, Progress(people, journal) as progress:
         result = tune_module(
-            source, device=flags.device, effort=flags.effort, budget_s=budget_s, strategy=flags.strategy,
-            seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test, starters=flags.starter,
+            source, device=flags.device, chip=flags.chip, effort=flags.effort, budget_s=budget_s,
+            strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test, starters=flags.starter,
             observer=progress,
         )  # fmt: skip
     path = _save(result, path)

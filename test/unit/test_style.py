@@ -33,6 +33,7 @@ PARSED_IN_ONE_PLACE = {
     "#iree_codegen.smt.int_knob<": "space/constraints.py",
     "#iree_codegen.smt.one_of_knob<": "space/constraints.py",
     "#iree_codegen.lowering_config<": "space/spirv/attributes.py",
+    "#iree_gpu.scaled_mma_layout<": "space/gpu/scaled.py",
 }
 """Attributes without a builder in Python, and the one file that parses each (and says so)."""
 

@@ -20,6 +20,7 @@ from iree_tuner.space.gpu.matrix_problem import (
 )
 from iree_tuner.space.gpu.matrix_tiles import MatrixTiles, is_padded
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
@@ -57,7 +58,7 @@ def _finished(module: ir.Module, problem: MatrixProblem, workload: Workload, lim
     (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
     if problem.igemm:
         op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
-    apply(OPTION_SUPPLEMENTS, Draft(op, workload, limits))
+    apply((*REGISTER_SUPPLEMENTS, *OPTION_SUPPLEMENTS), Draft(op, workload, limits))
     return module
 
 

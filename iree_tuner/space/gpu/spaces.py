@@ -14,7 +14,7 @@ from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.matrix import matrix_constraints
-from iree_tuner.space.gpu.online_attention import attention_constraints
+from iree_tuner.space.gpu.online_attention import attention_constraints, fits_matrix_instructions
 from iree_tuner.space.gpu.result_type import fitting
 from iree_tuner.space.gpu.scaled import scaled_constraints
 from iree_tuner.space.gpu.simt import simt_constraints
@@ -63,7 +63,7 @@ def gpu_constraints(
             if build is simt_constraints and _is_tiny(workload):
                 types = ", ".join(workload.types)
                 raise TunerError(
-                    f"no instruction of {limits.backend}:{limits.arch} takes {types}, and nothing converts these"
+                    f"no instruction of {limits.backend}:{limits.arch} takes {types}, and nothing converts them"
                 )
             modules = build(workload, limits, context)
             if modules:
@@ -93,6 +93,8 @@ def _name_variant(module: ir.Module, workload: Workload, limits: GpuLimits) -> N
 
 def _has_instruction(module: ir.Module, workload: Workload, limits: GpuLimits) -> bool:
     """Whether an op with matrix instructions has one that fits; without, the op has no member."""
+    if workload.family == "attention":
+        return fits_matrix_instructions(workload, limits)
     draft = Draft(_only(module), workload, limits)
     return not draft.has("mma_idx") or bool(fitting(draft))
 
