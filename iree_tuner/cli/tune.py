@@ -98,8 +98,8 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
     with Journal(flags.journal) as journal, Progress(people, journal) as progress:
         result = tune_module(
             source, device=flags.device, chip=flags.chip, effort=flags.effort, budget_s=budget_s,
-            strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test, starters=flags.starter,
-            observer=progress,
+            strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test,
+            starters=flags.starter, observer=progress,
         )  # fmt: skip
     path = _save(result, path)
     if vmfb is not None:

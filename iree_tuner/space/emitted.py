@@ -56,11 +56,14 @@ def emit(harness: Harness, workload: Workload, target: Target, workers: Workers)
 def crashes(workload: Workload) -> str:
     """Why the emitter of release 3.13 would crash on a workload; empty when it would not.
 
-    It asks for a subgroup tile of every loop that has a workgroup tile, and batch loops have none
-    (emitTileAndFuseConstraints, LLVMGPUConstraintGenerator.cpp; docs/upstream/emitter_batch_crash.md).
+    It asks for a subgroup tile of every loop that has a workgroup tile, and batch loops have none; and for
+    the innermost m and n loop without looking whether there is one (emitTileAndFuseConstraints,
+    LLVMGPUConstraintGenerator.cpp; docs/upstream/emitter_batch_crash.md).
     """
     if workload.family == "contraction" and workload.role("batch"):
         return "the compiler's emitter crashes on batched contractions"
+    if workload.family == "contraction" and not (workload.role("m") and workload.role("n")):
+        return "the compiler's emitter crashes on contractions without rows or columns"
     if workload.family == "convolution" and workload.role("depth"):
         return "the compiler's emitter crashes on grouped convolutions"
     return ""

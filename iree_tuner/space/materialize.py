@@ -15,7 +15,7 @@ _ROOT = "root"
 _DECOMPOSITION = "decomposition_config"
 _TRANSLATION_ENTRIES = ("iree_codegen.denormal_fp_math_f32", "llvm_func_attrs")
 """Entries of a flat knobs dictionary that the compiler would put into the lowering config, but belong to the
-configuration of the translation info. A unit attribute stands for leaving the entry out."""
+configuration of the translation info."""
 
 
 def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -> Configuration:
@@ -26,7 +26,7 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
         if str(op.pipeline).startswith("#iree_gpu.spirv_pipeline"):
             return spirv_configuration(op.pipeline, substitute(ir.DictAttr(op.knobs), assignment))
         values = dict(assignment)
-        info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values))
+        info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values), _optional(op))
         found = [OpConfiguration(_ROOT, "compilation_info", str(info))]
         if _DECOMPOSITION in ir.DictAttr(op.knobs):
             other = iree_codegen.materialize_configuration_attr(op.operation, _DECOMPOSITION, values)
@@ -34,28 +34,38 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
         return Configuration(tuple(found))
 
 
-def _sort_entries(materialized: ir.Attribute) -> ir.Attribute:
-    """Move what belongs to the translation info there."""
+def _optional(op: iree_codegen.ConstraintsOp) -> set[str]:
+    """Entries that may be left out: knobs with a unit attribute among their options."""
+    return {
+        named.name
+        for named in ir.DictAttr(op.knobs)
+        if isinstance(named.attr, iree_codegen.OneOfKnobAttr) and ir.UnitAttr.get() in list(named.attr.options)
+    }
+
+
+def _sort_entries(materialized: ir.Attribute, optional: set[str]) -> ir.Attribute:
+    """Move what belongs to the translation info there, and leave out what a unit attribute stands for."""
     info = iree_codegen.CompilationInfoAttr(materialized)
     lowering = iree_gpu.LoweringConfigAttr(info.lowering_config)
-    entries = {named.name: named.attr for named in ir.DictAttr(lowering.attributes)}
-    moved = {name: entries.pop(name) for name in _TRANSLATION_ENTRIES if name in entries}
-    if not moved:
-        return info
-    kept = {name: value for name, value in moved.items() if not isinstance(value, ir.UnitAttr)}
+    entries = {
+        named.name: named.attr
+        for named in ir.DictAttr(lowering.attributes)
+        if not (named.name in optional and isinstance(named.attr, ir.UnitAttr))
+    }
+    kept = {name: entries.pop(name) for name in _TRANSLATION_ENTRIES if name in entries}
     translation = iree_codegen.TranslationInfoAttr(info.translation_info)
-    configuration = translation.configuration
-    options = {} if configuration is None else {n.name: n.attr for n in ir.DictAttr(configuration)}
-    return iree_codegen.CompilationInfoAttr.get(
-        iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries)),
-        iree_codegen.TranslationInfoAttr.get(
+    if kept:
+        configuration = translation.configuration
+        options = {} if configuration is None else {n.name: n.attr for n in ir.DictAttr(configuration)}
+        translation = iree_codegen.TranslationInfoAttr.get(
             translation.pass_pipeline,
             translation.codegen_spec,
             list(translation.workgroup_size),
             translation.subgroup_size,
             ir.DictAttr.get(options | kept),
-        ),
-    )
+        )
+    config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries))
+    return iree_codegen.CompilationInfoAttr.get(config, translation)
 
 
 def substitute(attribute: ir.DictAttr, assignment: Mapping[str, int]) -> dict[str, object]:

@@ -17,7 +17,6 @@ from iree_tuner.space.gpu.convolution_padding import PADDING_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
-from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
 
@@ -72,13 +71,6 @@ def _convert(draft: Draft) -> None:
     draft.set_entries(**{CONVERT: ir.UnitAttr.get()})
 
 
-def _pin_prefetch(draft: Draft) -> None:
-    draft.remove(f"{PREFETCH} == ")
-    with draft.extending():
-        stages = draft.value(PREFETCH)
-        require(stages.equals(2), f"{PREFETCH} ({{}}) must be 2, which changes nothing here", stages)
-
-
 CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     *RESULT_TYPE_SUPPLEMENTS,
     Supplement(
@@ -119,14 +111,6 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         releases=("3.13",),
         applies=lambda draft: not draft.igemm and _adds_with_mma_sync(draft),
         extend=_refuse_accumulation,
-    ),
-    Supplement(
-        name="prefetch of patches",
-        reason="the emitter pins 0 stages for IGEMM, the compiler's own choice has 2 "
-        "(setIGEMMConvolutionLoweringConfig), and the executables are the same",
-        releases=("3.13",),
-        applies=lambda draft: draft.igemm,
-        extend=_pin_prefetch,
     ),
     *PADDING_SUPPLEMENTS,
     *MEMORY_SUPPLEMENTS,

@@ -62,9 +62,8 @@ def gpu_constraints(
         for build in _BUILDERS.get(workload.family, ()):
             if build is simt_constraints and _is_tiny(workload):
                 types = ", ".join(workload.types)
-                raise TunerError(
-                    f"no instruction of {limits.backend}:{limits.arch} takes {types}, and nothing converts them"
-                )
+                target = f"{limits.backend}:{limits.arch}"
+                raise TunerError(f"no instruction of {target} takes {types}, and nothing converts them")
             modules = build(workload, limits, context)
             if modules:
                 return modules
