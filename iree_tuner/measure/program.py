@@ -19,6 +19,7 @@ from iree_tuner.measure.data import dtype_of, random_values
 from iree_tuner.measure.numerics import Agreement, compare
 from iree_tuner.measure.runner import device_for
 from iree_tuner.measure.statistics import Comparison, Pairs, compare_pairs
+from iree_tuner.program.dynamic import Size, size_for
 
 _DECLARATION = "iree.abi.declaration"
 _INPUT = re.compile(r"%input\d+: (tensor<[^>]*>|\w+)")
@@ -42,8 +43,9 @@ class ProgramComparison:
 
 
 def compare_programs(
-    placed: Sequence[tuple[bytes, bytes]], device: str, workers: Workers, rounds: int, reduction_length: int
-) -> ProgramComparison:
+    placed: Sequence[tuple[bytes, bytes]], device: str, workers: Workers, rounds: int, reduction_length: int,
+    sizes: Sequence[Size] = (),
+) -> ProgramComparison:  # fmt: skip
     """Interleave two compilations of a program, in the measuring worker, on the same inputs.
 
     Args:
@@ -52,6 +54,7 @@ def compare_programs(
         workers: the measuring worker.
         rounds: pairs of batches, over all places.
         reduction_length: longest sum that a result passes through, for the numerical tolerance.
+        sizes: those that stand for dynamic dimensions of the inputs.
 
     Raises:
         TunerError: no function can be run: inputs of unknown size, or types without values.
@@ -59,7 +62,9 @@ def compare_programs(
     """
     each = max(1, -(-rounds // len(placed)))
     found = [
-        workers.call(_samples_here, default, tuned, device, each, reduction_length, timeout_s=_TIMEOUT_S)
+        workers.call(
+            _samples_here, default, tuned, device, each, reduction_length, tuple(sizes), timeout_s=_TIMEOUT_S
+        )
         for default, tuned in placed
     ]
     agreement = max((item.agreement for item in found), key=lambda item: item.worst)
@@ -69,7 +74,7 @@ def compare_programs(
 class _LoadedProgram:
     """A program's first runnable function, loaded, with its inputs."""
 
-    def __init__(self, vmfb: bytes, device: str) -> None:
+    def __init__(self, vmfb: bytes, device: str, sizes: Sequence[Size]) -> None:
         config, hal = device_for(device)
         self._device = config.device
         module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
@@ -77,7 +82,7 @@ class _LoadedProgram:
             self._context = rt.VmContext(config.vm_instance, modules=[hal, module])
         except (RuntimeError, ValueError) as error:
             raise TunerError(f"the program does not load: {str(error).splitlines()[0]}") from None
-        self.name, self._function, self._inputs = _first_runnable(module)
+        self.name, self._function, self._inputs = _first_runnable(module, sizes)
         self._arguments: Any = None
 
     def set_inputs(self, seed: int) -> None:
@@ -134,8 +139,10 @@ class _Samples:
     agreement: Agreement
 
 
-def _samples_here(default: bytes, tuned: bytes, device: str, rounds: int, reduction_length: int) -> _Samples:
-    pair = (_LoadedProgram(default, device), _LoadedProgram(tuned, device))
+def _samples_here(
+    default: bytes, tuned: bytes, device: str, rounds: int, reduction_length: int, sizes: tuple[Size, ...]
+) -> _Samples:
+    pair = (_LoadedProgram(default, device, sizes), _LoadedProgram(tuned, device, sizes))
     agreement = _agreement(pair[1], pair[0], reduction_length)
     for program in pair:
         program.set_inputs(0)
@@ -170,14 +177,14 @@ def _calibrate(program: _LoadedProgram) -> int:
 Input = tuple[tuple[int, ...] | None, str]  # shape (None for a scalar) and element type
 
 
-def _first_runnable(module: rt.VmModule) -> tuple[str, rt.VmFunction, list[Input]]:
+def _first_runnable(module: rt.VmModule, sizes: Sequence[Size]) -> tuple[str, rt.VmFunction, list[Input]]:
     refused: list[str] = []
     for name in module.function_names:
         function = module.lookup_function(name)
         declaration = function.reflection.get(_DECLARATION) if function is not None else None
         if function is None or declaration is None or name.endswith("$async"):
             continue
-        inputs = [_input(text) for text in _INPUT.findall(declaration)]
+        inputs = [_input(text, i, sizes) for i, text in enumerate(_INPUT.findall(declaration))]
         known = [found for found in inputs if found is not None]
         if len(known) == len(inputs):
             return name, function, known
@@ -187,14 +194,14 @@ def _first_runnable(module: rt.VmModule) -> tuple[str, rt.VmFunction, list[Input
     raise TunerError("the program has no entry function with a known signature")
 
 
-def _input(text: str) -> Input | None:
-    """`tensor<2x3xf32>` or a scalar type, as IREE's ABI declaration writes it."""
+def _input(text: str, number: int, sizes: Sequence[Size]) -> Input | None:
+    """`tensor<2x3xf32>` or a scalar type, as IREE's ABI declaration writes it; `?` has the size given for it."""
     if not text.startswith("tensor<"):
         return (None, text) if dtype_of(text) is not None else None
-    *sizes, element_type = text[len("tensor<") : -1].split("x")
-    if dtype_of(element_type) is None or not all(size.isdigit() for size in sizes):
-        return None
-    return tuple(int(size) for size in sizes), element_type
+    *written, element_type = text[len("tensor<") : -1].split("x")
+    shape = [int(size) if size.isdigit() else size_for(sizes, (number, i)) for i, size in enumerate(written)]
+    known = tuple(size for size in shape if size is not None)
+    return (known, element_type) if dtype_of(element_type) and len(known) == len(shape) else None
 
 
 def _hal_type(element_type: str, values: npt.NDArray[np.generic]) -> rt.HalElementType:

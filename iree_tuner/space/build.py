@@ -8,6 +8,7 @@ from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.dynamic import undivided
 from iree_tuner.space.gpu.spaces import gpu_constraints
 from iree_tuner.space.llvm_cpu.attention import attention_constraints
 from iree_tuner.space.llvm_cpu.contraction import contraction_constraints
@@ -53,9 +54,11 @@ def build_spaces(
         modules = [builder(workload, limits, context)] if builder else []
         backend = "llvm-cpu"
     elif limits.backend == "vulkan":
-        modules, backend = spirv_constraints(workload, limits, context), "Vulkan"
+        modules, backend = spirv_constraints(undivided(workload), limits, context), "Vulkan"
     else:
-        modules = gpu_constraints(workload, limits, context, emitted, supplements=supplements)
+        # The compiler's constraints on a dynamic op are about values that are computed outside of them.
+        own = () if workload.dynamic else emitted
+        modules = gpu_constraints(undivided(workload), limits, context, own, supplements=supplements)
         backend = f"{limits.backend}:{limits.arch}"
     if not modules:
         raise TunerError(f"there is no {backend} search space for the family '{workload.family}'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import resources
 
-from iree_tuner.targets.gpu import PREPARATION
+from iree_tuner.targets.gpu import BLOCK_DYNAMIC_DIMENSIONS, PREPARATION
 from iree_tuner.targets.target import Target
 
 # Source: getNVIDIAGPUTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp; sm_90 is not in it.
@@ -30,7 +30,7 @@ def target(chip: str, device: str | None) -> Target:
         chip=chip,
         device=device,
         flags=flags,
-        preparation=PREPARATION,
+        preparation=(*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS),
         spec_prologue=(),
         device_targets=(resources.files("iree_tuner.targets") / own).read_text() if own else "",
     )

@@ -16,3 +16,6 @@ PREPARATION = (
     "iree-codegen-decompose-softmax",
     "iree-linalg-ext-convert-attention-to-online-attention",
 )
+
+# LLVMGPU only, not SPIR-V: a dynamic dimension that is known to be a multiple of 16 becomes two, `?x16`.
+BLOCK_DYNAMIC_DIMENSIONS = "iree-codegen-block-dynamic-dimensions"

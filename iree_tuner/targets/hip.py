@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from iree_tuner.targets.gpu import PREPARATION
+from iree_tuner.targets.gpu import BLOCK_DYNAMIC_DIMENSIONS, PREPARATION
 from iree_tuner.targets.target import Target
 
 # Source: getAMDGPUTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp, less what the backend then
@@ -23,6 +23,6 @@ def target(chip: str, device: str | None) -> Target:
         chip=chip,
         device=device,
         flags=("--iree-hal-target-device=hip", f"--iree-rocm-target={chip}"),
-        preparation=PREPARATION,
+        preparation=(*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS),
         spec_prologue=(),
     )

@@ -58,6 +58,6 @@ class Findings:
 
     @property
     def entries(self) -> list[SpecEntry]:
-        """Entries of the winners, largest share first."""
-        found = sorted(self.results, key=lambda result: -result.share)
+        """Entries of the winners: dynamic ones last, which may match static sizes; largest share first."""
+        found = sorted(self.results, key=lambda result: (bool(result.task.workload.dynamic), -result.share))
         return [result.entry for result in found if result.entry is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from iree.compiler import ir
 
@@ -10,6 +11,7 @@ from iree_tuner.build.placement import STEP_BYTES
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.measure.program import ProgramComparison, compare_programs
+from iree_tuner.program.dynamic import sizes_of
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.spec.embed import embed_bytes
@@ -39,13 +41,13 @@ def compare_whole(
     longest = max(result.task.workload.reduction_length for result in results)
     return compare_programs(
         placed, lab.measurer.device, lab.measurer.workers, effort.program_rounds,
-        longest * len(results) ** 2,
+        longest * len(results) ** 2, sizes_of(program),
     )  # fmt: skip
 
 
 def with_spec(program: Program, spec: bytes) -> Program:
     """The program with a spec inside, in the place of one that it may carry."""
-    return Program(program.name, embed_bytes(program.data, spec, name=program.name, replace=True))
+    return replace(program, data=embed_bytes(program.data, spec, name=program.name, replace=True))
 
 
 def placed_program(program: Program, placement: int) -> Program:
@@ -56,4 +58,4 @@ def placed_program(program: Program, placement: int) -> Program:
     attributes = module.operation.attributes
     name = ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else "module"
     attributes["sym_name"] = ir.StringAttr.get(name + "_" * (placement * STEP_BYTES), module.context)
-    return Program(program.name, to_bytecode(module))
+    return replace(program, data=to_bytecode(module))
