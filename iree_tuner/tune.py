@@ -192,7 +192,7 @@ def _tune_one(
     if share < effort.least_share and not starters:
         return WorkloadResult(task, share, note=f"only {share:.1%} of the program's time")
     dispatch = task.dispatches[0]
-    start_at = starting_point(weighed.space, dispatch.default, dispatch.pipeline)
+    start_at = starting_point(weighed.space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
     strategy = make_strategy(options.strategy, weighed.space, options.seed, start_at)
     search = Search(weighed.space, strategy, weighed.harness, weighed.default, weighed.default_us)
     for starter in starters:

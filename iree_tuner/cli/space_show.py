@@ -57,7 +57,8 @@ def _show_why(given: Given, built: Space, text: str, as_json: bool) -> bool:
             raise UsageError(
                 "--why default needs a program: a workload alone has no choice of the compiler's"
             )
-        default = find_default(built, given.dispatch.default, given.dispatch.pipeline)
+        dispatch = given.dispatch
+        default = find_default(built, dispatch.default, dispatch.pipeline, dispatch.decomposition)
         assignment, reasons = default.assignment, list(default.reasons)
     else:
         assignment = parse_assignment(text)

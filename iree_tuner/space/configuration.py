@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -18,13 +19,17 @@ class Assignment(Mapping[str, int]):
         return cls(tuple(sorted((name, int(value)) for name, value in values.items())))
 
     def __getitem__(self, name: str) -> int:
-        return dict(self.items_)[name]
+        return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, _ in self.items_)
 
     def __len__(self) -> int:
         return len(self.items_)
+
+    @cached_property
+    def _values(self) -> dict[str, int]:
+        return dict(self.items_)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ import z3
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+_TRACKED = "iree_tuner_assert_"
+_CONFLICT_MS = 2000
+
 
 class Judge:
     """A solver that holds the constraints of one op, as the compiler itself exports them."""
@@ -39,6 +42,26 @@ class Judge:
             if solver.check(*fixed) != z3.sat:
                 found.append(place)
         return found
+
+    def conflict(self, values: Mapping[str, int]) -> list[int]:
+        """Places of a few asserts that cannot hold together; empty where they can, or z3 does not know.
+
+        None of them can be left out: without it, the others hold (or z3 does not find out in time).
+        """
+        solver: Any = _solver()
+        solver.set("timeout", _CONFLICT_MS)
+        solver.add(*_equalities(values))
+        names = [z3.Bool(f"{_TRACKED}{place}") for place in range(len(self._assertions))]
+        for name, assertion in zip(names, self._assertions, strict=True):
+            solver.add(z3.Implies(name, assertion))
+        if solver.check(*names) != z3.unsat:
+            return []
+        core: list[Any] = list(solver.unsat_core())
+        for name in tuple(core):
+            fewer = [each for each in core if not each.eq(name)]
+            if any(each.eq(name) for each in core) and solver.check(*fewer) == z3.unsat:
+                core = list(solver.unsat_core())
+        return sorted(int(str(name).removeprefix(_TRACKED)) for name in core)
 
     def models(self, names: tuple[str, ...]) -> set[tuple[int, ...]]:
         """Every legal assignment of `names`, one solver call each: for tests on small spaces."""

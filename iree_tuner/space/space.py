@@ -119,11 +119,7 @@ class Space:
         unknown = [f"there is no knob '{name}'" for name in assignment if name not in self.names]
         if missing or unknown:
             return missing + unknown
-        failing = [self._program.assertions[i] for i in self._judge.failing(assignment)]
-        found = [self._message(assertion, assignment) for assertion in failing]
-        if not found and not self._judge.accepts(assignment):
-            return ["the constraints can be satisfied one by one, but not together"]
-        return found
+        return self.violations_of_part(assignment)
 
     def complete(self, values: Mapping[str, int]) -> Assignment | None:
         """A member with these values, which may leave knobs open; None when there is none."""
@@ -131,8 +127,16 @@ class Space:
         return Assignment.of(found) if found is not None else None
 
     def violations_of_part(self, values: Mapping[str, int]) -> list[str]:
-        """The messages of the asserts that no member with these values can satisfy, each taken by itself."""
-        return [self._message(self._program.assertions[i], values) for i in self._judge.failing(values)]
+        """Why no member has these values, which may leave knobs open; empty when one has.
+
+        The messages of the asserts that fail, each taken by itself; where there are none, one message that
+        joins those of a few asserts that cannot hold together.
+        """
+        alone = self._messages(self._judge.failing(values), values)
+        if alone or self._judge.accepts(values):
+            return alone
+        together = self._messages(self._judge.conflict(values), values)
+        return ["not together: " + "; ".join(together) if together else "no member has these values"]
 
     def configuration(self, assignment: Mapping[str, int]) -> Configuration:
         """The attributes that an assignment stands for. Raises TunerError when a knob has no value."""
@@ -166,6 +170,9 @@ class Space:
 
     def _assignment(self, values: Sequence[int]) -> Assignment:
         return Assignment.of(dict(zip(self.names, values, strict=True)))
+
+    def _messages(self, places: Sequence[int], assignment: Mapping[str, int]) -> list[str]:
+        return [self._message(self._program.assertions[place], assignment) for place in places]
 
     def _message(self, assertion: Assertion, assignment: Mapping[str, int]) -> str:
         values = {name: np.asarray(value) for name, value in assignment.items()}

@@ -2,71 +2,53 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-
 import numpy as np
-from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.space.chosen import read_choice
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, OPTIONS
+from iree_tuner.space.default import find_default
 from iree_tuner.space.space import Space
 
-_LEVEL = re.compile(r"(\w+) = \[([\d, ]*)\]")
-_CANDIDATES = 4096
-_OPTIONAL = "cache_"  # levels that are left out when nothing is tiled
+_CANDIDATES = 512
+_STEPS = 100
 
 
-def starting_point(space: Space, lowering_config: str, translation_info: str) -> Assignment | None:
-    """The legal assignment that is nearest to the compiler's choice.
+def starting_point(
+    space: Space, lowering_config: str, translation_info: str, decomposition_config: str = ""
+) -> Assignment | None:
+    """The compiler's choice; where it is outside, a legal assignment that is near. Enumerates nothing.
 
     Args:
         space: of the workload.
-        lowering_config: the root op's default, printed (`#iree_cpu.lowering_config` has no bindings).
-        translation_info: the function's default, printed.
+        lowering_config: the root op's, printed, as the compiler chose it.
+        translation_info: the function's, printed.
+        decomposition_config: an attention's, printed.
 
     Returns:
-        The choice itself when it is in the space; None for an empty space, or one of another kind.
+        None for an empty space, and for a choice that has another pipeline or no knob's value.
     """
-    known = known_values(space, lowering_config, translation_info)
-    if not known or not space.count():
+    known = read_choice(space, lowering_config, translation_info, decomposition_config).values
+    if not known:
         return None
-    if known.keys() == set(space.names) and space.contains(known):
-        return Assignment.of(known)
-    sample = space.sample(_CANDIDATES, seed=0)
+    default = find_default(space, lowering_config, translation_info, decomposition_config)
+    return default.assignment or _nearest(space, known)
+
+
+def _nearest(space: Space, known: dict[str, int]) -> Assignment | None:
+    """The nearest of a sample, and from there neighbor by neighbor as long as that gets nearer to `known`."""
+    members = space.sample(_CANDIDATES, seed=0)
+    if not members:
+        return None
     weights = np.array([name in known for name in space.names], float)
     there = space.encode({name: known.get(name, 0) for name in space.names})
-    near = min(sample, key=lambda member: float((np.abs(space.encode(member) - there) * weights).sum()))
-    moved = {**near, **known}
-    return Assignment.of(moved) if space.contains(moved) else near
 
+    def distance(member: Assignment) -> float:
+        return float((np.abs(space.encode(member) - there) * weights).sum())
 
-def known_values(space: Space, lowering_config: str, translation_info: str) -> dict[str, int]:
-    """Values of the root's knobs. A tile of 0 leaves a loop whole, as a tile of its size does."""
-    knobs = ir.DictAttr(space.op.knobs)
-    if LOWERING_CONFIG not in knobs:
-        return {}
-    chosen = {
-        level: [int(size) for size in sizes.split(",") if size.strip()]
-        for level, sizes in _LEVEL.findall(lowering_config)
-    }
-    found: dict[str, int] = {}
-    for level in ir.DictAttr(knobs[LOWERING_CONFIG]):
-        sizes = chosen.get(level.name, [])
-        for loop, item in enumerate(ir.ArrayAttr(level.attr)):
-            if isinstance(item, iree_codegen.IntKnobAttr):
-                size = sizes[loop] if loop < len(sizes) else 0
-                whole = 0 if level.name.startswith(_OPTIONAL) else space.workload.loops[loop]
-                found[item.name] = size or whole
-    if OPTIONS in knobs:
-        found.update(_options(ir.DictAttr(knobs[OPTIONS]), translation_info))
-    return found
-
-
-def _options(options: ir.DictAttr, translation_info: str) -> Mapping[str, int]:
-    return {
-        option.attr.name: int(option.name in translation_info)
-        for option in options
-        if isinstance(option.attr, iree_codegen.IntKnobAttr)
-    }
+    near = min(members, key=distance)
+    for _ in range(_STEPS):
+        nearer = min(space.neighbors(near), key=distance, default=near)
+        if distance(nearer) >= distance(near):
+            break
+        near = nearer
+    return near

@@ -5,8 +5,8 @@ from __future__ import annotations
 from iree_tuner.targets.gpu import PREPARATION
 from iree_tuner.targets.target import Target
 
-# Source: getVulkanTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp, less `apple` and `m1`,
-# on which the compiler crashes (docs/upstream/vulkan_apple_target.md).
+# Source: getVulkanTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp. An unknown name crashes
+# the compiler, of which `apple` is one in spite of the help text (docs/upstream/vulkan_apple_target.md).
 CHIPS = (
     "vp_android_baseline_2022", "adreno", "ampere", "ada", "turing", "volta", "pascal",
     "sm_80", "sm_86", "sm_89",

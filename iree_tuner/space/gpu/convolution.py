@@ -9,6 +9,7 @@ from __future__ import annotations
 from iree.compiler import ir
 
 from iree_tuner.ops.initial import ACCUMULATES
+from iree_tuner.space.constraints import integers
 from iree_tuner.space.expressions import any_of, constant, require
 from iree_tuner.space.gpu.accumulator import CONVERT
 from iree_tuner.space.gpu.convolution_loops import channels_outside, roles_of
@@ -33,6 +34,15 @@ def _swap_roles(draft: Draft) -> None:
             text = ir.StringAttr(view.operation.attributes["msg"]).value
             parts = [part.replace("mma_n", "mma_m") for part in text.split("mma_m")]
             view.operation.attributes["msg"] = ir.StringAttr.get("mma_n".join(parts))
+
+
+def _move_reduction(draft: Draft) -> None:
+    workload = draft.workload
+    inner = workload.role("input_channel")[-1]
+    tiles: list[int | str] = [0] * len(workload.loops)
+    for loop in (*workload.role("filter"), *workload.role("input_channel")):
+        tiles[loop] = f"red_{inner}" if loop == inner else 1
+    draft.set_entries(reduction=integers(tiles))
 
 
 def _require_unit_strides(draft: Draft) -> None:
@@ -73,6 +83,17 @@ def _convert(draft: Draft) -> None:
 
 CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     *RESULT_TYPE_SUPPLEMENTS,
+    Supplement(
+        name="reduction loop",
+        reason="the emitter puts the reduction tile at the last loop (reductionEntries[layoutNumLoops - 1] in "
+        "buildTileAndFuseBasicKnobsDict), which is the window's with channels outside: channels then have the "
+        "tile 1, whatever the knob says (docs/upstream/reduction_tile_position.md)",
+        releases=("3.13",),
+        applies=lambda draft: draft.pipeline == "TileAndFuse"
+        and not draft.igemm
+        and draft.workload.role("input_channel")[-1] != len(draft.workload.loops) - 1,
+        extend=_move_reduction,
+    ),
     Supplement(
         name="instruction roles",
         reason="with channels outside, IGEMM's left operand is the filter, and the emitter still takes the "

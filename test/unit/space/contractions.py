@@ -103,7 +103,7 @@ CONTEXT = new_context()
 _prepared: dict[tuple[str, Matmul], Prepared] = {}
 
 
-def prepared(workers: Workers, target: str, program: Matmul = Matmul()) -> Prepared:  # noqa: B008
+def prepared(workers: Workers, target: str, program: Matmul = Matmul()) -> Prepared:
     """One `Prepared` for each program and target."""
     if (target, program) not in _prepared:
         _prepared[target, program] = Prepared(target, program, workers)

@@ -121,8 +121,8 @@ REFUSALS = [
 ]
 
 REPAIRS = [
-    ("padding", "hip:gfx942", UNALIGNED, tiles((128, 128), (2, 4), 2, 256), "op was not bufferized"),
-    ("padding", "cuda:sm_80", UNALIGNED, tiles((64, 64), (2, 4), 2, 128), "op was not bufferized"),
+    ("padding", "hip:gfx942", UNALIGNED, tiles((128, 128), (4, 2), 1, 512), "op was not bufferized"),
+    ("padding", "cuda:sm_80", UNALIGNED, tiles((64, 64), (2, 4), 1, 128), "op was not bufferized"),
     (
         "accumulator added afterwards",
         "cuda:sm_80",
@@ -144,7 +144,9 @@ def as_emitted(space: Space, values: dict[str, int]) -> dict[str, int]:
     return values | {name: PLAIN[name] for name in space.names if name in PLAIN}
 
 
-@pytest.mark.parametrize("case", REFUSALS, ids=lambda case: f"{case.supplement}-{case.label}")
+@pytest.mark.parametrize(
+    "case", REFUSALS, ids=lambda case: f"{case.supplement}-{case.label}-{case.refused['red_2']}"
+)
 def test_refused(prepare, case: Refusal) -> None:
     found = prepare(case.target, case.program)
     ended = found.build(found.emitted[case.label], case.refused)
@@ -160,7 +162,9 @@ def test_refused(prepare, case: Refusal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("supplement", "target", "program", "values", "error"), REPAIRS, ids=lambda each: str(each)[:30]
+    ("supplement", "target", "program", "values", "error"),
+    REPAIRS,
+    ids=[f"{supplement}-{target}" for supplement, target, *_ in REPAIRS],
 )
 def test_repaired(
     prepare, supplement: str, target: str, program: Matmul, values: dict[str, int], error: str
@@ -178,7 +182,7 @@ def test_no_instruction_gives_the_result_its_type(prepare) -> None:
     """On gfx942 every instruction accumulates in f32: what was emitted is no space for f16."""
     found = prepare("hip:gfx942", HALF)
     for label, values, error in (
-        (TILES, tiles((32, 128), (1, 1), 8, 1024), "write affecting operations on shared resources"),
+        (TILES, tiles((32, 128), (2, 2), 8, 256), "write affecting operations on shared resources"),
         (VECTORS, vectors((256, 32), 32, (2, 1), 128), "failed to distribute"),
     ):
         ended = found.build(found.emitted[label], values)
@@ -187,13 +191,17 @@ def test_no_instruction_gives_the_result_its_type(prepare) -> None:
 
 
 def test_tiles_that_need_not_divide(prepare) -> None:
-    """The emitter's divide the padded size; a usual tile that does not is one more."""
+    """The emitter's divide the padded size, here 512 x 512 x 304; padding makes others whole as well."""
     found = prepare("hip:gfx942", UNALIGNED)
-    values = tiles((96, 128), (2, 4), 2, 384)
-    assert any("must be divisible" in each for each in found.emitted[TILES].violations_of_part(values))
     space = found.supplemented[TILES]
-    assert found.build(space, values).outcome == "ok"
-    assert space.violations_of_part(values | {"wg_0": 112, "sg_0": 7, "wg_size_x": 128}) != []
+    for values in (
+        tiles((96, 128), (3, 4), 1, 256),
+        tiles((128, 128), (4, 2), 4, 512),  # 64 of 304 at a time
+    ):
+        assert found.emitted[TILES].complete(values) is None
+        assert found.build(space, values).outcome == "ok"
+    unusual = space.violations_of_part(tiles((112, 128), (7, 2), 1, 256))
+    assert unusual == ["wg_0 (112) must divide the padded size, or be a usual tile"]
 
 
 def test_aligned_sizes_are_not_padded(prepare) -> None:

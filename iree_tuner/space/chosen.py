@@ -1,0 +1,257 @@
+"""What the compiler chose, in a space's terms: values of its knobs, and what has no knob there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from iree_tuner.space.llvm_cpu.attributes import COMPANIONS, LEVELS, LOWERING_CONFIG, OPTIONS
+from iree_tuner.space.space import Space
+from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries
+
+_PIPELINE = re.compile(r"pipeline = #\w+\.\w*pipeline<(\w+)>")
+_LEVEL = re.compile(r"(\w+) = \[([\d, ]*)\]")
+_CPU_OPTIONS = re.compile(r"\{([\w, ]*)\}")
+_UNTILED = "cache_"  # levels at which a loop of tile 0 is not tiled; elsewhere the tile is the whole loop
+_VECTOR = "vector_"
+_DECOMPOSITION = "decomposition_config"
+_PIPELINE_OPTIONS = "gpu_pipeline_options"
+_OFF = ("0 : i64", "false", "#iree_gpu.reorder_workgroups_strategy<None>")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A compiler's choice, read against a space.
+
+    Attributes:
+        values: of the knobs that it settles.
+        misfits: what of it no values of the space's knobs stand for.
+        inherited: likely values of the companions' own knobs. The choice does not show them; the compiler
+            gives other ops the root's tiles of the loops that they share.
+    """
+
+    values: dict[str, int] = field(default_factory=dict[str, int])
+    misfits: list[str] = field(default_factory=list[str])
+    inherited: dict[str, int] = field(default_factory=dict[str, int])
+
+    def note(self, name: str, value: int, where: str) -> None:
+        """A knob's value; it is a misfit when the choice has another one for it elsewhere."""
+        if self.values.setdefault(name, value) != value:
+            self.misfits.append(f"{where} is {value}, but {name} is {self.values[name]}")
+
+    def fixed(self, where: str, actual: object, template: object) -> None:
+        """A misfit: something that the space does not leave open."""
+        self.misfits.append(f"{where} is {actual}, and always {template} in this space")
+
+
+def read_choice(space: Space, lowering: str, translation: str, decomposition: str = "") -> Chosen:
+    """A choice, printed, against a space's knobs.
+
+    Args:
+        space: of the workload.
+        lowering: the root op's lowering config.
+        translation: the function's translation info.
+        decomposition: an attention's `decomposition_config`; it is not read when it is empty.
+    """
+    pipeline = _PIPELINE.search(translation)
+    if pipeline is None or pipeline.group(1) != space.pipeline:
+        other = pipeline.group(1) if pipeline else "no pipeline"
+        return Chosen(misfits=[f"the compiler uses {other}, not {space.pipeline}"])
+    chosen = Chosen()
+    with space.op.operation.context:
+        kind = str(space.op.pipeline)
+        if kind.startswith("#iree_cpu."):
+            _read_cpu(space, lowering, translation, chosen)
+        elif kind.startswith("#iree_gpu.spirv_pipeline"):
+            _read_spirv(space, lowering, translation, chosen)
+        else:
+            _read_gpu(space, lowering, translation, decomposition, chosen)
+    return chosen
+
+
+def _read_cpu(space: Space, lowering: str, translation: str, chosen: Chosen) -> None:
+    """A tile of 0 leaves a loop whole, as a tile of its size does."""
+    knobs = ir.DictAttr(space.op.knobs)
+    template = {level.name: list(ir.ArrayAttr(level.attr)) for level in ir.DictAttr(knobs[LOWERING_CONFIG])}
+    actual = {
+        level: [int(size) for size in sizes.split(",") if size.strip()]
+        for level, sizes in _LEVEL.findall(lowering)
+    }
+    for level in LEVELS:
+        sizes, items = actual.get(level, []), template.get(level, [])
+        for loop, extent in enumerate(space.workload.loops):
+            size = sizes[loop] if loop < len(sizes) else 0
+            item = items[loop] if loop < len(items) else _zero()
+            whole = 0 if level.startswith(_UNTILED) else extent
+            if isinstance(item, iree_codegen.IntKnobAttr):
+                chosen.note(item.name, size or whole, f"{level}[{loop}]")
+            elif (size or whole) != (ir.IntegerAttr(item).value or whole):
+                chosen.fixed(f"{level}[{loop}]", size, ir.IntegerAttr(item).value)
+    _inherit(space, actual, chosen)
+    found = _CPU_OPTIONS.search(translation)
+    enabled = [name.strip() for name in found.group(1).split(",")] if found else []
+    options = {option.name: option.attr for option in ir.DictAttr(knobs[OPTIONS])} if OPTIONS in knobs else {}
+    for name, option in options.items():
+        if isinstance(option, iree_codegen.IntKnobAttr):
+            chosen.note(option.name, int(name in enabled), name)
+    chosen.misfits.extend(
+        f"{name} is set, and never in this space" for name in enabled if name not in options
+    )
+
+
+def _inherit(space: Space, actual: dict[str, list[int]], chosen: Chosen) -> None:
+    knobs = ir.DictAttr(space.op.knobs)
+    template = ir.DictAttr(knobs[COMPANIONS]) if COMPANIONS in knobs else ir.DictAttr.get({})
+    vectors = [sizes for level, sizes in actual.items() if level.startswith(_VECTOR)]
+    for companion in space.workload.companions:
+        if companion.label not in template:
+            continue
+        for level in ir.DictAttr(template[companion.label]):
+            for item, shared in zip(ir.ArrayAttr(level.attr), companion.shared, strict=False):
+                if shared is None or not isinstance(item, iree_codegen.IntKnobAttr):
+                    continue
+                if item.name not in chosen.values:
+                    tiles = [sizes[shared] for sizes in vectors if shared < len(sizes)]
+                    chosen.inherited[item.name] = max(tiles, default=0) or space.workload.loops[shared]
+
+
+def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -> None:
+    actual = spirv_entries(lowering, translation)
+    template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs) if named.name != COMPANIONS}
+    swaps = not _is_off(ir.DictAttr(actual[INTERCHANGE])["swap"])
+    if INTERCHANGE in template and not swaps:  # which loops would change places does not matter then
+        kept = {named.name: named.attr for named in ir.DictAttr(template[INTERCHANGE])}
+        kept |= {named.name: named.attr for named in ir.DictAttr(actual[INTERCHANGE])}
+        actual[INTERCHANGE] = ir.DictAttr.get(kept)
+    unset = (SUBGROUP_SIZE, *(() if swaps else (INTERCHANGE,)))
+    for name in sorted(template.keys() | actual.keys()):
+        if name not in template:
+            if name not in unset or (name == SUBGROUP_SIZE and not _is_off(actual[name])):
+                chosen.misfits.append(f"{name} is {actual[name]}, and never set in this space")
+        elif name in actual:
+            _unify(template[name], actual[name], name, chosen)
+        else:
+            chosen.misfits.append(f"{name} is not set, and always {template[name]} in this space")
+
+
+def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
+    actual = _gpu_entries(lowering, translation)
+    template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
+    two = template.pop(_DECOMPOSITION, None)
+    if two is not None and decomposition:
+        _unify(two, ir.Attribute.parse(decomposition), _DECOMPOSITION, chosen)
+    for name in sorted(template.keys() | actual.keys()):
+        if name not in template:
+            if not _is_off(actual[name]):
+                chosen.misfits.append(f"{name} is {actual[name]}, and never set in this space")
+            continue
+        value = actual.get(name) or _absent(template[name])
+        if value is not None:
+            _unify(template[name], value, name, chosen)
+        else:
+            chosen.misfits.append(f"{name} is not set, and always {template[name]} in this space")
+
+
+def _gpu_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
+    """The entries of both attributes under the names that a knobs dictionary gives them."""
+    config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(lowering))
+    entries = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
+    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
+    i64 = ir.IntegerType.get_signless(64)
+    entries["workgroup_size"] = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, v) for v in info.workgroup_size])
+    entries["subgroup_size"] = ir.IntegerAttr.get(i64, info.subgroup_size)
+    configuration = info.configuration
+    if configuration is not None:
+        entries.update((named.name, named.attr) for named in ir.DictAttr(configuration))
+    entries[_PIPELINE_OPTIONS] = _gpu_options(entries.get(_PIPELINE_OPTIONS), i64)
+    return entries
+
+
+def _gpu_options(given: ir.Attribute | None, i64: ir.Type) -> ir.Attribute:
+    """Pipeline options as a dictionary; what is left out is what the compiler takes it for."""
+    options = iree_gpu.PipelineOptionsAttr(given or iree_gpu.PipelineOptionsAttr.get())
+    return ir.DictAttr.get(
+        {
+            "prefetch_num_stages": ir.IntegerAttr.get(i64, options.prefetch_num_stages or 0),
+            "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(
+                bool(options.no_reduce_shared_memory_bank_conflicts)
+            ),
+            "use_igemm_convolution": ir.BoolAttr.get(bool(options.use_igemm_convolution)),
+            "reorder_workgroups_strategy": options.reorder_workgroups_strategy
+            or iree_gpu.ReorderWorkgroupsStrategyAttr.get(iree_gpu.ReorderWorkgroupsStrategy.None_),
+        }
+    )
+
+
+def _absent(template: ir.Attribute) -> ir.Attribute | None:
+    """Which of a knob's options stands for an entry that is left out: a unit attribute, or an empty list."""
+    if not isinstance(template, iree_codegen.OneOfKnobAttr):
+        return None
+    nothing = (ir.UnitAttr.get(), ir.ArrayAttr.get([]))
+    return next((option for option in template.options if option in nothing), None)
+
+
+def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Chosen) -> None:
+    """Values that make a knobs entry equal to an attribute; what cannot be made equal is a misfit."""
+    if isinstance(template, iree_codegen.IntKnobAttr):
+        chosen.note(template.name, ir.IntegerAttr(actual).value, where)
+    elif isinstance(template, iree_codegen.OneOfKnobAttr):
+        _unify_option(template, actual, where, chosen)
+    elif isinstance(template, ir.ArrayAttr) and isinstance(actual, ir.ArrayAttr):
+        items = list(actual)
+        for position, item in enumerate(template):
+            found = items[position] if position < len(items) else _nothing_like(item)
+            _unify(item, found, f"{where}[{position}]", chosen)
+        if not all(map(_is_off, items[len(template) :])):
+            chosen.fixed(where, actual, template)
+    elif isinstance(template, ir.DictAttr) and isinstance(actual, ir.DictAttr):
+        _unify_entries(template, actual, where, chosen)
+    elif isinstance(template, iree_gpu.LoweringConfigAttr) and isinstance(
+        actual, iree_gpu.LoweringConfigAttr
+    ):
+        _unify(ir.DictAttr(template.attributes), ir.DictAttr(actual.attributes), where, chosen)
+    elif template != actual:
+        chosen.fixed(where, actual, template)
+
+
+def _unify_option(
+    template: iree_codegen.OneOfKnobAttr, actual: ir.Attribute, where: str, chosen: Chosen
+) -> None:
+    """Several options may be alike here; then the value stands that another entry gave the knob before."""
+    fitting = [place for place, option in enumerate(template.options) if option == actual]
+    if not fitting:
+        chosen.misfits.append(f"{where} is {actual}, which is not among the options of {template.name}")
+    elif chosen.values.get(template.name) not in fitting:
+        chosen.note(template.name, fitting[0], where)
+
+
+def _unify_entries(template: ir.DictAttr, actual: ir.DictAttr, where: str, chosen: Chosen) -> None:
+    for named in template:
+        value = actual[named.name] if named.name in actual else _absent(named.attr)
+        if value is not None:
+            _unify(named.attr, value, f"{where}.{named.name}", chosen)
+        else:
+            chosen.misfits.append(f"{where}.{named.name} is not set, and always {named.attr} in this space")
+    for named in actual:
+        if named.name not in template and not _is_off(named.attr):
+            chosen.misfits.append(f"{where}.{named.name} is {named.attr}, and never set in this space")
+
+
+def _is_off(attribute: ir.Attribute) -> bool:
+    """Whether an entry says what leaving it out says."""
+    if isinstance(attribute, ir.ArrayAttr):
+        return all(map(_is_off, attribute))
+    if isinstance(attribute, ir.DictAttr):
+        return all(_is_off(named.attr) for named in attribute)
+    return str(attribute) in _OFF
+
+
+def _nothing_like(item: ir.Attribute) -> ir.Attribute:
+    return ir.ArrayAttr.get([]) if isinstance(item, ir.ArrayAttr) else _zero()
+
+
+def _zero() -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)

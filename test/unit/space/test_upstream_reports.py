@@ -1,0 +1,98 @@
+"""Findings about release 3.13 that are reported in docs/upstream: that they are still there.
+
+Each is shown with the stock `iree-compile`, as the report has it. When one of these tests fails, the compiler
+has improved: see the report for what can then be taken out of this project.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+REPRODUCERS = ROOT / "test" / "upstream"
+REPORTS = ROOT / "docs" / "upstream"
+RELEASE = "3.13."
+CDNA3 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
+
+on_this_release = pytest.mark.skipif(
+    not version("iree-base-compiler").startswith(RELEASE),
+    reason=f"the reports are about iree-base-compiler {RELEASE}x",
+)
+
+
+def compile_(source: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    tool = Path(sys.executable).parent / "iree-compile"
+    command = [str(tool), str(source), *flags, "-o", "/dev/null"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def crashed(ended: subprocess.CompletedProcess[str]) -> bool:
+    """Whether a signal ended it. The tool is a script that passes on the compiler's status, as a byte."""
+    return ended.returncode not in (0, 1) and "Stack dump" in ended.stderr
+
+
+def edited(tmp_path: Path, name: str, old: str, new: str) -> Path:
+    text = (REPRODUCERS / name).read_text()
+    assert old in text
+    copy = tmp_path / name
+    copy.write_text(text.replace(old, new))
+    return copy
+
+
+@on_this_release
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
+def test_narrow_result(chip: str) -> None:
+    """supplement 'result type'"""
+    source = REPRODUCERS / "narrow_result.mlir"
+    ended = compile_(source, "--iree-hal-target-device=hip", f"--iree-rocm-target={chip}")
+    assert ended.returncode == 1
+    assert "'func.func' op failed to distribute" in ended.stderr
+
+
+def test_narrow_result_where_an_instruction_has_it() -> None:
+    source = REPRODUCERS / "narrow_result.mlir"
+    ended = compile_(source, "--iree-hal-target-device=hip", "--iree-rocm-target=gfx1100")
+    assert ended.returncode == 0, ended.stderr
+
+
+@on_this_release
+def test_prefetch_uneven_copy(tmp_path: Path) -> None:
+    """supplement 'even copies'"""
+    name = "prefetch_uneven_copy.mlir"
+    assert crashed(compile_(REPRODUCERS / name, *CDNA3))
+    two_stages = edited(tmp_path, name, "prefetch_num_stages = 3", "prefetch_num_stages = 2")
+    assert compile_(two_stages, *CDNA3).returncode == 0
+    even = edited(tmp_path, name, "reduction = [0, 0, 1]", "reduction = [0, 0, 2]")
+    assert compile_(even, *CDNA3).returncode == 0
+
+
+@on_this_release
+@pytest.mark.parametrize("name", ["apple", "m1", "no-such-gpu"])
+def test_unknown_vulkan_target(name: str) -> None:
+    """iree_tuner.targets.vulkan lists the names that are known"""
+    source = REPRODUCERS / "vulkan_apple_target.mlir"
+    ended = compile_(source, "--iree-hal-target-device=vulkan", f"--iree-vulkan-target={name}")
+    assert f"Unknown Vulkan target '{name}'" in ended.stderr
+    assert crashed(ended)
+
+
+def test_a_known_vulkan_target() -> None:
+    source = REPRODUCERS / "vulkan_apple_target.mlir"
+    ended = compile_(source, "--iree-hal-target-device=vulkan", "--iree-vulkan-target=ampere")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_every_report_is_listed() -> None:
+    listed = (REPORTS / "README.md").read_text()
+    pages = sorted(page.name for page in REPORTS.glob("*.md") if page.name != "README.md")
+    assert [page for page in pages if f"({page})" not in listed] == []
+
+
+def test_every_reproducer_belongs_to_a_report() -> None:
+    reports = "\n".join(page.read_text() for page in REPORTS.glob("*.md"))
+    assert [file.name for file in sorted(REPRODUCERS.glob("*.mlir")) if file.name not in reports] == []
