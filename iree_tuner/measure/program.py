@@ -195,7 +195,7 @@ def _first_runnable(module: rt.VmModule, sizes: Sequence[Size]) -> tuple[str, rt
 
 
 def _input(text: str, number: int, sizes: Sequence[Size]) -> Input | None:
-    """`tensor<2x3xf32>` or a scalar type, as IREE's ABI declaration writes it; `?` has the size given for it."""
+    """`tensor<2x3xf32>` or a scalar type, as IREE's ABI declaration writes it; a `?` has its given size."""
     if not text.startswith("tensor<"):
         return (None, text) if dtype_of(text) is not None else None
     *written, element_type = text[len("tensor<") : -1].split("x")

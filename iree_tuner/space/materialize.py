@@ -36,11 +36,12 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
 
 def _optional(op: iree_codegen.ConstraintsOp) -> set[str]:
     """Entries that may be left out: knobs with a unit attribute among their options."""
-    return {
-        named.name
-        for named in ir.DictAttr(op.knobs)
-        if isinstance(named.attr, iree_codegen.OneOfKnobAttr) and ir.UnitAttr.get() in list(named.attr.options)
-    }
+    found: set[str] = set()
+    for named in ir.DictAttr(op.knobs):
+        knob = named.attr
+        if isinstance(knob, iree_codegen.OneOfKnobAttr) and ir.UnitAttr.get() in list(knob.options):
+            found.add(named.name)
+    return found
 
 
 def _sort_entries(materialized: ir.Attribute, optional: set[str]) -> ir.Attribute:

@@ -85,13 +85,15 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     *RESULT_TYPE_SUPPLEMENTS,
     Supplement(
         name="reduction loop",
-        reason="the emitter puts the reduction tile at the last loop (reductionEntries[layoutNumLoops - 1] in "
-        "buildTileAndFuseBasicKnobsDict), which is the window's with channels outside: channels then have the "
-        "tile 1, whatever the knob says (docs/upstream/reduction_tile_position.md)",
+        reason="the emitter puts the reduction tile at the last loop (buildTileAndFuseBasicKnobsDict), which "
+        "is the window's with channels outside: channels then have the tile 1, whatever the knob says "
+        "(docs/upstream/reduction_tile_position.md)",
         releases=("3.13",),
-        applies=lambda draft: draft.pipeline == "TileAndFuse"
-        and not draft.igemm
-        and draft.workload.role("input_channel")[-1] != len(draft.workload.loops) - 1,
+        applies=lambda draft: (
+            draft.pipeline == "TileAndFuse"
+            and not draft.igemm
+            and draft.workload.role("input_channel")[-1] != len(draft.workload.loops) - 1
+        ),
         extend=_move_reduction,
     ),
     Supplement(

@@ -84,7 +84,7 @@ class Draft:
         return bool(found)
 
     def replace(self, start: str) -> None:
-        """`remove`, for an assert that must be there. Raises TunerError for constraints of another release."""
+        """`remove`, for an assert that must be there. Raises TunerError for another release's constraints."""
         if not self.remove(start):
             raise TunerError(
                 f"the compiler's constraints have no assert '{start}...', which a supplement replaces"
