@@ -13,6 +13,7 @@ from iree_tuner import __version__
 from iree_tuner.cli.output import print_json
 from iree_tuner.compiler.versions import RELEASE, installed
 from iree_tuner.targets import llvm_cpu
+from iree_tuner.targets.find import BACKENDS
 from iree_tuner.tuning.conditions import processor_name
 from iree_tuner.tuning.lab import usable_cores
 
@@ -32,6 +33,7 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
     versions = installed()
     fits = all(version == RELEASE for version in versions.values())
     extras = {name: importlib.util.find_spec(name) is not None for name in _EXTRAS}
+    others = [backend for backend in BACKENDS if backend != "llvm-cpu"]
     record: dict[str, object] = {
         "iree_tuner": __version__,
         "python": platform.python_version(),
@@ -41,6 +43,7 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
         "processor": processor_name(),
         "cores": usable_cores(),
         "devices": list(llvm_cpu.DRIVERS),
+        "compile_only": others,
         "extras": extras,
     }
     if as_json:
@@ -53,6 +56,7 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
         console.print(f"  {name} {version or 'not installed'}{mark}")
     console.print(f"  {processor_name()}, {usable_cores()} usable cores")
     console.print(f"  devices: {', '.join(llvm_cpu.DRIVERS)}")
+    console.print(f"  spaces, without measuring, also for: {', '.join(others)}")
     for name, found in extras.items():
         console.print(f"  {name}: {'installed' if found else 'not installed'} ({_EXTRAS[name]})")
     return 0 if fits else 1

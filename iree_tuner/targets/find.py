@@ -15,6 +15,9 @@ _GPUS: dict[str, tuple[_Make, tuple[str, ...]]] = {
     "hip": (hip.target, hip.CHIPS),
     "vulkan": (vulkan.target, vulkan.CHIPS),
 }
+BACKENDS = ("llvm-cpu", *_GPUS)
+"""What comes before the colon of a target."""
+
 _SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>+data-tiling, cuda:sm_80, hip:gfx942, vulkan:ampere and their kin"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from iree_tuner.ops.initial import ACCUMULATES
 from iree_tuner.space.expressions import Integer, product, require, total
-from iree_tuner.space.gpu.convolution_loops import channels_inside, roles_of
+from iree_tuner.space.gpu.convolution_loops import channels_inside, channels_outside, roles_of
 from iree_tuner.space.gpu.draft import Draft, shape_of
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.operands import bits_of, bytes_of, operand_loops
@@ -13,6 +13,8 @@ from iree_tuner.space.gpu.supplement import Supplement
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
 
 _LOAD_BITS = 128
+_SCATTERED = 512
+"""Elements of the filter that one thread may read one by one in a step: each is unrolled."""
 _GATHERS = 128
 """Reads of patches that one thread may do in a step: each is unrolled, and divides by image sizes."""
 
@@ -54,6 +56,16 @@ def _limit_gathers(draft: Draft) -> None:
         message = f"a thread gathers {{}} elements of patches, and may gather {_GATHERS * width}"
         most = draft.value("wg_size_x") * (_GATHERS * width)
         require(elements <= most, message, elements // draft.value("wg_size_x"))
+
+
+def _limit_scattered(draft: Draft) -> None:
+    """With the window inside, neighbors along the channels are apart in memory, and read one by one."""
+    roles, threads = roles_of(draft), draft.value("wg_size_x")
+    filters = draft.workload.role("output_channel")[-1]
+    with draft.extending():
+        read = product([draft.value(f"wg_{filters}"), draft.value(f"red_{roles.depth_loop}")]) // threads
+        message = f"a thread reads {{}} scattered elements of the filter, and may read {_SCATTERED}"
+        require(read <= _SCATTERED, message, read)
 
 
 def _stages_result(draft: Draft) -> bool:
@@ -99,6 +111,14 @@ MEMORY_SUPPLEMENTS = (
         releases=("3.13",),
         applies=lambda draft: draft.igemm,
         extend=_limit_gathers,
+    ),
+    Supplement(
+        name="scattered reads",
+        reason="with channels outside, VectorDistribute reads the filter element by element, unrolled: 1024 "
+        "for one thread take more than a minute (sm_80)",
+        releases=("3.13",),
+        applies=lambda draft: draft.pipeline == "VectorDistribute" and channels_outside(draft.workload),
+        extend=_limit_scattered,
     ),
     Supplement(
         name="result in shared memory",

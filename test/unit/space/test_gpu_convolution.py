@@ -179,6 +179,14 @@ SLOW = [
         "a thread gathers 192 elements of patches, and may gather 128",
         tiles("2 64 8 32", "2 4 4 1", ("red_4", 2), 256),
     ),
+    # 1024 reads of single elements: more than a minute on any machine tried.
+    (
+        VECTOR,
+        CHANNELS_FIRST,
+        {"wg_1": 256, "wg_3": 16, "red_4": 128, "sg_m_cnt": 1, "sg_n_cnt": 1, "wg_size_x": 32},
+        "a thread reads 1024 scattered elements of the filter, and may read 512",
+        {"wg_1": 64, "wg_3": 16, "red_4": 128, "sg_m_cnt": 1, "sg_n_cnt": 1, "wg_size_x": 32},
+    ),
 ]
 """On sm_80: refused for the time that they take, the message, and what stays."""
 
@@ -276,12 +284,31 @@ def test_repaired(
     assert prepared.build(prepared.supplemented[IGEMM], values) == ("ok", "")
 
 
-@pytest.mark.parametrize(("label", "conv", "refused", "message", "kept"), SLOW, ids=["registers", "gathers"])
+@pytest.mark.parametrize(
+    ("label", "conv", "refused", "message", "kept"), SLOW, ids=["registers", "gathers", "scattered"]
+)
 def test_slow_to_compile(prepare, label: str, conv: Conv, refused, message: str, kept) -> None:
     space = prepare("cuda:sm_80", conv).supplemented[label]
     assert space.complete(refused) is None
     assert message in space.violations_of_part(refused)
     assert space.complete(kept) is not None
+
+
+def test_the_reduction_tile_is_that_of_the_channels(prepare) -> None:
+    """Emitted, it stands at the window's last loop: an uneven copy with three stages then seems even."""
+    prepared = prepare("hip:gfx950", CHANNELS_FIRST)
+    raw, space = prepared.emitted[DIRECT], prepared.supplemented[DIRECT]
+    values = tiles("2 32 8 32", "1 1 2 1", ("red_4", 4), 512, mma=3) | {"prefetch_num_stages": 3}
+    member = space.complete(values)
+    assert member is not None
+    config = space.configuration(member).ops[0].value
+    assert "reduction = [0, 0, 0, 0, 4, 1, 1]" in config
+    emitted = raw.complete({name: value for name, value in values.items() if "prefetch" not in name})
+    assert emitted is not None
+    assert "reduction = [0, 0, 0, 0, 1, 1, 4]" in raw.configuration(emitted).ops[0].value
+    assert prepared.build(space, values)[0] == "ok"
+    # What the emitted position stands for: channels with a tile of one instruction, which is uneven.
+    assert space.complete(values | {"red_4": 1}) is None
 
 
 @pytest.mark.parametrize(("target", "conv"), DEFAULTS, ids=str)
