@@ -72,6 +72,28 @@ def test_prefetch_uneven_copy(tmp_path: Path) -> None:
 
 
 @on_this_release
+@pytest.mark.parametrize("chip", ["ampere", "rdna3", "vp_android_baseline_2022"])
+def test_vulkan_attention(chip: str) -> None:
+    """there is no Vulkan space for attention"""
+    source = REPRODUCERS / "vulkan_attention.mlir"
+    ended = compile_(source, "--iree-hal-target-device=vulkan", f"--iree-vulkan-target={chip}")
+    assert ended.returncode == 1
+    assert "'iree_linalg_ext.online_attention' op result #0 must be variadic of ranked tensor" in ended.stderr
+
+
+@on_this_release
+def test_reduction_tile_position() -> None:
+    """supplement 'reduction loop'"""
+    tool = Path(sys.executable).parent / "iree-compile"
+    flags = ("--iree-codegen-emit-pipeline-constraints", "--compile-to=executable-configurations", "-o", "-")
+    command = [str(tool), str(REPRODUCERS / "reduction_tile_position.mlir"), *CDNA3, *flags]
+    printed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    knob = '#iree_codegen.smt.int_knob<"red_4">'
+    assert f"reduction = [0, 0, 0, 0, 1, 1, {knob}]" in printed  # direct TileAndFuse: the window's last loop
+    assert f"reduction = [0, 0, 0, 0, {knob}, 1, 1]" in printed  # VectorDistribute: the channels
+
+
+@on_this_release
 @pytest.mark.parametrize("name", ["apple", "m1", "no-such-gpu"])
 def test_unknown_vulkan_target(name: str) -> None:
     """iree_tuner.targets.vulkan lists the names that are known"""
