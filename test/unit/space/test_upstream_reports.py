@@ -82,6 +82,29 @@ def test_vulkan_attention(chip: str) -> None:
 
 
 @on_this_release
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("nvptx_umul_lohi", "Cannot select"),  # what supplement 'instruction roles' keeps away from
+        ("convert_acc_conv", "failed to bufferize op"),  # 'accumulator of a direct convolution'
+    ],
+)
+def test_cuda_convolutions(name: str, error: str) -> None:
+    flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")
+    ended = compile_(REPRODUCERS / f"{name}.mlir", *flags)
+    assert ended.returncode != 0
+    assert error in ended.stderr
+
+
+@on_this_release
+def test_attention_rows(tmp_path: Path) -> None:
+    """1000 rows on CDNA; 1008 compile"""
+    name = "attention_vdmfma_rows.mlir"
+    assert compile_(REPRODUCERS / name, *CDNA3).returncode == 1
+    assert compile_(edited(tmp_path, name, "x1000x", "x1008x"), *CDNA3).returncode == 0
+
+
+@on_this_release
 def test_reduction_tile_position() -> None:
     """supplement 'reduction loop'"""
     tool = Path(sys.executable).parent / "iree-compile"
