@@ -4,7 +4,7 @@
 // RUN: %iree_opt %t.spec.mlir -o /dev/null
 // RUN: %iree_compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-codegen-tuning-spec-path=%t.spec.mlir -o /dev/null
 
-// CHECK: {"workload": "matmul_Dx64x128_f32_f32_f32"{{.*}}"outcomes": {{[{].*}}"ok":
+// CHECK: {"workload": "matmul_Dx64x128_f32_f32_f32"{{.*}}"trials": {{[1-9][0-9]*}}, "outcomes": {
 // PEOPLE: 1 dispatches, 1 workloads to tune
 // PEOPLE: matmul_Dx64x128_f32_f32_f32: {{[0-9]+}} tried
 
