@@ -43,14 +43,13 @@ class GpuCase:
     name: str
     target: str
     pipeline: str
-    sizes: tuple[int, int, int]
-    transposed: bool = False
+    program: str
 
 
 GPU_CASES = (
-    GpuCase("gfx942_tile_and_fuse", "hip:gfx942", "TileAndFuse", (1024, 1280, 1280), transposed=True),
-    GpuCase("sm_80_tile_and_fuse", "cuda:sm_80", "TileAndFuse", (1024, 1024, 1024)),
-    GpuCase("sm_80_vector_distribute", "cuda:sm_80", "VectorDistribute", (1024, 1024, 1024)),
+    GpuCase("gfx942_tile_and_fuse", "hip:gfx942", "TileAndFuse", "matmul_1024x1280x1280_f16_transposed"),
+    GpuCase("sm_80_tile_and_fuse", "cuda:sm_80", "TileAndFuse", "matmul_1024_f16_f32"),
+    GpuCase("sm_80_vector_distribute", "cuda:sm_80", "VectorDistribute", "matmul_1024_f16_f32"),
 )
 CPU_CASES = ("matmul_f32", "conv_stride_1", "softmax", "attention")
 
@@ -85,7 +84,8 @@ def spaces() -> Iterator[tuple[str, Space]]:
     context = new_context()
     for case in GPU_CASES:
         target = parse_target(case.target)
-        (dispatch,) = extract_here(matmul(case), f"{case.name}.mlir", target).dispatches
+        source = PROGRAMS / f"{case.program}.mlir"
+        (dispatch,) = extract_here(source.read_bytes(), source.name, target).dispatches
         assert dispatch.harness is not None
         for bytecode in emit_here(dispatch.harness.module, target.flags):
             with context:
@@ -97,22 +97,6 @@ def spaces() -> Iterator[tuple[str, Space]]:
         source = PROGRAMS / f"cpu_{name}.mlir"
         (dispatch,) = extract_here(source.read_bytes(), source.name, target).dispatches[-1:]
         yield name, build_space(dispatch.workload, CpuLimits(), context)
-
-
-def matmul(case: GpuCase) -> bytes:
-    """The case as a program."""
-    m, n, k = case.sizes
-    rhs, rhs_map = (f"{n}x{k}", "(n, k)") if case.transposed else (f"{k}x{n}", "(k, n)")
-    maps = ", ".join(f"affine_map<(m, n, k) -> {result}>" for result in ("(m, k)", rhs_map, "(m, n)"))
-    out = f"tensor<{m}x{n}xf32>"
-    return f"""func.func @main(%a: tensor<{m}x{k}xf16>, %b: tensor<{rhs}xf16>) -> {out} {{
-  %c = arith.constant 0.0 : f32
-  %e = tensor.empty() : {out}
-  %f = linalg.fill ins(%c : f32) outs(%e : {out}) -> {out}
-  %r = linalg.matmul indexing_maps = [{maps}]
-      ins(%a, %b : tensor<{m}x{k}xf16>, tensor<{rhs}xf16>) outs(%f : {out}) -> {out}
-  return %r : {out}
-}}""".encode()
 
 
 def sample(op: ir.Operation) -> int:

@@ -8,11 +8,10 @@ from iree_tuner.space.gpu.convolution_loops import channels_inside, channels_out
 from iree_tuner.space.gpu.draft import Draft, shape_of
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.operands import bits_of, bytes_of, operand_loops
-from iree_tuner.space.gpu.registers import registers_of
+from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
-from iree_tuner.space.gpu.thread_layout import require_thread_layout
+from iree_tuner.space.gpu.thread_layout import COPY_BITS, require_thread_layout
 
-_LOAD_BITS = 128
 _SCATTERED = 512
 """Elements of the filter that one thread may read one by one in a step: each is unrolled."""
 _GATHERS = 128
@@ -34,18 +33,10 @@ def _limit_shared_memory(draft: Draft) -> None:
         require(used <= limit, message, used)
 
 
-def _limit_registers(draft: Draft) -> None:
-    workload, limit = draft.workload, registers_of(draft.limits.arch)
-    tiles = [draft.value(f"wg_{loop}") for loop in range(len(workload.loops)) if draft.has(f"wg_{loop}")]
-    with draft.extending():
-        taken = product(tiles) // draft.value("wg_size_x")
-        require(taken <= limit, f"the accumulators take {{}} of {limit} registers of a thread", taken)
-
-
 def _limit_gathers(draft: Draft) -> None:
     """A thread reads its part of a tile of patches element by element, or in vectors of inner channels."""
     workload, roles = draft.workload, roles_of(draft)
-    vector = _LOAD_BITS // bits_of(workload.types[0])
+    vector = COPY_BITS // bits_of(workload.types[0])
     channels = workload.loops[roles.depth_loop]
     width = vector if channels_inside(workload) and channels % vector == 0 else 1
     pixels = workload.role("batch") + workload.role("output_image")
@@ -96,14 +87,7 @@ def _limit_layouts(draft: Draft) -> None:
 
 
 MEMORY_SUPPLEMENTS = (
-    Supplement(
-        name="registers",
-        reason="accumulators are unrolled into registers; where they do not fit, all is spilled, and the "
-        "backend takes long (see gpu/registers.py)",
-        releases=("3.13",),
-        applies=lambda draft: bool(draft.mma()),
-        extend=_limit_registers,
-    ),
+    *REGISTER_SUPPLEMENTS,
     Supplement(
         name="gathers",
         reason="reads of patches (DecomposeIm2col.cpp) are unrolled with their index arithmetic: LLVM takes "

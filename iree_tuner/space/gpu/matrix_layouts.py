@@ -18,13 +18,13 @@ from iree_tuner.space.gpu.ladders import divisors, powers
 from iree_tuner.space.gpu.matrix_problem import MatrixProblem
 from iree_tuner.space.gpu.operands import bits_of, bytes_of
 from iree_tuner.space.gpu.options import OPTIONS
+from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
 from iree_tuner.targets import GpuLimits
 
 _LARGEST_TILE = 512
 _MOST_SUBGROUPS = 16
 _MOST_INSTRUCTIONS = 512
-_PREFETCH = "prefetch_num_stages"
 
 
 class MatrixLayouts:
@@ -79,8 +79,8 @@ class MatrixLayouts:
         threads = subgroups * lanes
         message = "wg_size_x ({}) must be the threads of all subgroups ({})"
         require(self.threads.equals(threads), message, self.threads, threads)
-        stages = Integer(iree_codegen.KnobOp(_PREFETCH).result)
-        require(stages.equals(2), f"{_PREFETCH} == 2, but is {{}}", stages)
+        stages = Integer(iree_codegen.KnobOp(PREFETCH).result)
+        require(stages.equals(2), f"{PREFETCH} == 2, but is {{}}", stages)
 
     def _limit_operands(self) -> None:
         """Both operands go through shared memory, where they must fit, and are read by all threads."""
@@ -116,7 +116,7 @@ class MatrixLayouts:
             "subgroup_size": integers([self.limits.subgroup_size])[0],
             OPTIONS: ir.DictAttr.get(
                 {
-                    _PREFETCH: knob_attribute(_PREFETCH),
+                    PREFETCH: knob_attribute(PREFETCH),
                     "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(False),
                     "use_igemm_convolution": ir.BoolAttr.get(False),
                 }

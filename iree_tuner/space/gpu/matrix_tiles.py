@@ -17,9 +17,8 @@ from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.ladders import divisors, powers, round_up
 from iree_tuner.space.gpu.matrix_problem import MatrixProblem
 from iree_tuner.space.gpu.operands import bytes_of
+from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.targets import GpuLimits
-
-PREFETCH = "prefetch_num_stages"
 
 _LARGEST_TILE = 512
 """Rows, columns or depth of a workgroup's tile, as in the compiler's emitter (its 512 registers)."""

@@ -14,23 +14,19 @@ _CDNA = ("gfx90a", "gfx942", "gfx950")
 def registers_of(arch: str) -> int:
     """32-bit registers of a thread that accumulators may take.
 
-    CDNA 2 and 3 have 512 (256 VGPRs and 256 AGPRs: "AMD Instinct MI300 ISA", 3.6.4), RDNA 256, NVIDIA 255.
+    CDNA 2 to 4 have 512 (VGPRs and AGPRs together), RDNA 256, NVIDIA 255 (the makers' ISA guides).
     """
     return 512 if arch in _CDNA else 256
 
 
 def _limit_accumulators(draft: Draft) -> None:
-    workload = draft.workload
+    """Every loop with a workgroup tile is one of the result's."""
     limit = registers_of(draft.limits.arch)
-    tiles = [
-        draft.value(f"wg_{loop}")
-        for role in ("m", "n")
-        for loop in workload.role(role)
-        if draft.has(f"wg_{loop}")
-    ]
+    names = [f"wg_{loop}" for loop in range(len(draft.workload.loops))]
+    bits = max(_REGISTER_BITS, bits_of(draft.workload.types[-1]))
     with draft.extending():
-        bits = max(_REGISTER_BITS, bits_of(workload.types[-1]))
-        taken = product([*tiles, bits // _REGISTER_BITS]) // draft.value("wg_size_x")
+        results = product([*(draft.value(name) for name in names if draft.has(name)), bits // _REGISTER_BITS])
+        taken = results // draft.value("wg_size_x")
         require(taken <= limit, f"the accumulators take {{}} of {limit} registers of a thread", taken)
 
 

@@ -22,7 +22,7 @@ from iree_tuner.space.expressions import (
     require,
 )
 
-_COPY_BITS = 128
+COPY_BITS = 128
 """What one thread reads at a time (kPreferredCopyNumBits)."""
 
 
@@ -32,7 +32,7 @@ def require_thread_layout(shape: Sequence[Integer | int], threads: Integer, bits
     Call with an insertion point in the op's body.
     """
     ranges = [_integer(size) for size in shape]
-    elements = _element_tiles(ranges, threads, max(1, _COPY_BITS // bits))
+    elements = _element_tiles(ranges, threads, max(1, COPY_BITS // bits))
     fits: list[Boolean] = []
     left = threads
     for size, element in reversed(list(zip(ranges, elements, strict=True))):
