@@ -5,7 +5,9 @@ May import the rooms before it: `compiler`, `targets`, `ops`, `program`, `space`
 """
 
 from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.readings import Readings
+from iree_tuner.measure.setting import Setting
 from iree_tuner.measure.statistics import Comparison, Verdict, compare_pairs
-from iree_tuner.measure.trial import Conditions, Trial
+from iree_tuner.measure.trial import Trial
 
-__all__ = ["Comparison", "Conditions", "Measurer", "Trial", "Verdict", "compare_pairs"]
+__all__ = ["Comparison", "Measurer", "Readings", "Setting", "Trial", "Verdict", "compare_pairs"]

@@ -5,19 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iree_tuner.build.outcome import Outcome
+from iree_tuner.measure.readings import UNKNOWN, Readings
 from iree_tuner.space.configuration import Assignment
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """What a measurement was taken under; results are comparable only within equal ones."""
-
-    device: str
-    processor: str
-    cores: int
-    compiler: str
-    runtime: str
-    flags: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -28,11 +17,17 @@ class Trial:
         workload: key of the workload.
         assignment: its knobs.
         outcome: how it ended.
-        samples_us: time of one run of the dispatch, one value a batch, in microseconds.
-        baseline_us: the default's time, taken in the same round.
+        samples_us: device time of one run of the dispatch, one value a batch, in microseconds.
+        baseline_us: the default's time on the same device, the last one taken before.
         message: for failures, the reason.
         digest: hash of the executable; equal code is measured once.
         compile_s: time in the compiler.
+        measure_s: time in the measuring worker.
+        device: URI of the device that it ran on.
+        worst: largest numerical error as a multiple of its tolerance; None where it was not checked.
+        readings: conditions on the device meanwhile.
+        at: when it ended, in seconds since 1970.
+        reproducer: folder that shows a failure with IREE's own tools; empty for other outcomes.
     """
 
     workload: str
@@ -43,6 +38,12 @@ class Trial:
     message: str = ""
     digest: str = ""
     compile_s: float = 0.0
+    measure_s: float = 0.0
+    device: str = ""
+    worst: float | None = None
+    readings: Readings = UNKNOWN
+    at: float = 0.0
+    reproducer: str = ""
 
     @property
     def time_us(self) -> float | None:

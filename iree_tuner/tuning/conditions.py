@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from iree_tuner.compiler.versions import installed
+from iree_tuner.measure.setting import Setting
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Conditions
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import Provenance, SpecEntry
 from iree_tuner.targets import Target
@@ -16,16 +16,18 @@ from iree_tuner.tuning.lab import usable_cores
 from iree_tuner.tuning.task import Task
 
 
-def conditions_on(target: Target) -> Conditions:
-    """The conditions of this process on this machine."""
+def setting_on(target: Target, *, cold: bool = True) -> Setting:
+    """The setting of this process on this machine."""
     versions = installed()
-    return Conditions(
+    return Setting(
+        compiler=versions["iree-base-compiler"] or "",
+        runtime=versions["iree-base-runtime"] or "",
+        target=str(target),
+        flags=target.flags,
         device=target.device or "",
         processor=processor_name(),
         cores=usable_cores(),
-        compiler=versions["iree-base-compiler"] or "",
-        runtime=versions["iree-base-runtime"] or "",
-        flags=target.flags,
+        cold=cold,
     )
 
 
@@ -47,16 +49,16 @@ def entry_with_provenance(
     task: Task, configuration: Configuration, comparison: Comparison, target: Target
 ) -> SpecEntry:
     """A spec entry that says where and how its gain was measured."""
-    conditions = conditions_on(target)
+    setting = setting_on(target)
     measured = Provenance(
         speedup=comparison.speedup,
         interval=comparison.interval,
         default_us=comparison.default_us,
         tuned_us=comparison.candidate_us,
         samples=comparison.pairs,
-        device=conditions.device,
-        chip=f"{conditions.processor}, {conditions.cores} cores",
-        compiler=conditions.compiler,
+        device=setting.device,
+        chip=f"{setting.processor}, {setting.cores} cores",
+        compiler=setting.compiler,
         date=datetime.now(UTC).date().isoformat(),
         dispatch=task.dispatches[0].name,
     )
