@@ -85,5 +85,6 @@ for name in ("HOME", "TMPDIR", "PYTHONPATH", "COVERAGE_PROCESS_START"):
 config.environment["PATH"] = os.pathsep.join((str(tools), os.environ.get("PATH", "")))
 # Tests neither see nor change what the user has tuned before, and tables are as wide everywhere.
 config.environment["XDG_CACHE_HOME"] = str(outputs / "cache")
+config.environment["XDG_DATA_HOME"] = str(outputs / "data")
 config.environment["NO_COLOR"] = "1"
 config.environment["COLUMNS"] = "120"

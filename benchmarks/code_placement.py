@@ -13,7 +13,8 @@ import statistics
 
 from iree_tuner.build import build_here
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.worker import interleave_here
+from iree_tuner.measure.bench import Bench, Tolerance
+from iree_tuner.measure.worker import rounds_here
 from iree_tuner.program import extract, load_program
 from iree_tuner.targets import target_for_device
 
@@ -26,6 +27,7 @@ def main() -> None:
     parser.add_argument("program")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--device", default="local-task")
+    parser.add_argument("--warm", action="store_true", help="with data in the caches")
     options = parser.parse_args()
     target = target_for_device(options.device)
     with Workers(1) as workers:
@@ -36,9 +38,8 @@ def main() -> None:
             places = [
                 workers.call(build_here, module, target.flags, None, place).vmfb for place in range(PLACES)
             ]
-            rows = workers.call(
-                interleave_here, places, dispatch.harness, options.device, 0.02, options.rounds
-            )
+            bench = Bench(dispatch.harness, options.device, places[0], Tolerance(), cold=not options.warm)
+            rows = workers.call(rounds_here, places, bench, options.rounds, 0.02)
             columns = list(zip(*rows, strict=True))
             least = [min(column) for column in columns]
             shown = "  ".join(f"{min(c):.1f} ({statistics.median(c):.1f})" for c in columns)

@@ -21,20 +21,23 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, ProgramSource, load_program
-from iree_tuner.search.registry import check_strategy, make_strategy
-from iree_tuner.space.starting_point import starting_point
+from iree_tuner.search.registry import check_strategy
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.io import save_spec
 from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
 from iree_tuner.targets import Target, target_for_device
-from iree_tuner.tuning.conditions import entry_with_provenance
+from iree_tuner.tuning.conditions import entry_with_provenance, setting_on
+from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.effort import Effort, effort_named
-from iree_tuner.tuning.finals import play_finals
+from iree_tuner.tuning.engine import Engine, Limits
+from iree_tuner.tuning.failures import Reproducing
+from iree_tuner.tuning.finals import Final, play_finals
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.observer import Observer, Silent
+from iree_tuner.tuning.prepare import prepare_search, study_key
 from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.result import Findings, WorkloadResult
-from iree_tuner.tuning.rounds import Search, search_rounds
 from iree_tuner.tuning.self_test import self_test
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import make_tasks
@@ -69,6 +72,7 @@ class TuningResult:
         note: why there is no `whole`, or why winners were dropped.
         interrupted: whether the search was stopped before its end.
         dropped: whether winners are left out of the spec because the whole program speaks against them.
+        failure: why trials could not be kept, and where they are instead; empty when they could.
     """
 
     program: Program
@@ -79,6 +83,7 @@ class TuningResult:
     note: str = ""
     interrupted: bool = False
     dropped: bool = False
+    failure: str = ""
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
@@ -118,6 +123,9 @@ def tune_module(
     jobs: int | None = None,
     self_test: bool = False,
     starters: Sequence[str | Path] | None = None,
+    db: str | Path | None = None,
+    fresh: bool = False,
+    warm: bool = False,
     observer: Observer | None = None,
 ) -> TuningResult:
     """Find faster configurations for a program's dispatches, and return them as a tuning spec.
@@ -133,6 +141,9 @@ def tune_module(
         jobs: compile workers; one a core by default.
         self_test: try nothing but the default itself, to see that the measurements call it a tie.
         starters: specs whose configurations are tried first; those that ship for the target by default.
+        db: database that keeps every trial. Trials of earlier runs under the same setting are not repeated.
+        fresh: repeat them nevertheless.
+        warm: time with data in the caches; otherwise buffers are rotated through more memory than they hold.
         observer: told of progress.
 
     Returns:
@@ -140,26 +151,37 @@ def tune_module(
         interrupts as usual.
 
     Raises:
-        TunerError: the program cannot be compiled, or has nothing to tune; UsageError for wrong arguments.
+        TunerError: the program cannot be compiled, or has nothing to tune; the database cannot be used;
+            UsageError for wrong arguments.
     """
     check_release()
     program = load_program(module)
     check_strategy(strategy)
     watch = observer or Silent()
     level = effort_named(effort)
-    with Lab(target_for_device(device, chip), jobs) as lab:
+    started = {"effort": effort, "strategy": strategy, "seed": seed, "device": device, "chip": chip}
+    stop = StopRequest()
+    with (
+        open_records(db, program.name, started, stop=stop, fresh=fresh) as records,
+        Lab(target_for_device(device, chip), jobs, cold=not warm) as lab,
+    ):
         paths = shipped_specs(lab.target.backend) if starters is None else [Path(path) for path in starters]
         known = read_starters(paths, lab.context)
         options = TuningOptions(level, strategy, seed, budget_s or math.inf, self_test, known)
-        extraction = extract(program, lab.target, lab.compilers)
-        tasks = make_tasks(extraction.dispatches)
-        watch.extracted(extraction, tasks)
-        if not tasks:
-            raise TunerError("the program has no dispatches that can be tuned", location=program.name)
-        with StopRequest() as stop:
-            findings = Findings(stop)
-            _tune_all(weigh(tasks, lab, stop), findings, lab, options, watch)
-            return _conclude(program, findings, lab, options, watch)
+        return _tune_program(program, Findings(stop, records), lab, options, watch)
+
+
+def _tune_program(
+    program: Program, findings: Findings, lab: Lab, options: TuningOptions, watch: Observer
+) -> TuningResult:
+    extraction = extract(program, lab.target, lab.compilers)
+    tasks = make_tasks(extraction.dispatches)
+    watch.extracted(extraction, tasks)
+    if not tasks:
+        raise TunerError("the program has no dispatches that can be tuned", location=program.name)
+    with findings.stop:
+        _tune_all(weigh(tasks, lab, findings.stop), findings, lab, options, watch)
+        return _conclude(program, findings, lab, options, watch)
 
 
 def _tune_all(
@@ -183,44 +205,53 @@ def _tune_one(
 ) -> WorkloadResult:
     """Search, then finals. A request to stop ends the search; what it found is still judged, in seconds."""
     start = time.monotonic()
-    task, share, effort = weighed.task, weighed.share, options.effort
-    if weighed.space is None:
+    task, share, effort, space = weighed.task, weighed.share, options.effort, weighed.space
+    if space is None:
         return WorkloadResult(task, share, note=weighed.note)
     if options.self_test:
         return self_test(weighed, lab, effort)
     starters = options.starters.get(task.workload.key, ())
     if share < effort.least_share and not starters:
         return WorkloadResult(task, share, note=f"only {share:.1%} of the program's time")
-    dispatch = task.dispatches[0]
-    start_at = starting_point(weighed.space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
-    strategy = make_strategy(options.strategy, weighed.space, options.seed, start_at)
-    search = Search(weighed.space, strategy, weighed.harness, weighed.default, weighed.default_us)
-    for starter in starters:
-        found = starting_point(weighed.space, starter.lowering_config, starter.translation_info)
-        if found is not None and found not in search.starters and found != start_at:
-            search.starters.append(found)
-    deadline = start + budget_s * (1.0 - _FINALS_PART)
+    search = prepare_search(weighed, space, options.strategy, options.seed, starters)
+    ledger = findings.records.ledger(
+        lambda: study_key(weighed, space, setting_on(lab.target, cold=lab.cold)),
+        Reproducing(
+            findings.records.failures,
+            task.workload.name,
+            weighed.bench.harness,
+            lab.target,
+            space.configuration,
+        ),
+    )
     # What is too small to be searched may still take what was found elsewhere.
     trials = effort.trials_for(share) if share >= effort.least_share else len(search.starters)
     watch.started(task, share, trials)
-    rounds = search_rounds(
-        search, lab, trials=trials, batch=effort.batch, deadline=deadline, stop=findings.stop
-    )
+    limits = Limits(trials, effort.batch, deadline=start + budget_s * (1.0 - _FINALS_PART))
+    engine = Engine(search, lab, limits, findings.stop, ledger)
+    note = ""
     try:
-        for tried in rounds:
-            watch.tried(task, tried, search.best)
+        for trial in engine.run():
+            watch.tried(task, [trial], search.best)
     except KeyboardInterrupt:  # where no handler could be set, or from an observer
         findings.stop.request()
+    except DeviceLostError as error:
+        findings.stop.request()
+        note = str(error)
     if not search.trials:
-        return WorkloadResult(task, share, note="the budget was spent before its turn")
-    final = play_finals(task, search, lab, _judging_effort(options, findings))
+        return WorkloadResult(task, share, note=note or "the budget was spent before its turn")
+    final = (
+        Final(None, None)
+        if note
+        else play_finals(task, search, lab, _judging_effort(options, findings), ledger)
+    )
     entry = None
     if final.winner is not None and final.comparison is not None:
-        configuration = weighed.space.configuration(final.winner.assignment)
+        configuration = space.configuration(final.winner.assignment)
         entry = entry_with_provenance(task, configuration, final.comparison, lab.target)
     return WorkloadResult(
-        task, share, tuple(search.trials), weighed.space.count(), final.comparison, entry, final.note,
-        time.monotonic() - start,
+        task, share, tuple(search.trials), space.count(), final.comparison, entry,
+        "; ".join(filter(None, (note, final.note, engine.note))), time.monotonic() - start,
     )  # fmt: skip
 
 
@@ -237,8 +268,9 @@ def _conclude(
     spec = build_spec(entries, lab.context)
     results = tuple(findings.results)
     result = TuningResult(
-        program, lab.target, results, spec, note="; ".join(notes), interrupted=findings.stop.requested
-    )
+        program, lab.target, results, spec, note="; ".join(notes), interrupted=findings.stop.requested,
+        failure=findings.records.rescue(),
+    )  # fmt: skip
     if not entries:
         return result
     effort = _judging_effort(options, findings)

@@ -66,7 +66,7 @@ def _build(
 ) -> tuple[Outcome, bytes, str]:
     module = session.parse(harness)
     place(module, placement)
-    expected = _put_in_place(module, configuration) if configuration else {}
+    expected = put_in_place(module, configuration) if configuration else {}
     session.run(module, start="executable-sources", stop="executable-configurations")
     missing = _missing(module, expected)
     if missing:
@@ -74,7 +74,7 @@ def _build(
     return "ok", session.to_vmfb(module, start="executable-configurations"), ""
 
 
-def _put_in_place(module: ir.Module, configuration: Configuration) -> dict[str, ir.Attribute]:
+def put_in_place(module: ir.Module, configuration: Configuration) -> dict[str, ir.Attribute]:
     """Set the attributes; returns, for each label, the lowering config to find later."""
     tagged = dict(_tagged(module))
     expected: dict[str, ir.Attribute] = {}

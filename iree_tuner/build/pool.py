@@ -2,53 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
 from iree_tuner.build.candidate import Built, build_here
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
 from iree_tuner.program.dispatch import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.targets import Target
 
 DEFAULT_TIMEOUT_S = 60.0
 
+Build = Callable[[bytes, tuple[str, ...], Configuration | None, int], Built]
+"""What runs in a worker: a harness, flags, a configuration or None, a placement; see `build_here`."""
+
 
 class Builder:
-    """Compiles harnesses in disposable workers; a crash or a time-out is an outcome, not an exception."""
+    """Compiles harnesses in disposable workers; a crash or a time-out is an outcome, not an exception.
 
-    def __init__(self, target: Target, workers: Workers, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+    Args:
+        target: whose flags to compile with.
+        workers: where.
+        timeout_s: limit of one compilation.
+        build: what compiles, a module-level function; tests and benchmarks put others in its place.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        workers: Workers,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        build: Build = build_here,
+    ) -> None:
         self._target = target
         self._workers = workers
         self._timeout_s = timeout_s
+        self._build = build
 
     def build(self, harness: Harness, configuration: Configuration | None) -> Built:
         """One executable; None is the compiler's own choice."""
-        return self._wait(self._submit(harness, configuration))
+        return self.result(self.submit(harness, configuration))
 
     def build_placements(
         self, harness: Harness, configuration: Configuration | None, count: int
     ) -> list[Built]:
         """The same code at `count` places (see `build.placement`)."""
-        futures = [self._submit(harness, configuration, placement) for placement in range(count)]
-        return [self._wait(future) for future in futures]
+        futures = [self.submit(harness, configuration, placement) for placement in range(count)]
+        return [self.result(future) for future in futures]
 
     def build_all(self, harness: Harness, configurations: Sequence[Configuration]) -> Iterator[Built]:
         """One result for each configuration, in order, as they are ready."""
-        futures = [self._submit(harness, configuration) for configuration in configurations]
+        futures = [self.submit(harness, configuration) for configuration in configurations]
         try:
             for future in futures:
-                yield self._wait(future)
+                yield self.result(future)
         finally:
             for future in futures:
                 if not future.running():  # a running one would take its worker with it
                     future.cancel()
 
-    def _submit(
+    def submit(
         self, harness: Harness, configuration: Configuration | None, placement: int = 0
     ) -> Future[Built]:
+        """Begin a compilation; `result` says how it ended."""
         return self._workers.submit(
-            build_here,
+            self._build,
             harness.module,
             self._target.flags,
             configuration,
@@ -56,10 +74,11 @@ class Builder:
             timeout_s=self._timeout_s,
         )
 
-    def _wait(self, future: Future[Built]) -> Built:
+    def result(self, future: Future[Built]) -> Built:
+        """Wait for a compilation."""
         try:
             return self._workers.wait(future)
-        except WorkerCrashError as error:
+        except (WorkerCrashError, WorkerTaskError) as error:
             return Built("compile_crash", message=str(error))
         except WorkerTimeoutError:
             return Built("compile_timeout", message=f"no result after {self._timeout_s:.0f} s")

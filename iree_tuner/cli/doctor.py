@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import platform
+from collections.abc import Mapping
 from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
 
 from iree_tuner import __version__
+from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import print_json
 from iree_tuner.compiler.versions import RELEASE, installed
+from iree_tuner.measure.device_facts import processor_name, usable_cores
+from iree_tuner.measure.sensors import describe
 from iree_tuner.targets import llvm_cpu
 from iree_tuner.targets.find import BACKENDS
-from iree_tuner.tuning.conditions import processor_name
-from iree_tuner.tuning.lab import usable_cores
 
 _EXTRAS = {"onnx": "reads .onnx models", "jax": "exports the examples", "lit": "runs the tests"}
 
@@ -33,6 +35,7 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
     versions = installed()
     fits = all(version == RELEASE for version in versions.values())
     extras = {name: importlib.util.find_spec(name) is not None for name in _EXTRAS}
+    sensors = describe(llvm_cpu.DRIVERS[0])
     others = [backend for backend in BACKENDS if backend != "llvm-cpu"]
     record: dict[str, object] = {
         "iree_tuner": __version__,
@@ -43,6 +46,8 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
         "processor": processor_name(),
         "cores": usable_cores(),
         "devices": list(llvm_cpu.DRIVERS),
+        "sensors": sensors,
+        "database": str(default_database()),
         "compile_only": others,
         "extras": extras,
     }
@@ -56,7 +61,18 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
         console.print(f"  {name} {version or 'not installed'}{mark}")
     console.print(f"  {processor_name()}, {usable_cores()} usable cores")
     console.print(f"  devices: {', '.join(llvm_cpu.DRIVERS)}")
+    console.print(f"  {_told(sensors)}")
+    console.print(f"  database: {default_database()}")
     console.print(f"  spaces, without measuring, also for: {', '.join(others)}")
     for name, found in extras.items():
         console.print(f"  {name}: {'installed' if found else 'not installed'} ({_EXTRAS[name]})")
     return 0 if fits else 1
+
+
+def _told(sensors: Mapping[str, object]) -> str:
+    """What is known of a device while it is measured."""
+    names = {"clock_mhz": "clock", "temperature_c": "temperature", "throttling": "throttling"}
+    told = [name for key, name in names.items() if sensors[key]]
+    missing = [name for key, name in names.items() if not sensors[key]]
+    text = f"sensors ({sensors['source']}): {', '.join(told) or 'none'}"
+    return f"{text}; not told here: {', '.join(missing)}" if missing else text

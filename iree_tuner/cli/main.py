@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from iree_tuner import __version__
+from iree_tuner.cli.db import app as db_app
 from iree_tuner.cli.doctor import doctor
 from iree_tuner.cli.extract import extract
 from iree_tuner.cli.space import space
@@ -30,6 +31,7 @@ app.command(tune)
 app.command(extract)
 app.command(space)
 app.command(spec_app)
+app.command(db_app)
 app.command(doctor)
 
 

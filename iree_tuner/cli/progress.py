@@ -12,17 +12,15 @@ from rich.status import Status
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.extract import Extraction
-from iree_tuner.store.journal import Journal
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task
 
 
 class Progress:
-    """An observer that prints, and writes trials to the journal as they come."""
+    """An observer that prints."""
 
-    def __init__(self, console: Console, journal: Journal) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._journal = journal
         self._status: Status | None = None
         self._tried = 0
         self._planned = 0
@@ -51,7 +49,6 @@ class Progress:
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
         """Count, and show the best so far."""
-        self._journal.write(trials)
         self._tried += len(trials)
         gain = f"best {1 / best.score:.2f}x" if best is not None else "nothing faster yet"
         self._show(f"{task.workload.name}: {self._tried} of {self._planned} tried, {gain}")

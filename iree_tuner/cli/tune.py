@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.database import default_database
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.progress import Progress
@@ -16,7 +17,6 @@ from iree_tuner.cli.report import report_result, result_to_json
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import load_program
-from iree_tuner.store.journal import Journal
 from iree_tuner.tune import TuningResult, tune_module
 
 
@@ -43,8 +43,14 @@ class TuneFlags:
         Seed of everything random.
     jobs
         Compile workers; one a core by default.
-    journal
-        Append every trial to this file, one JSON object a line.
+    db
+        Database that keeps every trial; a run resumes where an earlier one under the same setting ended.
+    no_db
+        Keep nothing, and resume nothing.
+    fresh
+        Try again what the database knows already.
+    warm
+        Time with data in the caches; otherwise buffers are rotated through more memory than they hold.
     vmfb
         Also write the program compiled with the spec.
     starter
@@ -66,7 +72,10 @@ class TuneFlags:
     strategy: str = "local"
     seed: int = 0
     jobs: int | None = None
-    journal: Path | None = None
+    db: Path | None = None
+    no_db: Annotated[bool, Parameter(negative="")] = False
+    fresh: Annotated[bool, Parameter(negative="")] = False
+    warm: Annotated[bool, Parameter(negative="")] = False
     vmfb: Path | None = None
     starter: Annotated[tuple[Path, ...] | None, Parameter(negative="--no-starters")] = None
     dim: Annotated[tuple[str, ...], Parameter(negative="")] = ()
@@ -90,16 +99,19 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
         MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
     """
     budget_s = parse_duration(flags.budget) if flags.budget else None
+    if flags.no_db and (flags.db or flags.fresh):
+        raise UsageError("--no-db goes neither with --db nor with --fresh")
     if flags.jobs is not None and flags.jobs < 1:
         raise UsageError("--jobs must be at least 1")
     source = sized(load_program(program), flags.dim)
     path = _writable(flags.output or _beside(program), (".mlir", ".mlirbc"))
     vmfb = _writable(flags.vmfb, (".vmfb",)) if flags.vmfb else None
-    with Journal(flags.journal) as journal, Progress(people, journal) as progress:
+    with Progress(people) as progress:
         result = tune_module(
             source, device=flags.device, chip=flags.chip, effort=flags.effort, budget_s=budget_s,
             strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test,
-            starters=flags.starter, observer=progress,
+            starters=flags.starter, db=None if flags.no_db else flags.db or default_database(),
+            fresh=flags.fresh, warm=flags.warm, observer=progress,
         )  # fmt: skip
     path = _save(result, path)
     if vmfb is not None:
@@ -107,8 +119,8 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
     for record in result_to_json(result, path) if flags.as_json else ():
         print_json(record)
     report_result(people, result, path)
-    if journal.failure:
-        people.print(journal.failure, style="yellow", markup=False)
+    if result.failure:
+        raise TunerError(result.failure)
     return 0
 
 

@@ -2,45 +2,57 @@
 
 An LLVM error exits the process, a bad configuration aborts or hangs it, and there is no
 cancel call. A worker keeps one compiler session for each set of flags it is asked for.
+
+Each worker is a pebble pool of one process (`hired`), thrown away whenever its process dies, in a `slot`
+whose thread decides how a call ended. Calls that had not begun when their worker died are made again.
 """
 
 from __future__ import annotations
 
-import ctypes
+import itertools
 import os
-import signal
-import sys
-import tempfile
+import pickle
+import shutil
+import time
+import weakref
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
-from multiprocessing import spawn
-from multiprocessing.context import BaseContext, SpawnContext, SpawnProcess
 from pathlib import Path
-from threading import Lock
+from threading import Condition, Lock
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import ProcessFuture
 
-from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.compiler.ends import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.hired import Hired
+from iree_tuner.compiler.orphans import (
+    coordinator,
+    make_folder,
+    remove_orphaned_folders,
+    sweep,
+    sweep_orphans,
+)
+from iree_tuner.compiler.slot import Call, Slot
+from iree_tuner.compiler.task import Settings
+
+if TYPE_CHECKING:
+    from iree_tuner.compiler.session import CompilerSession
+
+__all__ = ["WorkerCrashError", "WorkerTaskError", "WorkerTimeoutError", "Workers", "session_for"]
 
 R = TypeVar("R")
 
+FAIR_SHARE = 0
+"""Of the machine's memory, for `memory_bytes`: three quarters of it divided among the workers."""
+
 _TIMEOUT_S = 300.0
+_MOST_BYTES = 8 << 30
+_LEAST_FILE_BYTES = 64 << 20
+_CLOSE_S = 10.0
 
-
-class WorkerCrashError(Exception):
-    """The worker's process died. `output` is what it printed last, `exit_code` is negative for a signal."""
-
-    def __init__(self, exit_code: int | None, output: str) -> None:
-        super().__init__(f"the worker exited with {exit_code}: {output.strip()[-2000:] or 'no output'}")
-        self.exit_code = exit_code
-        self.output = output
-
-
-class WorkerTimeoutError(Exception):
-    """The call took longer than its limit, and its worker was killed."""
+_pools = itertools.count()
 
 
 class Workers:
@@ -49,17 +61,24 @@ class Workers:
     Args:
         count: processes; 1 for measuring.
         tasks_per_worker: a worker is replaced after this many calls (0: never), against slow leaks.
+        memory_bytes: how much data a worker may hold, and each process that it starts; `FAIR_SHARE` is
+            at most 8 GiB; None is no limit, for drivers of GPUs, which map more than they use.
+        file_bytes: how large a file may get that a worker writes, its output among them; None is a quarter
+            of what is free where temporary files are, at most 8 GiB.
     """
 
-    def __init__(self, count: int = 1, tasks_per_worker: int = 0) -> None:
-        self._logs = tempfile.TemporaryDirectory(prefix="iree_tuner_")
-        self._pool = ProcessPool(
-            max_workers=count,
-            max_tasks=tasks_per_worker,
-            initializer=_start,
-            initargs=(self._logs.name,),
-            context=_context,
-        )
+    def __init__(
+        self,
+        count: int = 1,
+        tasks_per_worker: int = 0,
+        *,
+        memory_bytes: int | None = FAIR_SHARE,
+        file_bytes: int | None = None,
+    ) -> None:
+        if memory_bytes == FAIR_SHARE:
+            memory_bytes = min(_MOST_BYTES, memory_of_machine() * 3 // 4 // count)
+        self._crew = _Crew(count, tasks_per_worker, memory_bytes, file_bytes)
+        self._close = weakref.finalize(self, self._crew.close)
 
     def submit(
         self,
@@ -68,21 +87,31 @@ class Workers:
         timeout_s: float = _TIMEOUT_S,
         **kwargs: object,
     ) -> Future[R]:
-        """Run a module-level function in a worker. Pass its future to `wait`, which says how it ended."""
-        return self._pool.schedule(function, args=args, kwargs=kwargs, timeout=timeout_s)
+        """Run a module-level function in a worker. Its future ends as `wait` says.
+
+        Cancelling it while it runs kills its worker. The limit counts from the begin of the call.
+        """
+        future: ProcessFuture[R] = ProcessFuture()
+        try:
+            payload = pickle.dumps((function, args, kwargs), pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            problem = WorkerTaskError(f"the arguments do not pickle: {type(error).__name__}: {error}")
+            problem.__cause__ = error
+            future.set_exception(problem)
+            return future
+        self._crew.add(payload, timeout_s, future)
+        return future
 
     def wait(self, future: Future[R]) -> R:
         """The call's value, or its exception.
 
         Raises:
-            WorkerCrashError, WorkerTimeoutError: the worker died, or was killed for its time.
+            WorkerCrashError: the worker died; the call exited, or ran out of memory.
+            WorkerTimeoutError: the worker was killed for its time.
+            WorkerTaskError: what the call takes, returns or raises does not pickle.
+            CancelledError: the future was cancelled, or the workers were closed.
         """
-        try:
-            return future.result()
-        except ProcessExpired as error:
-            raise WorkerCrashError(error.exitcode, self._printed(error.pid)) from None
-        except (FutureTimeoutError, TimeoutError):
-            raise WorkerTimeoutError("no result within the time limit") from None
+        return future.result()
 
     def call(
         self,
@@ -95,10 +124,8 @@ class Workers:
         return self.wait(self.submit(function, *args, timeout_s=timeout_s, **kwargs))
 
     def close(self) -> None:
-        """Stop the workers, busy ones too."""
-        self._pool.stop()
-        self._pool.join()
-        self._logs.cleanup()
+        """Stop the workers, busy ones too. Calls that did not end are cancelled."""
+        self._close()
 
     def __enter__(self) -> Self:
         return self
@@ -108,9 +135,105 @@ class Workers:
     ) -> None:
         self.close()
 
-    def _printed(self, pid: int | None) -> str:
-        log = Path(self._logs.name) / f"{pid}.log"
-        return log.read_text(errors="replace") if log.exists() else ""
+
+class _Crew:
+    """The calls that wait and the slots that take them; known to the slots' threads, unlike `Workers`."""
+
+    def __init__(
+        self, count: int, tasks_per_worker: int, memory_bytes: int | None, file_bytes: int | None
+    ) -> None:
+        self.tasks_per_worker = tasks_per_worker
+        self.memory_bytes = memory_bytes
+        self.closed = False
+        self._count = count
+        self._folder, self._folder_handle = make_folder()
+        free = shutil.disk_usage(self._folder).free
+        self._file_bytes = file_bytes or max(_LEAST_FILE_BYTES, min(_MOST_BYTES, free // 4))
+        self._owner = os.getpid()
+        self._cookie = f"{coordinator()}{next(_pools)}."
+        self._numbers = itertools.count(1)
+        self._hired = itertools.count()
+        self._lock = Lock()
+        self._pending: deque[Call] = deque()
+        self._slots: list[Slot] = []
+        self._idle: list[tuple[Slot, Condition]] = []
+
+    def add(self, payload: bytes, timeout_s: float, future: ProcessFuture[Any]) -> None:
+        """Queue a call, for the slot that was idle last: its worker is the warmest."""
+        with self._lock:
+            if self.closed:
+                raise RuntimeError("the workers are closed")
+            call = Call(next(self._numbers), payload, timeout_s, future)
+            self._pending.append(call)
+            if self._idle:
+                self._idle.pop()[1].notify()
+            elif len(self._slots) < self._count:
+                if not self._slots:
+                    sweep_orphans()
+                    remove_orphaned_folders()
+                self._slots.append(Slot(self))
+        future.add_done_callback(lambda _: self._cancelled(call) if future.cancelled() else None)
+
+    def next(self, slot: Slot) -> Call | None:
+        """The next call; None at the end."""
+        awake = Condition(self._lock)
+        with self._lock:
+            while not self._pending and not self.closed:
+                self._idle.append((slot, awake))
+                awake.wait()
+            return None if self.closed else self._pending.popleft()
+
+    def hire(self) -> Hired:
+        """A new worker, not started."""
+        serial = next(self._hired)
+        folder = str(self._folder / str(serial))
+        settings = Settings(folder, os.getpid(), self.memory_bytes, self._file_bytes)
+        return Hired(f"{self._cookie}{serial}.", settings)
+
+    def close(self) -> None:
+        """End all calls and workers."""
+        if os.getpid() != self._owner:  # in a fork of the coordinator, at its exit
+            return
+        with self._lock:
+            self.closed = True
+            pending = list(self._pending)
+            self._pending.clear()
+            for _, awake in self._idle:
+                awake.notify()
+            self._idle.clear()
+        for call in pending:
+            call.drop()
+        deadline = time.monotonic() + _CLOSE_S
+        for slot in self._slots:
+            slot.kill()
+        for slot in self._slots:
+            slot.thread.join(max(0.0, deadline - time.monotonic()))
+        sweep(self._cookie)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        os.close(self._folder_handle)
+
+    def _cancelled(self, call: Call) -> None:
+        """Take a cancelled call out of the queue, or kill its worker."""
+        with self._lock:
+            waiting = call in self._pending
+            if waiting:
+                self._pending.remove(call)
+        if waiting:
+            call.drop()
+        else:
+            for slot in self._slots:
+                slot.kill(call)
+
+
+def memory_of_machine() -> int:
+    """Bytes that this process and its children may use together: of the machine, or of its container."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            return min(physical, int(Path("/sys/fs/cgroup", name).read_text()))
+        except (OSError, ValueError):  # no such control group, or "max"
+            continue
+    return physical
 
 
 _sessions: dict[tuple[str, ...], CompilerSession] = {}
@@ -123,6 +246,8 @@ def session_for(flags: tuple[str, ...]) -> CompilerSession:
     Some flags are global to the process although a session takes them (those of the tuner and of specs):
     another session may have changed them since, so they are set again.
     """
+    from iree_tuner.compiler.session import CompilerSession  # workers that never compile do without it
+
     if flags not in _sessions:
         if len(_sessions) >= _SESSIONS_KEPT:
             _sessions.pop(next(iter(_sessions)))
@@ -130,54 +255,3 @@ def session_for(flags: tuple[str, ...]) -> CompilerSession:
     session = _sessions[flags]
     session.apply_flags()
     return session
-
-
-def _start(logs: str) -> None:
-    """Send what the compiler and its linker print to a file that the parent reads when the worker dies."""
-    os.setpgrp()  # Ctrl-C in a terminal goes to the caller's group: the caller decides
-    _die_with_parent()
-    log = os.open(Path(logs) / f"{os.getpid()}.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-
-
-def _die_with_parent() -> None:
-    """Linux: be killed when the caller is, so that nothing goes on compiling for nobody."""
-    if sys.platform == "linux":
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-
-
-_preparing = Lock()
-
-
-class _Process(SpawnProcess):
-    """A spawned process that does not import the caller's `__main__`.
-
-    Only functions of this package run in workers, so that a script that calls `tune_module`
-    needs no `if __name__ == "__main__"` guard.
-    """
-
-    @staticmethod
-    def _Popen(process_obj: Any) -> Any:  # noqa: N802, ANN401
-        original = spawn.get_preparation_data
-
-        def without_main(name: str) -> dict[str, object]:
-            data = original(name)
-            data.pop("init_main_from_name", None)
-            data.pop("init_main_from_path", None)
-            return data
-
-        with _preparing:
-            spawn.get_preparation_data = without_main
-            try:
-                return SpawnProcess._Popen(process_obj)  # pyright: ignore
-            finally:
-                spawn.get_preparation_data = original
-
-
-class _Context(SpawnContext):
-    Process = _Process  # pyright: ignore[reportAssignmentType]
-
-
-_context: BaseContext = _Context()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
@@ -21,6 +25,7 @@ _DTYPES: dict[str, npt.DTypeLike] = {
     "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
     "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
     "i1": np.int8,
+    "i4": np.int8,
     "i8": np.int8,
     "i16": np.int16,
     "i32": np.int32,
@@ -29,8 +34,27 @@ _DTYPES: dict[str, npt.DTypeLike] = {
     "complex<f32>": np.complex64,
 }
 
-POISON = 0xFF
-"""Every byte of an output before a run: NaN in float types, -1 in integers."""
+_PACKED = {"i4": 2}
+"""Element types of which several share a byte, and how many; they are made and compared as bytes."""
+
+_POISONS = ((0xFF, 0xFF), (0xF7, 0xFF), (0xFB, 0xFF))
+"""Two bytes, repeated: NaN in every float type of 16 bits and more, odd numbers in the others."""
+
+_OUTLIERS = 1 / 256
+_OUTLIER_FACTOR = (30.0, 60.0)
+
+Kind = Literal["positive", "signed", "outliers"]
+_KINDS: tuple[Kind, ...] = ("positive", "signed", "outliers")
+
+
+def kind_of(seed: int) -> Kind:
+    """What values a seed stands for: 0 positive, 1 signed, 2 with outliers, 3 positive again, and so on."""
+    return _KINDS[seed % len(_KINDS)]
+
+
+def magnitudes_of(seed: int) -> int:
+    """The seed that gives the absolute values of another seed's floats."""
+    return -1 - seed
 
 
 def dtype_of(element_type: str) -> np.dtype[np.generic] | None:
@@ -42,10 +66,12 @@ def dtype_of(element_type: str) -> np.dtype[np.generic] | None:
 def random_values(
     shape: Sequence[int], element_type: str, seed: int, rng: np.random.Generator
 ) -> npt.NDArray[np.generic]:
-    """Values of the size that networks have.
+    """Values of the size that networks have; negative seeds are for `magnitudes_of`.
 
-    Even seeds give floats in [0.1, 1), so that roots and logarithms stay numbers; odd seeds give both signs,
-    so that sums cancel. Integers are small, and those wide enough to be indices are in [0, 4).
+    Floats: positive ones are in [0.1, 1), so that roots and logarithms stay numbers; signed ones are normal
+    with deviation 0.5, so that sums cancel; outliers are signed with one in 256 made 30 to 60 times larger,
+    as activations of transformers have them. Integers of 8 bits take their whole range, negative too;
+    wider ones may be indices and are in [0, 4).
     """
     dtype = dtype_of(element_type)
     if dtype is None:
@@ -53,44 +79,130 @@ def random_values(
     if element_type == "i1":
         return rng.integers(0, 2, shape).astype(dtype)
     if dtype.kind == "i":
-        low, high = (-8, 8) if dtype.itemsize == 1 else (0, 4)
+        low, high = (-128, 128) if dtype.itemsize == 1 else (0, 4)
         return rng.integers(low, high, shape).astype(dtype)
-    if seed % 2 == 0:
-        return rng.uniform(0.1, 1.0, shape).astype(dtype)
-    return (rng.standard_normal(shape) * 0.5).astype(dtype)
+    kind = kind_of(seed if seed >= 0 else magnitudes_of(seed))
+    values: npt.NDArray[Any] = _floats(shape, kind, rng)
+    if dtype.kind == "c":
+        values = values + 1j * _floats(shape, kind, rng)
+    return (values if seed >= 0 else np.abs(values)).astype(dtype)
+
+
+def _floats(shape: Sequence[int], kind: Kind, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    if kind == "positive":
+        return rng.uniform(0.1, 1.0, shape)
+    values = rng.standard_normal(shape) * 0.5
+    if kind == "outliers":
+        large = rng.random(shape) < _OUTLIERS
+        values = np.where(large, values * rng.uniform(*_OUTLIER_FACTOR, shape), values)
+    return values
 
 
 def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
-    """The buffer of a harness: inputs random by seed, outputs poisoned, the rest zero."""
-    buffer = np.zeros(buffer_bytes, np.uint8)
-    rng = np.random.default_rng(seed)
+    """The buffer of a harness before a run, not to be written to: the last few are kept.
+
+    Inputs are random by seed. Outputs, and all that lies between and behind tensors, are poisoned, with
+    another pattern for the next seed. Bindings whose contents are not known are zero.
+    """
+    return _fill(tuple(bindings), buffer_bytes, seed)
+
+
+@functools.lru_cache(maxsize=3)
+def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
+    pattern = np.array(_POISONS[seed % len(_POISONS)], np.uint8)
+    buffer = np.tile(pattern, buffer_bytes // 2 + 1)[:buffer_bytes]
+    own_seed = seed if seed >= 0 else magnitudes_of(seed)
+    rng = np.random.default_rng(own_seed)
     for binding in bindings:
+        if is_opaque(binding):
+            buffer[binding.offset : binding.offset + binding.length] = 0
         for tensor in binding.tensors:
-            start, size = span(binding, tensor)
-            if tensor.access == "write":
-                buffer[start : start + size] = POISON
-            elif dtype_of(tensor.element_type) is not None:
-                values = random_values(tensor.shape, tensor.element_type, seed, rng)
+            if tensor.access != "write" and dtype_of(tensor.element_type) is not None:
+                start, size = span(binding, tensor)
+                values = random_values(_stored_shape(tensor), tensor.element_type, seed, rng)
                 buffer[start : start + size] = np.ascontiguousarray(values).view(np.uint8).reshape(-1)
+    buffer.flags.writeable = False
     return buffer
+
+
+def is_opaque(binding: Binding) -> bool:
+    """Whether a binding holds something of which the place, the size or the type is not known."""
+    return not binding.tensors or any(dtype_of(each.element_type) is None for each in binding.tensors)
 
 
 def outputs(
     bindings: Sequence[Binding], buffer: npt.NDArray[np.uint8]
 ) -> list[tuple[TensorSlice, npt.NDArray[np.generic]]]:
     """The tensors that a dispatch writes, read from its buffer."""
-    found: list[tuple[TensorSlice, npt.NDArray[np.generic]]] = []
-    for binding in bindings:
-        for tensor in binding.tensors:
-            dtype = dtype_of(tensor.element_type)
-            if tensor.access != "read" and dtype is not None:
-                start, size = span(binding, tensor)
-                found.append((tensor, buffer[start : start + size].view(dtype).reshape(tensor.shape)))
-    return found
+    return [(tensor, values_in(buffer, binding, tensor)) for binding, tensor, _ in written(bindings)]
+
+
+def written(bindings: Sequence[Binding]) -> list[tuple[Binding, TensorSlice, int]]:
+    """The tensors that a dispatch writes and that can be compared, each with its number among all tensors."""
+    every = [(binding, tensor) for binding in bindings for tensor in binding.tensors]
+    return [
+        (binding, tensor, number)
+        for number, (binding, tensor) in enumerate(every)
+        if tensor.access != "read" and dtype_of(tensor.element_type) is not None
+    ]
+
+
+def values_in(
+    buffer: npt.NDArray[np.uint8], binding: Binding, tensor: TensorSlice
+) -> npt.NDArray[np.generic]:
+    """A tensor's values, as a view of its buffer; packed types as the bytes that hold them."""
+    dtype = dtype_of(tensor.element_type)
+    if dtype is None:
+        raise ValueError(f"no values for element type {tensor.element_type}")
+    start, size = span(binding, tensor)
+    return buffer[start : start + size].view(dtype).reshape(_stored_shape(tensor))
 
 
 def span(binding: Binding, tensor: TensorSlice) -> tuple[int, int]:
     """Start and size of a tensor in the harness's buffer, in bytes."""
     dtype = dtype_of(tensor.element_type)
-    size = math.prod(tensor.shape) * (dtype.itemsize if dtype is not None else 0)
+    size = math.prod(_stored_shape(tensor)) * (dtype.itemsize if dtype is not None else 0)
     return binding.offset + tensor.offset, size
+
+
+def _stored_shape(tensor: TensorSlice) -> tuple[int, ...]:
+    packed = _PACKED.get(tensor.element_type)
+    return tensor.shape if packed is None else (-(-math.prod(tensor.shape) // packed),)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A range of the buffer that a dispatch must not change.
+
+    Attributes:
+        start: its first byte.
+        end: the byte behind it.
+        tensor: number of the input that it holds; None for what lies between and behind tensors.
+    """
+
+    start: int
+    end: int
+    tensor: int | None = None
+
+
+def kept(bindings: Sequence[Binding], buffer_bytes: int) -> list[Kept]:
+    """All that a dispatch must leave alone: its inputs, and what is between and behind its tensors."""
+    owner = np.full(buffer_bytes, -1, np.int16)  # -1: nobody's, -2: may change
+    number = 0
+    for binding in bindings:
+        for tensor in binding.tensors:
+            start, size = span(binding, tensor)
+            if tensor.access == "read":
+                place = owner[start : start + size]
+                place[place == -1] = number
+            number += 1
+    for binding in bindings:
+        if is_opaque(binding):
+            owner[binding.offset : binding.offset + binding.length] = -2
+        for tensor in binding.tensors:
+            start, size = span(binding, tensor)
+            if tensor.access != "read":
+                owner[start : start + size] = -2
+    edges = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), buffer_bytes]
+    found = [(start, end, int(owner[start])) for start, end in pairwise(edges) if start < end]
+    return [Kept(start, end, None if who == -1 else who) for start, end, who in found if who != -2]

@@ -3,86 +3,164 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeVar
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.numerics import Agreement
-from iree_tuner.measure.statistics import Comparison, compare_pairs
-from iree_tuner.measure.worker import Timed, agree_here, interleave_here, time_here
-from iree_tuner.ops.workload import Workload
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.measure.sampling import ScreenPlan
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.worker import DeviceError, Timed, agree_here, leave_here, rounds_here, screen_here
 
-_SCREEN_BATCH_S = 0.005
-_SCREEN_BATCHES = 5
+R = TypeVar("R")
+
+Screen = Callable[[bytes, Bench, float | None, ScreenPlan], Timed]
+Rounds = Callable[[Sequence[bytes], Bench, int, float], list[list[float]]]
+Agree = Callable[[bytes, Bench, Sequence[int]], Agreement]
+
 _FINAL_BATCH_S = 0.01
-_TIMEOUT_S = 60.0
-_SEEDS = (0, 1)
+_SEEDS = (0, 1, 2)
+_SETUP_S = 30.0  # start of the device, loading, data
+_RUNS = 400  # of one dispatch in one call, beside the batches: a generous bound
+_UNKNOWN_US = 1e6  # for the time of a default that was never timed
 
 
 class Measurer:
-    """One device's measuring worker. It is restarted by itself after a crash or a time-out.
+    """One device's measuring worker. It is restarted after a crash, a hang or a device error.
 
     Nothing else may use the device's cores while it works; the tuning loop sees to that.
+
+    Args:
+        device: device URI; benches are measured here whatever device they name.
+        workers: a pool of one process.
+        screen, rounds, agree: what runs in it, module-level functions; tests put others in their place.
+        setup_s: time that a call may take beside running the dispatch.
     """
 
-    def __init__(self, device: str, workers: Workers | None = None) -> None:
+    def __init__(
+        self,
+        device: str,
+        workers: Workers | None = None,
+        *,
+        screen: Screen = screen_here,
+        rounds: Rounds = rounds_here,
+        agree: Agree = agree_here,
+        setup_s: float = _SETUP_S,
+    ) -> None:
         self.device = device
-        self.workers = workers or Workers(1)
+        # Drivers of GPUs map more than any limit that would mean something.
+        on_host = device.startswith("local-")
+        self.workers = workers or (Workers(1) if on_host else Workers(1, memory_bytes=None))
+        self._screen = screen
+        self._rounds = rounds
+        self._agree = agree
+        self._setup_s = setup_s
+        self._default_us: dict[bytes, float] = {}
 
-    def time(self, vmfb: bytes, harness: Harness, limit_us: float | None = None) -> Timed:
-        """Screen one executable: warm-up, calibration, a few batches; `too_slow` beyond `limit_us`."""
+    def submit_screen(
+        self, vmfb: bytes, bench: Bench, limit_us: float | None = None, plan: ScreenPlan | None = None
+    ) -> Future[Timed]:
+        """Begin to time an executable and to check it on one seed; `result` says how it ended.
+
+        Args:
+            vmfb: the executable.
+            bench: what it is compared with.
+            limit_us: it is `too_slow` beyond that.
+            plan: how many samples.
+        """
+        plan = plan or ScreenPlan()
+        run_us = limit_us or self._default_us.get(bench.default, _UNKNOWN_US)
+        limit_s = self._limit_s(run_us, plan.batch_s * plan.most * 4)
+        future = self.workers.submit(
+            self._screen, vmfb, replace(bench, device=self.device), limit_us, plan, timeout_s=limit_s
+        )
+        if vmfb == bench.default:
+            future.add_done_callback(lambda done: self._remember(bench.default, done))
+        return future
+
+    def result(self, future: Future[Timed]) -> Timed:
+        """Wait for what `submit_screen` began. A crash, a time-out and a device error are outcomes."""
         try:
-            return self.workers.call(
-                time_here, vmfb, harness, self.device, _SCREEN_BATCH_S, _SCREEN_BATCHES, limit_us,
-                timeout_s=_TIMEOUT_S,
-            )  # fmt: skip
-        except WorkerCrashError as error:
+            return self._wait(future)
+        except DeviceError as error:
+            return Timed("run_error", message=str(error))
+        except (WorkerCrashError, WorkerTaskError) as error:
             return Timed("run_crash", message=str(error))
         except WorkerTimeoutError:
-            return Timed("run_timeout", message=f"no result after {_TIMEOUT_S:.0f} s")
+            return Timed("run_timeout", message="no result within the time limit")
+
+    def time(
+        self, vmfb: bytes, bench: Bench, limit_us: float | None = None, plan: ScreenPlan | None = None
+    ) -> Timed:
+        """`submit_screen` and `result` in one."""
+        return self.result(self.submit_screen(vmfb, bench, limit_us, plan))
 
     def compare(
-        self, placed: Sequence[tuple[bytes, Sequence[bytes]]], harness: Harness, rounds: int
+        self, placed: Sequence[tuple[bytes, Sequence[bytes]]], bench: Bench, plan: JudgePlan
     ) -> list[Comparison]:
-        """Interleave the default with candidates; one comparison for each candidate.
+        """Interleave the default with candidates until all are decided; one comparison for each candidate.
 
         Args:
             placed: for each place of the code, the default and the candidates built there.
-            harness: what they were built from.
-            rounds: pairs for each candidate, over all places.
+            bench: what they were built from.
+            plan: when to stop.
 
         Raises:
             WorkerCrashError, WorkerTimeoutError: an executable that ran in the screening did not here.
         """
-        each = max(1, -(-rounds // len(placed)))
-        groups: list[list[tuple[float, ...]]] = []
-        for default, candidates in placed:
-            samples = self.workers.call(
-                interleave_here, (default, *candidates), harness, self.device, _FINAL_BATCH_S, each
-            )
-            groups.append(list(zip(*samples, strict=True)))
-        count = len(placed[0][1])
-        return [
-            compare_pairs([(columns[0], columns[1 + index]) for columns in groups]) for index in range(count)
-        ]
+        here = replace(bench, device=self.device)
 
-    def agrees(self, vmfb: bytes, default: bytes, harness: Harness, workload: Workload) -> Agreement:
-        """Compare an executable's outputs with the default's, on two seeds."""
-        accumulator = workload.types[-1] if workload.types else "f32"
+        def take(rounds: int) -> list[list[list[float]]]:
+            return [self._take((default, *candidates), here, rounds) for default, candidates in placed]
+
+        return judge(take, len(placed[0][1]), plan)
+
+    def agrees(self, vmfb: bytes, bench: Bench, seeds: Sequence[int] = _SEEDS) -> Agreement:
+        """Compare an executable's outputs with the default's, thoroughly."""
+        limit_s = self._limit_s(self._default_us.get(bench.default, _UNKNOWN_US), 60.0)
         try:
-            return self.workers.call(
-                agree_here,
-                vmfb,
-                default,
-                harness,
-                self.device,
-                _SEEDS,
-                accumulator,
-                workload.reduction_length,
+            return self._wait(
+                self.workers.submit(
+                    self._agree, vmfb, replace(bench, device=self.device), tuple(seeds), timeout_s=limit_s
+                )
             )
-        except (WorkerCrashError, WorkerTimeoutError) as error:
+        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError, DeviceError) as error:
             return Agreement(False, math.inf, str(error))
 
     def close(self) -> None:
         """Stop the worker."""
         self.workers.close()
+
+    def _take(self, vmfbs: Sequence[bytes], bench: Bench, rounds: int) -> list[list[float]]:
+        run_us = self._default_us.get(bench.default, _UNKNOWN_US)
+        batch_s = max(_FINAL_BATCH_S, run_us / 1e6)
+        limit_s = self._limit_s(run_us, 10 * len(vmfbs) * rounds * batch_s)
+        try:
+            return self._wait(
+                self.workers.submit(self._rounds, vmfbs, bench, rounds, _FINAL_BATCH_S, timeout_s=limit_s)
+            )
+        except DeviceError as error:
+            raise WorkerCrashError(None, str(error)) from None
+
+    def _remember(self, default: bytes, future: Future[Timed]) -> None:
+        """Keep a default's time, which time limits follow from."""
+        if not future.cancelled() and future.exception() is None and future.result().samples_us:
+            self._default_us = {default: max(future.result().samples_us)}
+
+    def _wait(self, future: Future[R]) -> R:
+        """A call's value; after a device error the worker is replaced, as nothing more would run in it."""
+        try:
+            return self.workers.wait(future)
+        except DeviceError:
+            with suppress(WorkerCrashError, WorkerTimeoutError):  # which is what is asked for
+                self.workers.call(leave_here, timeout_s=self._setup_s)
+            raise
+
+    def _limit_s(self, run_us: float, batches_s: float) -> float:
+        """Time limit of one call, from the time of one run of the dispatch and that of its batches."""
+        return self._setup_s + _RUNS * run_us / 1e6 + batches_s

@@ -1,10 +1,12 @@
-"""Whether two results are the same, within what their types allow.
+"""Whether two results are the same, within what their types allow. The derivation is in docs/numerics.md.
 
-Two programs that add the same K numbers in different orders differ by about sqrt(K) roundings of the
-accumulator, each at most half an epsilon of the running sum; the running sum is no larger than the largest
-result by much. So a result may differ by `2 sqrt(K)` (at least 16) epsilons of the accumulator's type,
-relative to the largest value of its tensor, plus two epsilons of its own type for its last rounding.
-Integers must be equal.
+A float may differ by
+
+    2 eps(result) |x| + 16 eps(f32) max|x| + 3 sqrt(K) eps(accumulator) s
+
+where x is the expected value, K the number of values that are summed and s what partial sums can reach: the
+result for the inputs' absolute values, but not more than twice the largest result, and not less than the
+median. Integers must be equal.
 """
 
 from __future__ import annotations
@@ -18,7 +20,12 @@ import numpy.typing as npt
 
 from iree_tuner.measure.data import dtype_of
 
-_LEAST_ROUNDINGS = 16.0
+_RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
+_FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
+_SUMS = 3.0  # epsilons, times sqrt(K)
+
+Array = npt.NDArray[np.generic]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -29,11 +36,13 @@ class Agreement:
         ok: within tolerance everywhere.
         worst: largest error as a multiple of its tolerance (1 is the limit); inf where one is not a number.
         message: what differs; empty when `ok`.
+        note: what is worth knowing although it is `ok`.
     """
 
     ok: bool
     worst: float
     message: str = ""
+    note: str = ""
 
 
 def epsilon(element_type: str) -> float:
@@ -45,33 +54,114 @@ def epsilon(element_type: str) -> float:
     return float(ml_dtypes.finfo(kind).eps)
 
 
+def sum_error(accumulator_type: str, reduction_length: int) -> float:
+    """How far two sums of the same values, in any two orders, may be apart, relative to partial sums."""
+    return _SUMS * math.sqrt(reduction_length) * epsilon(accumulator_type)
+
+
+def halting_error(accumulator_type: str, reduction_length: int) -> float:
+    """The same for sums that grow with each value, if they are too long for their type, else 0.
+
+    A sum of more values than 1/u, half an epsilon, comes to a halt when a value is less than half of its last
+    digit. Where it does depends on the order, so that such sums can be wrong altogether.
+    """
+    worst = reduction_length * epsilon(accumulator_type) / 2
+    return worst if worst >= 1 else 0.0
+
+
+def function_error(accumulator_type: str) -> float:
+    """How far functions may be off that are applied to sums, relative to the largest result."""
+    return _FUNCTIONS * min(epsilon("f32"), epsilon(accumulator_type) or 1.0)
+
+
 def compare(
-    got: npt.NDArray[np.generic],
-    expected: npt.NDArray[np.generic],
+    got: Array,
+    expected: Array,
     element_type: str,
     accumulator_type: str,
     reduction_length: int,
+    magnitudes: Array | None = None,
 ) -> Agreement:
-    """Compare a result with the expected one; see the module's text for the tolerance."""
+    """Compare a result with the expected one; see the module's text for the tolerance.
+
+    Args:
+        got: what to judge.
+        expected: what it should be: equal in shape and type, or (from a reference) of double precision.
+        element_type: MLIR's name of the result's type.
+        accumulator_type: the type that sums are held in.
+        reduction_length: how many values go into one result.
+        magnitudes: the expected result for the inputs' absolute values; without it, the largest expected
+            value stands for them.
+    """
+    if got.dtype == expected.dtype and np.array_equal(_bytes(got), _bytes(expected)):
+        return Agreement(True, 0.0)
     dtype = dtype_of(element_type)
     if dtype is not None and dtype.kind == "i":
-        wrong = int(np.count_nonzero(got != expected))
-        return Agreement(wrong == 0, math.inf if wrong else 0.0, f"{wrong} integers differ" if wrong else "")
-    wide = np.complex128 if dtype is not None and dtype.kind == "c" else np.float64
-    a, b = got.astype(wide), expected.astype(wide)
-    finite = np.isfinite(b)
-    if not np.array_equal(np.isfinite(a), finite) or not np.array_equal(np.isnan(a), np.isnan(b)):
-        count = int(np.count_nonzero(np.isfinite(a) != finite))
-        return Agreement(False, math.inf, f"{count} values are finite in one result only")
-    if not finite.any():
-        return Agreement(True, 0.0)
-    a, b = a[finite], b[finite]
-    roundings = max(_LEAST_ROUNDINGS, 2.0 * math.sqrt(reduction_length))
-    allowed = np.abs(b) * 2.0 * epsilon(element_type)
-    allowed = allowed + float(np.abs(b).max()) * epsilon(accumulator_type) * roundings
-    error = np.abs(a - b)
-    worst = float((error / np.maximum(allowed, np.finfo(np.float64).tiny)).max())
+        return _integers(got, expected)
+    a, b = _wide(got), _wide(expected)
+    scale = None if magnitudes is None else np.abs(_wide(magnitudes))
+    info = ml_dtypes.finfo(np.float32 if dtype is None or dtype.kind == "c" else dtype)
+    rounding, functions = _RESULT_ROUNDINGS * epsilon(element_type), function_error(accumulator_type)
+    with np.errstate(all="ignore"):
+        own, largest, reached = _scales(b, scale)
+        allowed = rounding * own + functions * largest
+        allowed += np.minimum(sum_error(accumulator_type, reduction_length) * reached, largest)
+        if scale is not None:  # sums that grow are as large as their values' magnitudes, others far smaller
+            allowed += np.where(2 * own > scale, halting_error(accumulator_type, reduction_length) * own, 0)
+        allowed += 2.0 * float(info.smallest_subnormal)
+        # A sum may overflow in one order and end just below the largest number in another.
+        limit = float(info.max)
+        ratio = np.abs(np.clip(a, -limit, limit) - np.clip(b, -limit, limit)) / allowed
+    ratio[np.isnan(a) & np.isnan(b)] = 0.0
+    one_finite = np.isfinite(a) != np.isfinite(b)
+    ratio[np.isnan(ratio) | (one_finite & (ratio > 1.0))] = math.inf
+    worst = float(ratio.max(initial=0.0))
     if worst <= 1.0:
         return Agreement(True, worst)
-    message = f"largest error {error.max():.3g}, {worst:.3g} times the tolerance"
-    return Agreement(False, worst, message)
+    place = int(np.argmax(ratio))
+    index = np.unravel_index(place, ratio.shape)
+    times = f" ({worst:.3g} times)" if math.isfinite(worst) else ""
+    text = (
+        f"at {_position(index)}: got {a[index]:.9g}, expected {b[index]:.9g}, tolerance {allowed[index]:.3g}"
+        f"{times}; {np.count_nonzero(ratio > 1.0)} of {ratio.size} differ"
+    )
+    return Agreement(False, worst, text)
+
+
+def _scales(expected: Floats, magnitudes: Floats | None) -> tuple[Floats, float, Floats]:
+    """Of the expected values: their absolute values, the largest, and what partial sums can reach."""
+    own = np.abs(expected)
+    finite = own[np.isfinite(own)]
+    if not finite.size:
+        return np.ones_like(own), 1.0, np.ones_like(own)
+    largest = float(finite.max())
+    own = np.where(np.isfinite(own), own, largest)
+    if magnitudes is None:
+        return own, largest, np.full_like(own, largest)
+    reached = np.fmin(np.where(np.isfinite(magnitudes), magnitudes, np.inf), 2 * largest)
+    return own, largest, np.maximum(np.maximum(own, reached), np.median(finite))
+
+
+def _integers(got: Array, expected: Array) -> Agreement:
+    wrong = np.argwhere(got != expected)
+    if not len(wrong):
+        return Agreement(True, 0.0)
+    index = tuple(wrong[0])
+    text = f"at {_position(index)}: got {got[index]}, expected {expected[index]}, tolerance 0"
+    return Agreement(False, math.inf, f"{text}; {len(wrong)} of {got.size} differ")
+
+
+def _wide(values: Array) -> Floats:
+    """Double precision; of complex numbers, both parts along one more axis."""
+    if values.dtype.kind == "c":
+        both = np.ascontiguousarray(values).astype(np.complex128).view(np.float64)
+        return both.reshape(*values.shape, 2)
+    return values.astype(np.float64)
+
+
+def _bytes(values: Array) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+
+
+def _position(index: tuple[np.intp, ...]) -> str:
+    return f"[{', '.join(str(int(i)) for i in index)}]"

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import iree.runtime as rt
@@ -16,15 +17,19 @@ from iree.runtime.array_interop import map_dtype_to_element_type
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.data import dtype_of, random_values
+from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.numerics import Agreement, compare
 from iree_tuner.measure.runner import device_for
-from iree_tuner.measure.statistics import Comparison, Pairs, compare_pairs
+from iree_tuner.measure.sampling import interleave
+from iree_tuner.measure.sensors import sensors_for
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.dynamic import Size, size_for
 
 _DECLARATION = "iree.abi.declaration"
 _INPUT = re.compile(r"%input\d+: (tensor<[^>]*>|\w+)")
 _BATCH_S = 0.05
 _TIMEOUT_S = 600.0
+_PAIRS_KEPT = 4  # one for each place of the code
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ def compare_programs(
         placed: for each place of the code, the program as the compiler makes it and with the spec.
         device: device URI.
         workers: the measuring worker.
-        rounds: pairs of batches, over all places.
+        rounds: pairs of batches at most, over all places.
         reduction_length: longest sum that a result passes through, for the numerical tolerance.
         sizes: those that stand for dynamic dimensions of the inputs.
 
@@ -60,15 +65,22 @@ def compare_programs(
         TunerError: no function can be run: inputs of unknown size, or types without values.
         WorkerCrashError, WorkerTimeoutError: the program died or did not come back.
     """
-    each = max(1, -(-rounds // len(placed)))
+    chosen = tuple(sizes)
     found = [
-        workers.call(
-            _samples_here, default, tuned, device, each, reduction_length, tuple(sizes), timeout_s=_TIMEOUT_S
-        )
-        for default, tuned in placed
+        workers.call(_agree_here, *pair, device, chosen, reduction_length, timeout_s=_TIMEOUT_S)
+        for pair in placed
     ]
-    agreement = max((item.agreement for item in found), key=lambda item: item.worst)
-    return ProgramComparison(found[0].function, compare_pairs([item.pairs for item in found]), agreement)
+    function = found[0][0]
+    agreement = max((each for _, each in found), key=lambda each: each.worst)
+
+    def take(more: int) -> list[list[list[float]]]:
+        return [
+            workers.call(_rounds_here, *pair, device, chosen, more, timeout_s=_TIMEOUT_S) for pair in placed
+        ]
+
+    (comparison,) = judge(take, 1, JudgePlan(rounds))
+    workers.call(_forget_here)
+    return ProgramComparison(function, comparison, agreement)
 
 
 class _LoadedProgram:
@@ -132,26 +144,62 @@ class _LoadedProgram:
         return found
 
 
-@dataclass(frozen=True)
-class _Samples:
-    function: str
-    pairs: Pairs
-    agreement: Agreement
+class _Invocations:
+    """Takes samples of a program: the time of whole invocations, which is what its user waits for."""
 
-
-def _samples_here(
-    default: bytes, tuned: bytes, device: str, rounds: int, reduction_length: int, sizes: tuple[Size, ...]
-) -> _Samples:
-    pair = (_LoadedProgram(default, device, sizes), _LoadedProgram(tuned, device, sizes))
-    agreement = _agreement(pair[1], pair[0], reduction_length)
-    for program in pair:
+    def __init__(self, program: _LoadedProgram) -> None:
+        self._program = program
         program.set_inputs(0)
-    counts = [_calibrate(program) for program in pair]
-    samples: list[list[float]] = [[], []]
-    for round_index in range(rounds):
-        for index in (0, 1) if round_index % 2 == 0 else (1, 0):
-            samples[index].append(pair[index].batch(counts[index]) / counts[index] * 1e6)
-    return _Samples(pair[0].name, (samples[0], samples[1]), agreement)
+        program.run()
+        elapsed = min(program.batch(1) for _ in range(3))
+        self._count = max(1, round(_BATCH_S / max(elapsed, 1e-6)))
+
+    def batch(self) -> float:
+        """Microseconds of one invocation."""
+        return self._program.batch(self._count) / self._count * 1e6
+
+
+class _Pair:
+    """A program's two compilations, and how many rounds they have had."""
+
+    def __init__(self, default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...]) -> None:
+        self.default, self.tuned = (_LoadedProgram(each, device, sizes) for each in (default, tuned))
+        self.rounds = 0
+
+    @cached_property
+    def sources(self) -> tuple[_Invocations, _Invocations]:
+        """What is timed, on the inputs of seed 0."""
+        return _Invocations(self.default), _Invocations(self.tuned)
+
+
+@lru_cache(_PAIRS_KEPT)
+def _pair(default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...]) -> _Pair:
+    return _Pair(default, tuned, device, sizes)
+
+
+def _agree_here(
+    default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...], reduction_length: int
+) -> tuple[str, Agreement]:
+    """Name of the function that is run, and whether its results are the same."""
+    pair = _pair(default, tuned, device, sizes)
+    return pair.default.name, _agreement(pair.tuned, pair.default, reduction_length)
+
+
+def _forget_here() -> None:
+    """Programs have weights: let go of them."""
+    _pair.cache_clear()
+
+
+def _rounds_here(
+    default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...], rounds: int
+) -> list[list[float]]:
+    """Rounds of one sample of each."""
+    pair = _pair(default, tuned, device, sizes)
+    sensors = sensors_for(device)
+    sensors.start()
+    rows = interleave(pair.sources, sensors, rounds, start=pair.rounds)
+    pair.rounds += rounds
+    return rows
 
 
 def _agreement(tuned: _LoadedProgram, default: _LoadedProgram, reduction_length: int) -> Agreement:
@@ -166,12 +214,6 @@ def _agreement(tuned: _LoadedProgram, default: _LoadedProgram, reduction_length:
                 return Agreement(False, found.worst, f"seed {seed}: {found.message}")
             worst = max(worst, found.worst)
     return Agreement(True, worst)
-
-
-def _calibrate(program: _LoadedProgram) -> int:
-    program.run()
-    elapsed = min(program.batch(1) for _ in range(3))
-    return max(1, round(_BATCH_S / max(elapsed, 1e-6)))
 
 
 Input = tuple[tuple[int, ...] | None, str]  # shape (None for a scalar) and element type

@@ -1,85 +1,201 @@
-"""What the measuring worker can be asked to do. Every function here runs in it."""
+"""What the measuring worker can be asked to do. Every function here runs in it.
+
+What candidates of one bench share is kept from one call to the next: the default's results, the buffers
+that runs rotate through, and the sensors. Filling 64 MiB for each candidate would cost more than timing it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from iree_tuner.build.outcome import Outcome
-from iree_tuner.measure.data import outputs
-from iree_tuner.measure.numerics import Agreement, compare
-from iree_tuner.measure.runner import LoadedDispatch, calibrate, interleaved
+from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.check import Check
+from iree_tuner.measure.device_facts import copies_for
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.protocol import Batches, call_cost
+from iree_tuner.measure.readings import UNKNOWN, Readings, Sensors
+from iree_tuner.measure.runner import RUNTIME_ERRORS, LoadedDispatch, Memory, probe
+from iree_tuner.measure.sampling import ScreenPlan, interleave, screen
+from iree_tuner.measure.sensors import sensors_for
 from iree_tuner.program.dispatch import Harness
 
-SEED = 0
+_STATIONS_KEPT = 3
+_SETS_KEPT = 8
+_FIRST_RUN = 3.0  # a first run is slower than others: beyond so many times the limit it is hopeless
+_CALL_US = 200.0  # of one call with one run, beside the run itself
+
+
+class DeviceError(Exception):
+    """The device refused to run something. On a GPU nothing runs after that in this process: replace it."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """Samples of one executable, in microseconds a run, or why there are none."""
+    """Samples of one executable, or why there are none.
+
+    Attributes:
+        outcome: `ok`, or how it ended.
+        samples_us: device time of one run, one value a batch, in microseconds.
+        message: the reason, where it failed.
+        seconds: time in the worker.
+        worst: largest error as a multiple of its tolerance; None where it was not checked.
+        readings: conditions meanwhile.
+        repeats: runs in a batch.
+        copies: copies of the data that the runs rotated through.
+    """
 
     outcome: Outcome
     samples_us: tuple[float, ...] = ()
     message: str = ""
+    seconds: float = 0.0
+    worst: float | None = None
+    readings: Readings = UNKNOWN
+    repeats: int = 0
+    copies: int = 0
 
 
-def time_here(
-    vmfb: bytes, harness: Harness, device: str, batch_s: float, batches: int, limit_us: float | None
-) -> Timed:
-    """Time an executable; give up after the first batch when that is slower than `limit_us`."""
+class _Station:
+    """What the candidates of a bench share in this process."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.check = Check(bench)
+        self.memory = Memory.for_checks(bench.harness, bench.device)
+        copies = copies_for(bench.harness, bench.device, bench.cold)
+        self.rotation = _rotation(bench.harness, bench.device, copies)
+
+
+@lru_cache(_STATIONS_KEPT)
+def _station(bench: Bench) -> _Station:
+    return _Station(bench)
+
+
+@lru_cache(_STATIONS_KEPT)
+def _rotation(harness: Harness, device: str, copies: int) -> Memory:
+    return Memory.for_timing(harness, device, copies)
+
+
+@lru_cache(1)
+def _sensors(device: str) -> Sensors:
+    return sensors_for(device)
+
+
+def screen_here(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan) -> Timed:
+    """Load an executable, check its numbers on one seed, and time it.
+
+    A first run far beyond `limit_us` ends it, and so do the first samples beyond it.
+
+    Raises:
+        DeviceError: a run failed on a GPU, or the default does not run.
+    """
+    start = time.perf_counter()
+    sensors = _sensors(bench.device)
+    sensors.start()
+    timed = _screen(vmfb, bench, limit_us, plan, sensors)
+    readings = replace(sensors.readings(), throttled=timed.readings.throttled)
+    return replace(timed, seconds=time.perf_counter() - start, readings=readings)
+
+
+def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan, sensors: Sensors) -> Timed:
+    with _device_errors():
+        station = _station(bench)
     try:
-        loaded = LoadedDispatch(vmfb, harness, device)
-        loaded.fill(SEED)
+        loaded = LoadedDispatch(vmfb, bench.harness, bench.device, station.memory)
+    except RUNTIME_ERRORS as error:
+        with _device_errors():
+            probe(bench.device)  # is it the executable, or the device?
+        return Timed("run_error", message=_first_line(error))
+    try:
+        loaded.fill(0)
+        first_us = loaded.run(1) * 1e6
+        hopeless_us = float("inf") if limit_us is None else _FIRST_RUN * limit_us + _CALL_US
+        if first_us > hopeless_us and (first_us := loaded.run(1) * 1e6) > hopeless_us:
+            return Timed("too_slow", (first_us,), repeats=1, copies=1)
+        agreement = station.check.quick(loaded)
+        if not agreement.ok:
+            return Timed("wrong_result", message=agreement.message, worst=agreement.worst)
+        loaded.use(station.rotation)
         loaded.run(1)
-        first = loaded.run(1) * 1e6
-        if limit_us is not None and first > 2 * limit_us + _CALL_OVERHEAD_US:
-            return Timed("too_slow", (first,))
-        repeats = calibrate(loaded, batch_s)
-        samples = [loaded.run(repeats) / repeats * 1e6]
-        if limit_us is not None and samples[0] > limit_us:
-            return Timed("too_slow", tuple(samples))
-        samples += [loaded.run(repeats) / repeats * 1e6 for _ in range(batches - 1)]
-    except (RuntimeError, ValueError) as error:
-        return Timed("run_error", message=str(error).splitlines()[0])
-    return Timed("ok", tuple(samples))
+        source = Batches(loaded, plan.batch_s)
+        found = screen(source, sensors, plan, limit_us)
+    except RUNTIME_ERRORS as error:
+        if not bench.device.startswith("local-"):
+            raise DeviceError(_first_line(error)) from None
+        return Timed("run_error", message=_first_line(error))
+    return Timed(
+        "too_slow" if found.too_slow else "ok",
+        tuple(found.samples_us),
+        worst=agreement.worst,
+        readings=Readings(throttled=found.discarded),
+        repeats=source.repeats,
+        copies=station.rotation.copies,
+    )
 
 
-_CALL_OVERHEAD_US = 200.0  # of one call with one run, beside the run itself
+class _Table:
+    """Executables that take turns, and how many rounds they have had."""
+
+    def __init__(self, vmfbs: Sequence[bytes], bench: Bench, batch_s: float) -> None:
+        memory = _station(bench).rotation
+        loaded = [LoadedDispatch(vmfb, bench.harness, bench.device, memory) for vmfb in vmfbs]
+        for each in loaded:
+            each.run(1)  # touches its code
+        overhead_s = min(call_cost(each) for each in loaded)
+        self.sources = [Batches(each, batch_s, overhead_s) for each in loaded]
+        self.rounds = 0
 
 
-def interleave_here(
-    vmfbs: Sequence[bytes], harness: Harness, device: str, batch_s: float, rounds: int
-) -> list[list[float]]:
-    """Rounds of samples, in microseconds a run; every round has one of each executable."""
-    loaded = [LoadedDispatch(vmfb, harness, device) for vmfb in vmfbs]
-    for item in loaded:
-        item.fill(SEED)
-    repeats = [calibrate(item, batch_s) for item in loaded]
-    return interleaved(loaded, repeats, rounds)
+@lru_cache(_SETS_KEPT)
+def _table(vmfbs: tuple[bytes, ...], bench: Bench, batch_s: float) -> _Table:
+    return _Table(vmfbs, bench, batch_s)
 
 
-def agree_here(
-    vmfb: bytes,
-    default: bytes,
-    harness: Harness,
-    device: str,
-    seeds: Sequence[int],
-    accumulator_type: str,
-    reduction_length: int,
-) -> Agreement:
-    """Run both on the same data and compare everything that they write."""
-    ours, theirs = LoadedDispatch(vmfb, harness, device), LoadedDispatch(default, harness, device)
-    worst = 0.0
-    for seed in seeds:
-        for item in (ours, theirs):
-            item.fill(seed)
-            item.run(1)
-        pairs = zip(
-            outputs(harness.bindings, ours.read()), outputs(harness.bindings, theirs.read()), strict=True
-        )
-        for (tensor, got), (_, expected) in pairs:
-            found = compare(got, expected, tensor.element_type, accumulator_type, reduction_length)
-            if not found.ok:
-                return Agreement(False, found.worst, f"seed {seed}: {found.message}")
-            worst = max(worst, found.worst)
-    return Agreement(True, worst)
+def rounds_here(vmfbs: Sequence[bytes], bench: Bench, rounds: int, batch_s: float) -> list[list[float]]:
+    """Rounds of samples, in microseconds of one run: one of each executable, in an order that changes.
+
+    All use the same memory, so that where data lies makes no difference between them.
+
+    Raises:
+        DeviceError: one of them does not load or run.
+    """
+    sensors = _sensors(bench.device)
+    with _device_errors():
+        table = _table(tuple(vmfbs), bench, batch_s)
+        sensors.start()
+        rows = interleave(table.sources, sensors, rounds, start=table.rounds)
+        table.rounds += rounds
+    return rows
+
+
+def agree_here(vmfb: bytes, bench: Bench, seeds: Sequence[int]) -> Agreement:
+    """Check an executable's numbers thoroughly (see `measure.check`).
+
+    Raises:
+        DeviceError: it does not load or run.
+    """
+    with _device_errors():
+        station = _station(bench)
+        loaded = LoadedDispatch(vmfb, bench.harness, bench.device, station.memory)
+        return station.check.thorough(loaded, seeds)
+
+
+def leave_here() -> None:
+    """End this process, whose device is unusable; the pool starts another."""
+    os._exit(0)
+
+
+@contextmanager
+def _device_errors() -> Generator[None]:
+    try:
+        yield
+    except RUNTIME_ERRORS as error:
+        raise DeviceError(_first_line(error)) from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -46,14 +46,25 @@ class Binding:
     tensors: tuple[TensorSlice, ...]
 
 
+_PAGE = 4096
+
+
+def stride_of(buffer_bytes: int) -> int:
+    """Bytes from one copy of a harness's bindings to the next: whole pages."""
+    return max(1, -(-buffer_bytes // _PAGE)) * _PAGE
+
+
 @dataclass(frozen=True)
 class Harness:
-    """A module that runs one dispatch `n` times: `function(n: i32, buffer: !hal.buffer)`.
+    """A module that runs one dispatch `n` times.
+
+    `function(n: i32, copies: i32, first: i32, buffer: !hal.buffer)`: iteration i uses copy
+    `(first + i) mod copies` of all bindings; copies lie `stride` bytes apart, and there is at least one.
 
     Attributes:
         module: bytecode; the dispatch is as tuning specs see it, its ops tagged with `OP_TAG`.
         function: the exported function.
-        buffer_bytes: size of the buffer that holds all bindings.
+        buffer_bytes: size of one copy of all bindings.
         bindings: where they are in it.
     """
 
@@ -61,6 +72,11 @@ class Harness:
     function: str
     buffer_bytes: int
     bindings: tuple[Binding, ...]
+
+    @property
+    def stride(self) -> int:
+        """Bytes from one copy of the bindings to the next."""
+        return stride_of(self.buffer_bytes)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 The pass `iree-hal-dump-executable-benchmarks` writes, for each dispatch with static sizes, a module
 that repeats it `n` times on a buffer of its own. Here the buffer becomes an argument, so that the
 caller chooses what is in it and can read the results; the same code then times and checks.
+The buffer holds copies of all bindings, and each run takes the next one: with more of them than a cache
+holds, every run finds its data in memory, as in a program that does other things in between.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.dialects import hal, util
+from iree.compiler.dialects import arith, hal, util
 from iree.compiler.passmanager import PassManager
 
 from iree_tuner.compiler.session import CompilerSession
-from iree_tuner.program.dispatch import Access, Binding, TensorSlice
+from iree_tuner.program.dispatch import Access, Binding, TensorSlice, stride_of
 from iree_tuner.program.folding import fold
 
 _ACCESS: dict[str, Access] = {"readonly": "read", "writeonly": "write"}
@@ -24,7 +26,7 @@ _ACCESS: dict[str, Access] = {"readonly": "read", "writeonly": "write"}
 
 @dataclass(frozen=True)
 class RawHarness:
-    """A harness as IR: one executable with one export that runs through `function(n, buffer)`."""
+    """A harness as IR: one executable with one export, and what runs it; see `dispatch.Harness`."""
 
     module: ir.Module
     export: str
@@ -64,8 +66,9 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
     entry = function.regions[0].blocks[0]
     buffer_type = ir.Type.parse("!hal.buffer", module.context)
     integer = entry.arguments[0].type
+    copies, first = (entry.add_argument(integer, function.location) for _ in range(2))
     argument = entry.add_argument(buffer_type, function.location)
-    signature = ir.FunctionType.get([integer, buffer_type], [], module.context)
+    signature = ir.FunctionType.get([integer] * 3 + [buffer_type], [], module.context)
     function.attributes["function_type"] = ir.TypeAttr.get(signature)
     loads = [op for op in entry.operations if op.operation.name == "util.global.load"]
     size = 0
@@ -84,7 +87,27 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         Binding(_constant(offset), _constant(length), tensors.get(index, ()))
         for index, (offset, length) in enumerate(ranges)
     )
+    _rotate(dispatch, copies, first, stride_of(size))
     return RawHarness(module, export[-1], _symbol(function), size, bindings, tuple(constants))
+
+
+def _rotate(dispatch: hal.CommandBufferDispatchOp, copies: ir.Value, first: ir.Value, stride: int) -> None:
+    """Let iteration i of the loop around a dispatch use copy `(first + i) mod copies` of its bindings."""
+    loop = dispatch.operation.parent
+    assert loop is not None
+    assert loop.name == "scf.for", "benchmark functions repeat the dispatch in a loop"
+    step = loop.regions[0].blocks[0].arguments[0]
+    with ir.InsertionPoint(loop), dispatch.location:
+        count, start = (arith.index_cast(ir.IndexType.get(), value) for value in (copies, first))
+        stride_value = arith.constant(ir.IndexType.get(), stride)
+    with ir.InsertionPoint(dispatch), dispatch.location:
+        copy = arith.remui(arith.addi(start, step), count)
+        base = arith.muli(copy, stride_value)
+        offsets = [arith.addi(base, offset) for offset in dispatch.binding_offsets]
+    operands = dispatch.operation.operands
+    begin = len(operands) - len(dispatch.binding_lengths) - len(offsets)  # the last two groups of operands
+    for index, offset in enumerate(offsets, begin):
+        operands[index] = offset
 
 
 def _find_dispatch(function: ir.Operation) -> hal.CommandBufferDispatchOp:

@@ -15,7 +15,7 @@ class Effort:
         trials: candidates for a workload with a quarter of the program's time or more.
         batch: candidates compiled together, then measured together.
         finalists: candidates that are compared with the default in earnest.
-        rounds: interleaved pairs of a comparison.
+        rounds: interleaved pairs of a comparison at most; most are decided after a few.
         least_share: workloads with a smaller share of the program's time are left alone.
         program_rounds: interleaved pairs of the whole program's comparison.
     """
@@ -35,9 +35,9 @@ class Effort:
 _FULL_SHARE = 0.25
 
 EFFORTS: dict[str, Effort] = {
-    "quick": Effort(trials=96, batch=16, finalists=4, rounds=96, least_share=0.05, program_rounds=80),
-    "default": Effort(trials=320, batch=16, finalists=6, rounds=160, least_share=0.01, program_rounds=160),
-    "full": Effort(trials=2000, batch=32, finalists=8, rounds=320, least_share=0.0, program_rounds=320),
+    "quick": Effort(trials=96, batch=16, finalists=4, rounds=320, least_share=0.05, program_rounds=80),
+    "default": Effort(trials=320, batch=16, finalists=6, rounds=1280, least_share=0.01, program_rounds=160),
+    "full": Effort(trials=2000, batch=32, finalists=8, rounds=2560, least_share=0.0, program_rounds=320),
 }
 
 

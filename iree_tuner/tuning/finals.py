@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
+from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.dispatch import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.rounds import Search
+from iree_tuner.tuning.ledger import Ledger
+from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
 
 _PROMISING = 1.05  # relative to the default: noise may have held back a better one by so much
@@ -27,94 +30,117 @@ class Final:
     note: str = ""
 
 
-def play_finals(task: Task, search: Search, lab: Lab, effort: Effort) -> Final:
+Placed = list[tuple[bytes, list[bytes]]]
+"""For each place of the code, the default and the candidates built there."""
+
+
+@dataclass(frozen=True)
+class _Finalist:
+    """A trial with its executables, one a place."""
+
+    trial: Trial
+    configuration: Configuration
+    vmfbs: list[bytes]
+
+
+def play_finals(task: Task, search: Search, lab: Lab, effort: Effort, ledger: Ledger) -> Final:
     """Choose the best finalist, then judge it on fresh samples, on every dispatch that has the workload.
 
     The samples that choose are not the samples that judge: the best of several noisy numbers looks better
     than it is.
     """
-    finalists, notes = _qualified(task, search, lab, effort.finalists)
+    defaults = _built(search.bench.harness, None, lab)
+    if not defaults:
+        return Final(None, None, "the default could not be built a second time")
+    finalists, notes = _qualified(search, lab, effort.finalists, ledger)
     if not finalists:
         return Final(None, None, notes or "no candidate came near the default")
-    configurations = [search.space.configuration(trial.assignment) for trial in finalists]
-    placed = build_placed(search.harness, configurations, lab)
-    if not placed:
-        return Final(None, None, "a finalist could not be built a second time")
+    plan = JudgePlan(effort.rounds)
     try:
-        comparisons = lab.measurer.compare(placed, search.harness, effort.rounds)
+        comparisons = lab.measurer.compare(_placed(defaults, finalists), search.bench, plan)
         best = max(range(len(finalists)), key=lambda index: comparisons[index].speedup)
-        if comparisons[best].verdict != "win":
-            return Final(None, comparisons[best], notes)
-        alone = [(default, [candidates[best]]) for default, candidates in placed]
-        (confirmed,) = lab.measurer.compare(alone, search.harness, effort.rounds)
+        chosen, comparison = finalists[best], comparisons[best]
+        if comparison.verdict == "win":
+            (comparison,) = lab.measurer.compare(_placed(defaults, [chosen]), search.bench, plan)
     except (WorkerCrashError, WorkerTimeoutError) as error:
         return Final(None, None, f"a finalist failed: {error}")
-    if confirmed.verdict != "win":
-        return Final(None, confirmed, notes)
-    against = _elsewhere(task, configurations[best], search, lab, effort.rounds)
-    return Final(None, confirmed, against) if against else Final(finalists[best], confirmed, notes)
-
-
-Placed = list[tuple[bytes, list[bytes]]]
+    ledger.judged(chosen.trial.assignment, comparison)
+    if comparison.verdict != "win":
+        return Final(None, comparison, notes)
+    against = _elsewhere(task, chosen.configuration, search, lab, plan)
+    return Final(None, comparison, against) if against else Final(chosen.trial, comparison, notes)
 
 
 def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab) -> Placed:
     """The default and the candidates at each place; empty when one of them does not build."""
-    count = lab.target.placements
-    columns = [lab.builder.build_placements(harness, choice, count) for choice in (None, *configurations)]
-    if any(built.outcome != "ok" for column in columns for built in column):
+    columns = [_built(harness, choice, lab) for choice in (None, *configurations)]
+    if not all(columns):
         return []
-    rows = zip(*columns, strict=True)
-    return [(default.vmfb, [built.vmfb for built in candidates]) for default, *candidates in rows]
+    return [(default, list(candidates)) for default, *candidates in zip(*columns, strict=True)]
 
 
-def _qualified(task: Task, search: Search, lab: Lab, count: int) -> tuple[list[Trial], str]:
-    """The best candidates whose numbers are right, one for each executable."""
-    ranked = sorted(
-        (t for t in search.trials if t.digest in search.executables), key=lambda trial: trial.score
-    )
-    found: list[Trial] = []
-    seen: set[str] = set()
+def _built(harness: Harness, choice: Configuration | None, lab: Lab) -> list[bytes]:
+    """Executables at each place; empty when one does not build."""
+    found = lab.builder.build_placements(harness, choice, lab.target.placements)
+    return [built.vmfb for built in found] if all(built.outcome == "ok" for built in found) else []
+
+
+def _placed(defaults: Sequence[bytes], finalists: Sequence[_Finalist]) -> Placed:
+    rows = zip(*(finalist.vmfbs for finalist in finalists), strict=True)
+    return [(default, list(row)) for default, row in zip(defaults, rows, strict=True)]
+
+
+def _qualified(search: Search, lab: Lab, count: int, ledger: Ledger) -> tuple[list[_Finalist], str]:
+    """The best candidates that build at every place and whose numbers are right, one for each executable."""
+    found: list[_Finalist] = []
     note = ""
-    for trial in ranked:
-        if len(found) == count or trial.score > _PROMISING:
+    for trial in _promising(search):
+        if len(found) == count:
             break
-        if trial.digest in seen:
+        configuration = search.configure(trial.assignment)
+        vmfbs = _built(search.bench.harness, configuration, lab)
+        if not vmfbs:
+            note = "a finalist could not be built a second time"
             continue
-        seen.add(trial.digest)
-        vmfb = search.executables[trial.digest]
-        agreement = lab.measurer.agrees(vmfb, search.default.vmfb, search.harness, task.workload)
+        agreement = lab.measurer.agrees(vmfbs[0], search.bench)
         if agreement.ok:
-            found.append(trial)
-        else:
-            note = f"wrong result: {agreement.message}"
-            position = search.trials.index(trial)
-            search.trials[position] = replace(trial, outcome="wrong_result", message=agreement.message)
+            found.append(_Finalist(trial, configuration, vmfbs))
+            continue
+        note = f"wrong result: {agreement.message}"
+        wrong = replace(trial, outcome="wrong_result", message=agreement.message, worst=agreement.worst)
+        search.amend(trial, ledger.record(wrong))
     return found, note
 
 
-def _elsewhere(task: Task, configuration: Configuration, search: Search, lab: Lab, rounds: int) -> str:
+def _promising(search: Search) -> Iterator[Trial]:
+    """Trials that may be better than the default, best first, one for each executable."""
+    seen = {search.default_digest}
+    ran = [trial for trial in search.trials if trial.outcome == "ok" and trial.score <= _PROMISING]
+    for trial in sorted(ran, key=lambda each: each.score):
+        if trial.digest not in seen:
+            seen.add(trial.digest)
+            yield trial
+
+
+def _elsewhere(task: Task, configuration: Configuration, search: Search, lab: Lab, plan: JudgePlan) -> str:
     """Why a winner does not do for another dispatch with the same workload; empty when it does for all.
 
     A spec matches the root op, so that it reaches them all; what is fused with it may differ.
     """
     for dispatch in task.dispatches:
         harness = dispatch.harness
-        if harness is None or _same_code(harness, search.harness):
+        if harness is None or harness.module == search.bench.harness.module:
             continue
         tuned = lab.builder.build(harness, configuration)
         placed = build_placed(harness, [configuration], lab) if tuned.outcome == "ok" else []
         if not placed:
             return f"in {dispatch.name} it ends in {tuned.outcome}: {tuned.message}"
-        default, (candidate,) = placed[0]
-        agreement = lab.measurer.agrees(candidate, default, harness, task.workload)
+        default, (candidate, *_) = placed[0]
+        bench: Bench = replace(search.bench, harness=harness, default=default)
+        agreement = lab.measurer.agrees(candidate, bench)
         if not agreement.ok:
             return f"in {dispatch.name} its numbers differ: {agreement.message}"
-        (comparison,) = lab.measurer.compare(placed, harness, rounds)
+        (comparison,) = lab.measurer.compare(placed, bench, plan)
         if comparison.verdict == "lose":
             return f"in {dispatch.name} it is slower ({comparison.speedup:.2f}x)"
     return ""
-
-
-def _same_code(first: Harness, second: Harness) -> bool:
-    return first.module == second.module

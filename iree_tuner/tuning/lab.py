@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -10,6 +10,7 @@ from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
+from iree_tuner.measure.device_facts import usable_cores
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.targets import Target
 
@@ -17,24 +18,44 @@ _COMPILES_PER_WORKER = 2000
 
 
 class Lab:
-    """Compile workers, one measuring worker, and the context of the IR that is built in this process.
+    """Compile workers, one measuring worker for each device, and the context of the IR that is built here.
 
-    On a CPU both kinds of worker want the same cores, so that the loop never lets them work at once.
+    Args:
+        target: what is tuned for, on its device.
+        jobs: compile workers; one a core by default.
+        devices: further devices of the same kind, on which candidates are measured side by side.
+        cold: see `measure.bench.Bench`.
+
+    Attributes:
+        alternate: whether the devices compute on the host's cores, so that nothing may compile meanwhile.
     """
 
-    def __init__(self, target: Target, jobs: int | None = None) -> None:
+    def __init__(
+        self, target: Target, jobs: int | None = None, *, devices: Sequence[str] = (), cold: bool = True
+    ) -> None:
         if target.device is None:
             raise UsageError(f"target {target} has no device to measure on", hint="give a device")
         self.target = target
+        self.cold = cold
+        self.jobs = jobs or usable_cores()
+        self.alternate = target.device.startswith("local-")
+        if self.alternate and devices:
+            raise UsageError("local devices share the same cores", hint="give one of them")
         self.context = new_context()
-        self.compilers = Workers(jobs or usable_cores(), tasks_per_worker=_COMPILES_PER_WORKER)
+        self.compilers = Workers(self.jobs, tasks_per_worker=_COMPILES_PER_WORKER)
         self.builder = Builder(target, self.compilers)
-        self.measurer = Measurer(target.device)
+        self.measurers = [Measurer(uri) for uri in (target.device, *devices)]
+
+    @property
+    def measurer(self) -> Measurer:
+        """That of the first device, which judges."""
+        return self.measurers[0]
 
     def close(self) -> None:
         """Stop all workers."""
         self.compilers.close()
-        self.measurer.close()
+        for measurer in self.measurers:
+            measurer.close()
 
     def __enter__(self) -> Self:
         return self
@@ -43,8 +64,3 @@ class Lab:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from iree_tuner.measure.statistics import Comparison, Verdict
 from iree_tuner.measure.trial import Trial
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
 
@@ -54,6 +55,7 @@ class Findings:
     """What is known so far; a run that is asked to stop returns it as it stands."""
 
     stop: StopRequest
+    records: Records
     results: list[WorkloadResult] = field(default_factory=list[WorkloadResult])
 
     @property

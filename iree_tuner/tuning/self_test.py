@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.finals import build_placed
 from iree_tuner.tuning.lab import Lab
@@ -11,14 +12,12 @@ from iree_tuner.tuning.weigh import Weighed
 
 def self_test(weighed: Weighed, lab: Lab, effort: Effort) -> WorkloadResult:
     """Send copies of the default through the finals, as if they were candidates."""
-    places = build_placed(weighed.harness, [], lab)
-    copies = lab.measurer.compare(
-        [(default, [default] * effort.finalists) for default, _ in places], weighed.harness, effort.rounds
-    )
-    best = max(copies, key=lambda comparison: comparison.speedup)
+    places = build_placed(weighed.bench.harness, [], lab)
+    plan = JudgePlan(effort.rounds)
+    copies = [(default, [default] * effort.finalists) for default, _ in places]
+    best = max(lab.measurer.compare(copies, weighed.bench, plan), key=lambda comparison: comparison.speedup)
     if best.verdict == "win":
-        alone = [(default, [default]) for default, _ in places]
-        (best,) = lab.measurer.compare(alone, weighed.harness, effort.rounds)
+        (best,) = lab.measurer.compare([(default, [default]) for default, _ in places], weighed.bench, plan)
     note = "the default against itself"
     if best.verdict == "win":
         note = "the default won against itself: this machine is too noisy now"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from iree_tuner.build.candidate import Built
 from iree_tuner.errors import TunerError
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.measure.bench import Bench, Tolerance
+from iree_tuner.ops.workload import Workload
 from iree_tuner.space.build import build_space
 from iree_tuner.space.space import Space
 from iree_tuner.tuning.lab import Lab
@@ -22,7 +23,7 @@ class Weighed:
 
     Attributes:
         task: the workload and its dispatches.
-        harness: of the dispatch that stands for the task, the one called most.
+        bench: the dispatch that stands for the task, the one called most, with the default's executable.
         default: the compiler's own choice, built.
         default_us: its time, in microseconds a run; 0 when it does not run.
         space: what can be tried; None when there is nothing, with the reason in `note`.
@@ -31,7 +32,7 @@ class Weighed:
     """
 
     task: Task
-    harness: Harness
+    bench: Bench
     default: Built
     default_us: float
     space: Space | None
@@ -46,7 +47,7 @@ def weigh(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> list[Weighed]:
     total = sum(item.default_us * item.task.calls for item in found) or 1.0
     shared = [
         Weighed(
-            item.task, item.harness, item.default, item.default_us, item.space,
+            item.task, item.bench, item.default, item.default_us, item.space,
             item.default_us * item.task.calls / total, item.note,
         )
         for item in found
@@ -59,16 +60,22 @@ def _weigh_one(task: Task, lab: Lab) -> Weighed:
     harness = dispatch.harness
     assert harness is not None, "tasks hold only dispatches that can be run"
     default = lab.builder.build(harness, None)
+    bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(task.workload), lab.cold)
     if default.outcome != "ok":
         note = f"the default ends in {default.outcome}: {default.message}"
-        return Weighed(task, harness, default, 0.0, None, note=note)
-    timed = lab.measurer.time(default.vmfb, harness)
+        return Weighed(task, bench, default, 0.0, None, note=note)
+    timed = lab.measurer.time(default.vmfb, bench)
     if timed.outcome != "ok":
         note = f"the default ends in {timed.outcome}: {timed.message}"
-        return Weighed(task, harness, default, 0.0, None, note=note)
+        return Weighed(task, bench, default, 0.0, None, note=note)
     default_us = min(timed.samples_us)
     try:
         space = build_space(task.workload, dispatch.limits, lab.context)
     except TunerError as error:
-        return Weighed(task, harness, default, default_us, None, note=str(error))
-    return Weighed(task, harness, default, default_us, space)
+        return Weighed(task, bench, default, default_us, None, note=str(error))
+    return Weighed(task, bench, default, default_us, space)
+
+
+def tolerance_of(workload: Workload) -> Tolerance:
+    """How much the results of a workload may differ: sums are held in the type of the last operand."""
+    return Tolerance(workload.types[-1] if workload.types else "f32", workload.reduction_length)

@@ -1,8 +1,12 @@
 // The main job on one small matmul: trials are kept, the spec verifies, and it says how to use it.
-// RUN: rm -f %t.jsonl
-// RUN: %iree_tuner tune %s --effort quick --budget 8s --journal %t.jsonl --json -o %t.spec.mlir 2> %t.err | FileCheck %s --check-prefix=JSON
+// RUN: rm -f %t.db
+// RUN: %iree_tuner tune %s --effort quick --budget 8s --db %t.db --json -o %t.spec.mlir 2> %t.err | FileCheck %s --check-prefix=JSON
 // RUN: FileCheck %s --check-prefix=PEOPLE < %t.err
-// RUN: FileCheck %s --check-prefix=JOURNAL < %t.jsonl
+// RUN: %iree_tuner db show matmul_96x64x128_f32_f32_f32 --db %t.db --limit 1 --json | FileCheck %s --check-prefix=TRIAL
+// A second run with the same seed goes through the same trials, and takes no time for them.
+// RUN: %iree_tuner tune %s --effort quick --budget 2s --db %t.db -o %t.spec.mlir 2> %t.again
+// RUN: FileCheck %s --check-prefix=PEOPLE < %t.again
+// RUN: %iree_tuner db list --db %t.db --json | FileCheck %s --check-prefix=LIST
 // RUN: %iree_opt %t.spec.mlir -o /dev/null
 // RUN: %iree_tuner spec check %t.spec.mlir
 
@@ -11,7 +15,9 @@
 // JSON-NOT: {"
 // PEOPLE: 1 dispatches, 1 workloads to tune
 // PEOPLE: matmul_96x64x128_f32_f32_f32: {{[0-9]+}} tried
-// JOURNAL: "workload": "{{[0-9a-f]+}}", "assignment": {{[{].*[}]}}, "outcome": "{{[a-z_]+}}"
+// TRIAL: "assignment": {{[{].*[}]}}, "outcome": "ok"
+// LIST: matmul_96x64x128_f32_f32_f32
+// LIST-NOT: {"
 
 func.func @mm(%a: tensor<96x128xf32>, %b: tensor<128x64xf32>) -> tensor<96x64xf32> {
   %zero = arith.constant 0.0 : f32

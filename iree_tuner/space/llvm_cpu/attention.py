@@ -8,6 +8,7 @@ from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
+from iree_tuner.space.expressions import require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
 from iree_tuner.space.llvm_cpu.tiles import require_small_vector
@@ -23,6 +24,8 @@ def attention_constraints(workload: Workload, limits: CpuLimits, context: ir.Con
     def fill() -> Mapping[str, ir.Attribute]:
         tiling = Tiling(workload, limits)
         tiling.declare_tiles()
+        for loop in workload.role("k1"):
+            _keep_whole(tiling, loop)
         for left_out, what in (
             ("n", "the contraction of query and key"),
             ("k1", "the contraction with value"),
@@ -33,3 +36,10 @@ def attention_constraints(workload: Workload, limits: CpuLimits, context: ir.Con
 
     with context:
         return build_constraints(pipeline("LinalgExtTileAndVectorize"), fill, context)
+
+
+def _keep_whole(tiling: Tiling, loop: int) -> None:
+    """A tile of k1 makes a softmax of parts of the scores (docs/upstream/attention_k1_tile.md)."""
+    tile, size = tiling.vector[loop], tiling.workload.loops[loop]
+    if not isinstance(tile, int):
+        require(tile.equals(size), f"vector_{loop} ({{}}) must be the whole of k1 ({size})", tile)

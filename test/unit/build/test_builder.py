@@ -82,9 +82,9 @@ def test_the_same_code_at_four_places(builder, matmul):
 
 def test_crashes_and_hangs_are_outcomes(cpu, compilers, matmul, monkeypatch):
     builder = Builder(cpu, compilers, timeout_s=1.0)
-    monkeypatch.setattr(builder, "_submit", lambda *_: compilers.submit(os.abort))
+    monkeypatch.setattr(builder, "submit", lambda *_: compilers.submit(os.abort))
     assert builder.build(matmul.harness, None).outcome == "compile_crash"
-    monkeypatch.setattr(builder, "_submit", lambda *_: compilers.submit(time.sleep, 60, timeout_s=1.0))
+    monkeypatch.setattr(builder, "submit", lambda *_: compilers.submit(time.sleep, 60, timeout_s=1.0))
     hung = builder.build(matmul.harness, None)
     assert hung.outcome == "compile_timeout"
     assert "1 s" in hung.message

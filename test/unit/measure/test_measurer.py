@@ -1,13 +1,19 @@
-"""Running on a device: samples, rejection, errors, wrong numbers."""
+"""Running on a device: samples, rejection, errors, wrong numbers; and what becomes of a worker that fails."""
 
 import os
 
+import faulty_worker
 import pytest
 from programs import ONE_MATMUL, ZERO_MATMUL
 
 from iree_tuner.build import Builder
-from iree_tuner.compiler.worker import WorkerCrashError
+from iree_tuner.compiler.worker import WorkerCrashError, Workers
 from iree_tuner.measure import Measurer
+from iree_tuner.measure.bench import Bench, Tolerance
+from iree_tuner.measure.judging import JudgePlan
+from iree_tuner.measure.sampling import ScreenPlan
+from iree_tuner.measure.worker import rounds_here
+from iree_tuner.program.dispatch import Harness
 
 
 @pytest.fixture(scope="module")
@@ -18,55 +24,128 @@ def measurer():
 
 
 @pytest.fixture(scope="module")
-def matmul(only_dispatch, cpu, compilers):
+def bench(only_dispatch, cpu, compilers):
     dispatch = only_dispatch(ZERO_MATMUL)
-    return dispatch, Builder(cpu, compilers).build(dispatch.harness, None).vmfb
+    default = Builder(cpu, compilers).build(dispatch.harness, None).vmfb
+    return Bench(dispatch.harness, "local-task", default, Tolerance("f32", 128))
 
 
-def test_samples_are_of_one_run(measurer, matmul):
-    dispatch, vmfb = matmul
-    timed = measurer.time(vmfb, dispatch.harness)
+def test_samples_are_of_one_run_on_more_data_than_the_caches_hold(measurer, bench):
+    plan = ScreenPlan()
+    timed = measurer.time(bench.default, bench, plan=plan)
     assert timed.outcome == "ok"
-    assert len(timed.samples_us) == 5
+    assert plan.least <= len(timed.samples_us) <= plan.most
     # 1.6 million floating point operations: neither a call's overhead alone nor a whole batch.
     assert 1 < min(timed.samples_us) < 5000
+    assert timed.repeats > 1
+    assert timed.copies * bench.harness.stride > 1 << 20
+    assert timed.worst == 0.0
+    assert timed.seconds > plan.batch_s
+    assert timed.readings.throttled >= 0
 
 
-def test_what_is_too_slow_is_dropped_after_one_sample(measurer, matmul):
-    dispatch, vmfb = matmul
-    timed = measurer.time(vmfb, dispatch.harness, limit_us=0.01)
+def test_warm_runs_use_one_copy(measurer, bench):
+    warm = Bench(bench.harness, bench.device, bench.default, bench.tolerance, cold=False)
+    assert measurer.time(warm.default, warm).copies == 1
+
+
+def test_what_is_too_slow_is_dropped_at_once(measurer, bench):
+    timed = measurer.time(bench.default, bench, limit_us=0.01)
     assert timed.outcome == "too_slow"
-    assert len(timed.samples_us) == 1
+    assert len(timed.samples_us) <= 3
 
 
-def test_what_does_not_load_is_a_run_error(measurer, matmul):
-    dispatch, _ = matmul
-    timed = measurer.time(b"not a module", dispatch.harness)
+def test_what_does_not_load_is_a_run_error(measurer, bench):
+    timed = measurer.time(b"not a module", bench)
     assert timed.outcome == "run_error"
     assert timed.message
 
 
-def test_the_worker_comes_back_after_a_crash(measurer, matmul):
-    dispatch, vmfb = matmul
+def test_wrong_numbers_are_found_before_anything_is_timed(measurer, bench, only_dispatch, cpu, compilers):
+    wrong = Builder(cpu, compilers).build(only_dispatch(ONE_MATMUL).harness, None).vmfb
+    # Both export the same function: the program's name does not tell them apart.
+    timed = measurer.time(wrong, bench)
+    assert timed.outcome == "wrong_result"
+    assert "96x64xf32" in timed.message
+    assert timed.worst > 1
+    assert timed.samples_us == ()
+    assert not measurer.agrees(wrong, bench).ok
+
+
+def test_the_default_agrees_with_itself(measurer, bench):
+    found = measurer.agrees(bench.default, bench, seeds=(0, 1))
+    assert found.ok
+    assert found.worst <= 1
+
+
+def test_the_worker_comes_back_after_a_crash(measurer, bench):
     with pytest.raises(WorkerCrashError):
         measurer.workers.call(os.abort)
-    assert measurer.time(vmfb, dispatch.harness).outcome == "ok"
+    assert measurer.time(bench.default, bench).outcome == "ok"
 
 
-def test_the_default_agrees_with_itself_and_not_with_another_program(
-    measurer, matmul, only_dispatch, cpu, compilers
-):
-    dispatch, vmfb = matmul
-    other = only_dispatch(ONE_MATMUL)
-    wrong = Builder(cpu, compilers).build(other.harness, None).vmfb
-    assert measurer.agrees(vmfb, vmfb, dispatch.harness, dispatch.workload).worst == 0.0
-    found = measurer.agrees(wrong, vmfb, dispatch.harness, dispatch.workload)
-    assert not found.ok
-    assert found.message.startswith("seed 0: largest error")
+def test_rounds_have_one_sample_of_each(measurer, bench):
+    rows = measurer.workers.call(rounds_here, [bench.default] * 3, bench, 4, 0.001)
+    assert [len(row) for row in rows] == [3] * 4
+    assert all(sample > 0 for row in rows for sample in row)
 
 
-def test_comparisons_have_a_pair_for_each_round(measurer, matmul):
-    dispatch, vmfb = matmul
-    (found,) = measurer.compare([(vmfb, [vmfb]), (vmfb, [vmfb])], dispatch.harness, rounds=6)
-    assert found.pairs == 6
+def test_comparisons_have_a_group_for_each_place(measurer, bench):
+    places = [(bench.default, [bench.default])] * 2
+    (found,) = measurer.compare(places, bench, JudgePlan(8))
+    assert 0 < found.pairs <= 8
     assert len(found.by_group) == 2
+
+
+@pytest.fixture
+def faulty(monkeypatch):
+    """A measurer whose worker obeys orders, with short time limits."""
+    monkeypatch.setattr("iree_tuner.measure.measurer._SETUP_S", 2.0)
+    found = Measurer(
+        "cuda://0",
+        Workers(1),
+        screen=faulty_worker.screen,
+        rounds=faulty_worker.rounds,
+        agree=faulty_worker.agree,
+    )
+    yield found
+    found.close()
+
+
+def orders():
+    return Bench(Harness(b"module", "main", 64, ()), "cuda", b"default", Tolerance())
+
+
+def worker_of(measurer):
+    timed = measurer.time(b"default", orders())
+    assert timed.outcome == "ok"
+    return timed.samples_us[0]
+
+
+def test_a_device_error_costs_the_worker_and_not_the_next_candidate(faulty):
+    before = worker_of(faulty)
+    assert worker_of(faulty) == before
+    poisoned = faulty.time(b"poison", orders())
+    assert (poisoned.outcome, poisoned.message) == ("run_error", "CUDA_ERROR_ILLEGAL_ADDRESS")
+    assert worker_of(faulty) != before
+    agreement = faulty.agrees(b"poison", orders())
+    assert (agreement.ok, agreement.message) == (False, "CUDA_ERROR_ILLEGAL_ADDRESS")
+    assert faulty.agrees(b"default", orders(), (3, 4)).note == "(3, 4)"
+
+
+def test_a_device_error_in_the_finals_is_a_crash_of_the_finalist(faulty):
+    with pytest.raises(WorkerCrashError, match="ILLEGAL_ADDRESS"):
+        faulty.compare([(b"default", [b"poison"])], orders(), JudgePlan(4))
+    (found,) = faulty.compare([(b"default", [b"other"])], orders(), JudgePlan(8))
+    assert found.speedup == pytest.approx(0.5)
+
+
+def test_a_crash_and_a_hang_are_outcomes(faulty):
+    assert faulty.time(b"abort", orders(), limit_us=10.0).outcome == "run_crash"
+    assert worker_of(faulty)
+    assert faulty.time(b"hang", orders(), limit_us=10.0).outcome == "run_timeout"
+    assert worker_of(faulty)
+
+
+def test_candidates_run_on_the_measurers_own_device(faulty):
+    assert faulty.result(faulty.submit_screen(b"default", orders())).message == "cuda://0"

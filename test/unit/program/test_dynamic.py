@@ -5,6 +5,7 @@ import pytest
 from iree_tuner.build import Builder
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.dynamic import Size, parse_size, size_for, sized
 from iree_tuner.program.extract import extract
@@ -96,7 +97,9 @@ def test_the_dispatch_runs_as_it_is_at_the_size_given(only, cpu, compilers):
         default, tuned = (builder.build(dispatch.harness, each) for each in (None, configured(dispatch)))
         assert (default.outcome, tuned.outcome) == ("ok", "ok")
         assert default.digest != tuned.digest
-        assert measurer.agrees(tuned.vmfb, default.vmfb, dispatch.harness, dispatch.workload).ok
+        tolerance = Tolerance("f32", dispatch.workload.reduction_length)
+        bench = Bench(dispatch.harness, "local-task", default.vmfb, tolerance)
+        assert measurer.agrees(tuned.vmfb, bench).ok
     finally:
         measurer.close()
 

@@ -1,4 +1,4 @@
-"""Signals from outside: Ctrl-C keeps what was found, a killed run keeps its journal."""
+"""Signals from outside: Ctrl-C keeps what was found, a killed run keeps its trials."""
 
 import json
 import signal
@@ -9,23 +9,36 @@ import time
 import pytest
 from programs import ZERO_MATMUL
 
+from iree_tuner.store import Store, StoreError
+
+
+def trials_in(db):
+    """Assignments of the trials that are stored."""
+    if not db.exists():
+        return []
+    try:
+        with Store.open(db, readonly=True) as store:
+            return [row["assignment"] for row in store.connection.execute("SELECT assignment FROM trials")]
+    except StoreError:  # it is being made
+        return []
+
 
 @pytest.fixture
 def running(tmp_path):
-    """A tuning run in a process of its own, as soon as its journal has a round of trials."""
-    program, journal = tmp_path / "mm.mlir", tmp_path / "trials.jsonl"
+    """A tuning run in a process of its own, as soon as its database has some trials."""
+    program, db = tmp_path / "mm.mlir", tmp_path / "trials.db"
     program.write_text(ZERO_MATMUL)
     command = [
         sys.executable, "-m", "iree_tuner.cli", "tune", str(program), "--effort", "full",
-        "--journal", str(journal), "-o", str(tmp_path / "out.spec.mlir"), "--json",
+        "--db", str(db), "-o", str(tmp_path / "out.spec.mlir"), "--json",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
-    while not (journal.exists() and journal.read_text().count("\n") >= 32):
+    while len(trials_in(db)) < 20:
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline, "no trials within two minutes"
         time.sleep(0.2)
-    yield process, journal, tmp_path
+    yield process, db, tmp_path
     if process.poll() is None:
         process.kill()
 
@@ -41,10 +54,11 @@ def test_ctrl_c_ends_the_search_and_writes_the_spec(running):
     assert (folder / "out.spec.mlir").exists()
 
 
-def test_a_killed_run_leaves_whole_lines(running):
-    process, journal, folder = running
+def test_a_killed_run_leaves_its_trials(running):
+    process, db, folder = running
+    before = trials_in(db)
     process.kill()
     process.communicate(timeout=60)
-    for line in journal.read_text().splitlines():
-        assert json.loads(line)["outcome"]
+    after = trials_in(db)
+    assert set(before) <= set(after)
     assert not (folder / "out.spec.mlir").exists()

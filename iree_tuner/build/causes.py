@@ -1,0 +1,69 @@
+"""One line for each cause of failure: equal for failures that one fix would end."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 200
+
+# Order matters: what is quoted or has a sigil goes before the numbers in it.
+_PLACEHOLDERS = (
+    (re.compile(r"0x[0-9a-fA-F]+"), "ADDRESS"),
+    (re.compile(r"(?:/[\w.+~-]+)+/([\w.+-]+\.(?:cpp|h|inc))"), r"\1"),  # a source file keeps its name
+    (re.compile(r"(?:/[\w.+~-]+){2,}"), "PATH"),
+    (re.compile(r"(?<![\w-])%[\w$.#-]+"), "%VALUE"),
+    (re.compile(r"(?<!\w)@[\w$.]+(?:::@[\w$.]+)*"), "@SYMBOL"),
+    (re.compile(r"\b(tensor|vector|memref)<[^<>]*(?:<[^<>]*>[^<>]*)*>"), r"\1<TYPE>"),
+    (re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*[A-Za-z])"), "N"),
+    (re.compile(r"\bN(?:(?:x|, ?)N)+\b"), "N"),
+)
+
+# What names a crash, the best first.
+_CRASHES = (
+    re.compile(r"^.*?(LLVM ERROR: .+)$", re.MULTILINE),
+    re.compile(r"^.*?(Assertion [`'].+failed.*)$", re.MULTILINE),
+    re.compile(r"(UNREACHABLE executed.*)$", re.MULTILINE),
+    re.compile(r"(Running pass '[^'\n]+')"),  # the start of a long message may be missing
+)
+_FRAME = re.compile(r"^\s*#?\d+:?\s+(?:0x[0-9a-fA-F]+\s+)?(?:in )?([A-Za-z_~][\w:~<>]*)\(", re.MULTILINE)
+_NOT_THE_CAUSE = re.compile(r"sys::|SignalHandler|PrintStackTrace|^__|^raise$|^abort$|^(?:kill|gsignal)$")
+_SIGNAL = re.compile(
+    r"\bSIG[A-Z]{3,6}\b|Segmentation fault|Aborted|Illegal instruction|exit (?:code|status) \d+"
+)
+_FRAMES = 3
+
+
+def cause_of(outcome: str, message: str) -> str:
+    """The line under which a failure is counted.
+
+    Args:
+        outcome: how the candidate ended (see `build.outcome`).
+        message: what it ended with; for crashes, with all that the process printed.
+    """
+    if outcome.endswith("_timeout"):
+        return "no result within N s"
+    if outcome.endswith("_crash"):
+        return _crash(message)
+    return _normalised(_first_line(message)) or outcome
+
+
+def _crash(message: str) -> str:
+    for pattern in _CRASHES:
+        found = pattern.search(message)
+        if found:
+            return _normalised(found[1])
+    frames = [name for name in _FRAME.findall(message) if not _NOT_THE_CAUSE.search(name)]
+    if frames:
+        return " < ".join(frames[:_FRAMES])[:_LONGEST]
+    signal = _SIGNAL.search(message)
+    return signal[0] if signal else _normalised(_first_line(message)) or "no message"
+
+
+def _first_line(message: str) -> str:
+    return next((line.strip() for line in message.splitlines() if line.strip()), "")
+
+
+def _normalised(line: str) -> str:
+    for pattern, placeholder in _PLACEHOLDERS:
+        line = pattern.sub(placeholder, line)
+    return line[:_LONGEST]

@@ -1,0 +1,35 @@
+"""Where trials are kept, and the options that the `db` commands share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from iree_tuner.store import Store
+
+
+def default_database() -> Path:
+    """`iree_tuner/trials.db` in the user's folder for data, as the XDG base directories say."""
+    home = os.environ.get("XDG_DATA_HOME", "")
+    folder = Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share"
+    return folder / "iree_tuner" / "trials.db"
+
+
+Database = Annotated[
+    Path | None,
+    Parameter(name="--db", help="The database; iree_tuner/trials.db in the user's data folder by default."),
+]
+AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object a line.")]
+
+
+def to_read(path: Path | None) -> Store:
+    """A database that must exist, to read from."""
+    return Store.open(path or default_database(), readonly=True)
+
+
+def to_change(path: Path | None, *, create: bool = False) -> Store:
+    """A database to write to."""
+    return Store.open(path or default_database(), create=create)

@@ -1,0 +1,208 @@
+"""`iree-tuner db`: what earlier runs found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich.markup import escape
+from rich.table import Table
+
+from iree_tuner.build.causes import cause_of
+from iree_tuner.cli.database import AsJson, Database, to_read
+from iree_tuner.cli.db_files import export, import_, merge, prune
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.errors import UsageError
+from iree_tuner.measure.trial import Trial
+from iree_tuner.store.failures import failures as grouped
+from iree_tuner.store.queries import Judged, Summary, find_studies, key_of, ranked, summaries
+from iree_tuner.store.rows import trial_to_json
+
+app = App(
+    name="db",
+    help="""Look at, share and clean up the trials of earlier runs.
+
+    Example: `iree-tuner db list`
+    """,
+)
+app.command(export)
+app.command(import_, name="import")
+app.command(merge)
+app.command(prune)
+
+Limit = Annotated[int, Parameter(help="How many to show; 0 shows all.")]
+
+
+@app.command(name="list")
+def list_(*, db: Database = None, as_json: AsJson = False) -> None:
+    """List the studies: what was tuned, where, and how far it came.
+
+    Example: `iree-tuner db list --db tuning.db`
+    """
+    with to_read(db) as store:
+        found = summaries(store)
+    if as_json:
+        for each in found:
+            print_json(_summary_to_json(each))
+        return
+    table = Table("study", "workload", "target", "device", "trials", "best", "score", "last run")
+    for each in found:
+        setting = each.key.setting
+        ends = ", ".join(f"{count} {outcome}" for outcome, count in each.outcomes.items())
+        table.add_row(
+            str(each.number), _workload(each), escape(setting.target), escape(_device(each)), ends,
+            _time(each.best), _score(each.best), _day(each.last_run),
+        )  # fmt: skip
+    people.print(table if found else "no studies")
+
+
+@app.command
+def show(study: str, /, *, limit: Limit = 20, db: Database = None, as_json: AsJson = False) -> None:
+    """Show the trials of a study, best first. A study is named by its number, or its workload's name or key.
+
+    Example: `iree-tuner db show matmul_512x768x1024_f32_f32_f32 --limit 5`
+    """
+    if limit < 0:
+        raise UsageError("--limit is 0 or more")
+    with to_read(db) as store:
+        for number in find_studies(store, study):
+            trials = ranked(list(store.trials(number).values()))
+            shown = trials[:limit] if limit else trials
+            if as_json:
+                for trial in shown:
+                    print_json({"study": number, "time_us": trial.time_us, **trial_to_json(trial)})
+                continue
+            key = key_of(store, number)
+            title = f"study {number}: {key.workload.name}, {key.space_label}, {key.setting.target}"
+            people.print(title, markup=False)
+            people.print(_trials(shown))
+            if len(shown) < len(trials):
+                people.print(f"{len(trials) - len(shown)} more: --limit 0 shows all")
+
+
+@app.command
+def best(*, db: Database = None, as_json: AsJson = False) -> None:
+    """Show the best trial of each study, and the last comparison with the compiler's default.
+
+    Example: `iree-tuner db best --json`
+    """
+    with to_read(db) as store:
+        found = [(each, each.best) for each in summaries(store) if each.best is not None]
+    table = Table("study", "workload", "target", "time", "score", "verdict", "knobs")
+    for each, trial in found:
+        if as_json:
+            print_json(_best_to_json(each, trial))
+            continue
+        table.add_row(
+            str(each.number), _workload(each), escape(each.key.setting.target), _time(trial), _score(trial),
+            _verdict(each.verdict), escape(_knobs(trial)),
+        )  # fmt: skip
+    if not as_json:
+        people.print(table if found else "nothing ran yet")
+
+
+@app.command
+def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) -> None:
+    """Group what failed by its cause, with a folder that shows one of each with IREE's own tools.
+
+    Example: `iree-tuner db failures --limit 10`
+    """
+    if limit < 0:
+        raise UsageError("--limit is 0 or more")
+    with to_read(db) as store:
+        found = grouped(store, cause_of)
+    found = found[:limit] if limit else found
+    table = Table("outcome", "count", "studies", "cause", "reproducer", show_lines=True)
+    for each in found:
+        if as_json:
+            print_json(asdict(each))
+        row = (str(each.count), str(each.studies), escape(each.cause), escape(each.reproducer))
+        table.add_row(each.outcome, *row)
+    if not as_json:
+        people.print(table if found else "no failures")
+
+
+def _summary_to_json(each: Summary) -> dict[str, object]:
+    best = each.best
+    return {
+        "study": each.number,
+        "workload": each.key.workload.name,
+        "workload_key": each.key.workload.key,
+        "target": each.key.setting.target,
+        "device": each.key.setting.device,
+        "processor": each.key.setting.processor,
+        "compiler": each.key.setting.compiler,
+        "space": each.key.space_label,
+        "space_count": each.key.space_size,
+        "count": sum(each.outcomes.values()),
+        "outcomes": each.outcomes,
+        "time_us": best and best.time_us,
+        "score": best.score if best is not None and best.baseline_us > 0 else None,
+        "last_run": each.last_run,
+        "program": each.program,
+    }
+
+
+def _best_to_json(each: Summary, trial: Trial) -> Mapping[str, object]:
+    verdict = each.verdict
+    chosen = None if verdict is None or verdict.assignment is None else dict(verdict.assignment)
+    compared = None if verdict is None else {**asdict(verdict.comparison), "assignment": chosen}
+    summary = _summary_to_json(each)
+    kept = {name: summary[name] for name in ("study", "workload", "target", "time_us", "score")}
+    return {**kept, "assignment": dict(trial.assignment), "comparison": compared}
+
+
+def _trials(shown: list[Trial]) -> Table:
+    table = Table("outcome", "time", "score", "samples", "compile", "conditions", "knobs")
+    for trial in shown:
+        table.add_row(
+            trial.outcome, _time(trial), _score(trial), str(len(trial.samples_us)),
+            f"{trial.compile_s:.2f} s", _conditions(trial), escape(_knobs(trial)),
+        )  # fmt: skip
+    return table
+
+
+def _conditions(trial: Trial) -> str:
+    found = trial.readings
+    parts = (
+        (found.clock_mhz, "{:.0f} MHz"),
+        (found.temperature_c, "{:.0f} C"),
+        (found.load, "load {:.1f}"),
+        (found.stolen, "{:.1%} stolen"),
+        (found.throttled or None, "{} discarded"),
+    )
+    return ", ".join(form.format(value) for value, form in parts if value is not None)
+
+
+def _workload(each: Summary) -> str:
+    return escape(f"{each.key.workload.name}\n{each.key.space_label}")
+
+
+def _device(each: Summary) -> str:
+    return f"{each.key.setting.device}\n{each.key.setting.processor}"
+
+
+def _knobs(trial: Trial) -> str:
+    return " ".join(f"{name}={value}" for name, value in trial.assignment.items())
+
+
+def _time(trial: Trial | None) -> str:
+    return "" if trial is None or trial.time_us is None else f"{trial.time_us:.2f} us"
+
+
+def _score(trial: Trial | None) -> str:
+    return "" if trial is None or trial.time_us is None or trial.baseline_us <= 0 else f"{trial.score:.3f}"
+
+
+def _verdict(found: Judged | None) -> str:
+    if found is None:
+        return "not compared"
+    low, high = found.comparison.interval
+    return f"{found.comparison.verdict} {found.comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else ""

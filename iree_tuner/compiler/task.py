@@ -1,0 +1,188 @@
+"""What runs in a worker's process around each call: limits, its log, and a reply that always arrives.
+
+Imports nothing heavy: it is all that a new worker needs before its first call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a worker is told when it starts.
+
+    Attributes:
+        folder: its own; holds its log, and the number of the call it began last.
+        coordinator: pid of the process that started it.
+        memory_bytes: of data (heap, anonymous mappings), for it and each process it starts; None: no limit.
+        file_bytes: of any one file it writes.
+    """
+
+    folder: str
+    coordinator: int
+    memory_bytes: int | None
+    file_bytes: int
+
+    @property
+    def log(self) -> Path:
+        """What is written to standard output and standard error, by the current call only."""
+        return Path(self.folder) / "log"
+
+    @property
+    def begun(self) -> Path:
+        """The number of the call that was begun last."""
+        return Path(self.folder) / "begun"
+
+    @property
+    def temporary(self) -> Path:
+        """The worker's TMPDIR."""
+        return Path(self.folder) / "tmp"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """How a call ended, in parts that always pickle.
+
+    Attributes:
+        kind: a value or an exception, pickled; or `exit` (it asked to end the process), `memory`
+            (it got none), `unsendable` (what it returned or raised does not pickle).
+        data: the pickled value or exception.
+        text: the traceback, or what went wrong, for people.
+        code: with `exit`.
+    """
+
+    kind: Literal["value", "error", "exit", "memory", "unsendable"]
+    data: bytes = b""
+    text: str = ""
+    code: int = 0
+
+
+_log, _begun = -1, -1
+"""File descriptors of this worker."""
+
+
+def start(settings: Settings) -> None:
+    """Set up this process as a worker."""
+    global _begun, _log
+    _die_with(settings.coordinator)
+    _log = os.open(settings.log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    os.dup2(_log, 1)
+    os.dup2(_log, 2)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # pyright: ignore
+    _begun = os.open(settings.begun, os.O_CREAT | os.O_WRONLY, 0o600)
+    _limit(resource.RLIMIT_CORE, 1)  # too small for a file, and 1 also tells the kernel not to pipe it
+    _limit(resource.RLIMIT_FSIZE, settings.file_bytes)
+    if settings.memory_bytes is not None:
+        _limit(resource.RLIMIT_DATA, settings.memory_bytes)
+
+
+def numbered(number: int) -> bytes:
+    """A call's number as `Settings.begun` holds it."""
+    return number.to_bytes(8, "little")
+
+
+def run(number: int, payload: bytes) -> Reply:
+    """Make one call: `payload` is the pickled function, its arguments and its keyword arguments."""
+    _begin(number)
+    try:
+        reply = _call(payload)
+    except MemoryError:
+        reply = Reply("memory", text=traceback.format_exc(limit=-8))
+    except SystemExit as error:
+        reply = _exited(error)
+    except BaseException as error:
+        reply = _raised(error)
+    _flush()
+    return reply
+
+
+def _call(payload: bytes) -> Reply:
+    function: Callable[..., Any]
+    try:
+        function, args, kwargs = pickle.loads(payload)
+    except MemoryError:
+        raise
+    except BaseException as error:
+        return Reply("unsendable", text=f"the arguments cannot be read: {_told(error)}")
+    value = function(*args, **kwargs)
+    try:
+        return Reply("value", pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+    except MemoryError:
+        raise
+    except BaseException as error:
+        what = f"the result, a {type(value).__qualname__}, does not pickle"
+        return Reply("unsendable", text=f"{what}: {_told(error)}")
+
+
+def _exited(error: SystemExit) -> Reply:
+    if error.code is None or isinstance(error.code, int):
+        return Reply("exit", code=error.code or 0, text="the call asked to exit")
+    return Reply("exit", code=1, text=str(error.code))
+
+
+def _raised(error: BaseException) -> Reply:
+    text = "".join(traceback.format_exception(error))
+    if isinstance(error, Exception):
+        try:
+            data = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
+            pickle.loads(data)  # many exceptions pickle but cannot be made again from their arguments
+            return Reply("error", data, text)
+        except BaseException as problem:
+            text += f"\nwhich does not pickle: {_told(problem)}"
+    return Reply("unsendable", text=f"the call raised {_told(error)}\n{text}")
+
+
+def _told(error: BaseException) -> str:
+    try:
+        return f"{type(error).__qualname__}: {error}"
+    except BaseException:  # a hostile __str__
+        return type(error).__qualname__
+
+
+def _begin(number: int) -> None:
+    """Say that the call has begun, and start its log: the file is opened to append, so that it may shrink."""
+    _flush()
+    try:
+        os.ftruncate(_log, 0)
+        os.pwrite(_begun, numbered(number), 0)
+    except OSError:  # an earlier call closed them: this one has not begun, and gets another worker
+        os._exit(1)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+    _libc.fflush(None)
+
+
+def _limit(kind: int, value: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+def _die_with(coordinator: int) -> None:
+    """Linux: be killed when the caller is, so that nothing goes on compiling for nobody."""
+    if sys.platform == "linux":
+        set_parent_death_signal = 1
+        _libc.prctl(set_parent_death_signal, signal.SIGKILL)
+    if os.getppid() != coordinator:  # it died before that
+        os._exit(1)
+
+
+_libc = ctypes.CDLL(None)

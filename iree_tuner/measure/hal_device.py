@@ -1,0 +1,60 @@
+"""Which device a URI names, as IREE's runtime sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import iree.runtime as rt
+
+
+@dataclass(frozen=True)
+class HalDevice:
+    """A device of the HAL.
+
+    Attributes:
+        driver: `local-task`, `cuda`, `vulkan`, ...
+        name: as the driver has it.
+        uuid: hexadecimal digits only; empty where there is none.
+        on_host: whether it computes on the host's cores.
+        facts: what else the driver says of it: for Vulkan, `driver_info` among others.
+    """
+
+    driver: str
+    name: str = ""
+    uuid: str = ""
+    on_host: bool = False
+    facts: tuple[tuple[str, str], ...] = ()
+
+    def fact(self, name: str) -> str:
+        """One of the facts; empty where it is not told."""
+        return dict(self.facts).get(name, "")
+
+
+def find_hal_device(uri: str) -> HalDevice:
+    """The device that a URI names; one of which only the driver is known where the driver does not tell."""
+    driver, _, path = uri.partition("://")
+    if driver.startswith("local-"):
+        return HalDevice(driver, on_host=True)
+    try:
+        opened: Any = rt.get_driver(driver)  # the stubs lack some of its methods
+        devices = opened.query_available_devices()
+    except (RuntimeError, ValueError):
+        return HalDevice(driver)
+    for index, each in enumerate(devices):
+        if path in ("", str(index)) or _plain(path) == _plain(str(each["path"])):
+            facts = _facts(str(opened.dump_device_info(each["device_id"])))
+            name = facts.get("name", str(each["name"]))
+            on_host = facts.get("type") == "cpu"
+            return HalDevice(driver, name, _plain(str(each["path"])), on_host, tuple(facts.items()))
+    return HalDevice(driver)
+
+
+def _facts(text: str) -> dict[str, str]:
+    """Lines of `name: value`; CUDA's begin with a dash."""
+    split = (line.removeprefix("- ").partition(":") for line in text.splitlines())
+    return {name.strip(): value.strip() for name, colon, value in split if colon and not name.startswith(" ")}
+
+
+def _plain(path: str) -> str:
+    return path.lower().removeprefix("gpu-").replace("-", "")

@@ -1,0 +1,173 @@
+"""Contents of a database as records, and records into a database: what export, import and merge share.
+
+There are four kinds of record, told apart by their `kind`: a study, a run, a trial and a verdict. Studies are
+known by the digest of their key, the others by names that were drawn at random when they were made, so that
+what is there already is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import cast
+
+from iree_tuner.store import study as studies
+from iree_tuner.store.rows import (
+    assignment_of,
+    assignment_text,
+    comparison_from_json,
+    comparison_text,
+    number,
+    optional,
+    trial_from_json,
+    trial_from_row,
+    trial_to_json,
+    trial_to_row,
+)
+from iree_tuner.store.store import NEWEST_LAST, Store, insert_study, insert_trials, insert_verdict
+
+Record = Mapping[str, object]
+
+
+@dataclass
+class Added:
+    """How many were new."""
+
+    studies: int = 0
+    runs: int = 0
+    trials: int = 0
+    verdicts: int = 0
+
+
+def records(store: Store, chosen: Sequence[int]) -> Iterator[Record]:
+    """Everything about some studies, in an order in which `load` takes it."""
+    marks = ", ".join("?" * len(chosen))
+    digests: dict[object, object] = {}
+    for row in store.read(f"SELECT * FROM studies WHERE id IN ({marks}) ORDER BY digest", chosen):
+        digests[row["id"]] = row["digest"]
+        yield {"kind": "study", "study": row["digest"], "key": json.loads(row["key"])}
+    runs: dict[object, object] = {}
+    of_runs = (
+        f"SELECT * FROM runs WHERE id IN (SELECT run_id FROM trials WHERE study_id IN ({marks}) "
+        f"UNION SELECT run_id FROM verdicts WHERE study_id IN ({marks})) ORDER BY started, uid"
+    )
+    for row in store.read(of_runs, (*chosen, *chosen)):
+        runs[row["id"]] = row["uid"]
+        yield {
+            "kind": "run", "run": row["uid"], "program": row["program"],
+            "options": json.loads(row["options"]), "started": row["started"], "ended": row["ended"],
+            "state": row["state"],
+        }  # fmt: skip
+    of_trials = (
+        f"SELECT trials.* FROM trials JOIN runs ON runs.id = run_id WHERE study_id IN ({marks}) {NEWEST_LAST}"
+    )
+    for row in store.read(of_trials, chosen):
+        places = {"study": digests[row["study_id"]], "run": runs[row["run_id"]]}
+        trial = trial_to_json(trial_from_row(dict(row)))
+        yield {"kind": "trial", "uid": row["uid"], **places, "trial": trial}
+    for row in store.read(f"SELECT * FROM verdicts WHERE study_id IN ({marks}) ORDER BY at, uid", chosen):
+        yield {
+            "kind": "verdict", "uid": row["uid"], "study": digests[row["study_id"]],
+            "run": runs[row["run_id"]], "at": row["at"],
+            "assignment": None if row["assignment"] is None else json.loads(row["assignment"]),
+            "comparison": json.loads(row["comparison"]),
+        }  # fmt: skip
+
+
+def load(store: Store, found: Iterable[Record]) -> Added:
+    """Add records, all or none. Raises KeyError, TypeError or ValueError for one that is not right."""
+    with store.write() as connection:
+        loader = _Loader(connection)
+        for record in found:
+            loader.take(record)
+        return loader.added
+
+
+def merge(store: Store, other: Store) -> Added:
+    """Add all that another database holds."""
+    return load(store, records(other, [row["id"] for row in other.read("SELECT id FROM studies")]))
+
+
+@dataclass
+class _Loader:
+    connection: sqlite3.Connection
+    added: Added = field(default_factory=Added)
+    studies: dict[str, int] = field(default_factory=dict[str, int])
+    runs: dict[str, int] = field(default_factory=dict[str, int])
+
+    def take(self, record: Record) -> None:
+        kind = record["kind"]
+        if kind == "study":
+            self._study(record)
+        elif kind == "run":
+            self._run(record)
+        elif kind == "trial":
+            row = trial_to_row(trial_from_json(cast("Record", record["trial"])))
+            self.added.trials += insert_trials(
+                self.connection, *self._place(record), [(_text(record, "uid"), row)]
+            )
+        elif kind == "verdict":
+            self._verdict(record)
+        else:
+            raise ValueError(f"unknown kind {kind!r}")
+
+    def _place(self, record: Record) -> tuple[int, int]:
+        study, run = _text(record, "study"), _text(record, "run")
+        if study not in self.studies or run not in self.runs:
+            raise ValueError("its study or run is not in a line before it")
+        return self.studies[study], self.runs[run]
+
+    def _study(self, record: Record) -> None:
+        key = studies.from_json(cast("Record", record["key"]))
+        before = self.connection.execute("SELECT count(*) FROM studies").fetchone()[0]
+        self.studies[_text(record, "study")] = insert_study(self.connection, key)
+        after = self.connection.execute("SELECT count(*) FROM studies").fetchone()[0]
+        self.added.studies += after - before
+
+    def _run(self, record: Record) -> None:
+        uid, ended = _text(record, "run"), optional(record["ended"])
+        values = (
+            uid, _text(record, "program"), json.dumps(record["options"]), number(record["started"]), ended,
+            _text(record, "state"),
+        )  # fmt: skip
+        self.added.runs += self.connection.execute(
+            "INSERT OR IGNORE INTO runs (uid, program, options, started, ended, state) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            values,
+        ).rowcount
+        # The other database may know how a run ended that was going on when it was taken over before.
+        self.connection.execute(
+            "UPDATE runs SET ended = ?, state = ? WHERE uid = ? AND ended IS NULL AND ? IS NOT NULL",
+            (ended, values[-1], uid, ended),
+        )
+        found = self.connection.execute("SELECT id FROM runs WHERE uid = ?", (uid,)).fetchone()
+        self.runs[uid] = int(found[0])
+
+    def _verdict(self, record: Record) -> None:
+        chosen = record["assignment"]
+        study, run = self._place(record)
+        self.added.verdicts += insert_verdict(
+            self.connection,
+            (
+                _text(record, "uid"),
+                study,
+                run,
+                None if chosen is None else assignment_text(assignment_of(chosen)),
+                comparison_text(comparison_from_json(cast("Record", record["comparison"]))),
+                number(record["at"]),
+            ),
+        )
+
+
+def counts(added: Added) -> dict[str, int]:
+    """As JSON-ready data."""
+    return asdict(added)
+
+
+def _text(record: Record, name: str) -> str:
+    value = record[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is not a text")
+    return value

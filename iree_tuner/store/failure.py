@@ -1,0 +1,42 @@
+"""What can go wrong with a database, told in one line."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from iree_tuner.errors import TunerError
+
+
+class StoreError(TunerError):
+    """The database cannot be read or written. What was committed before is still there."""
+
+
+_BY_NAME = (
+    ("SQLITE_FULL", "the disk is full", "free some space; what was stored before is kept"),
+    ("SQLITE_READONLY", "the database is read-only", "choose another with --db"),
+    ("SQLITE_PERM", "no permission to write", "choose another with --db"),
+    ("SQLITE_IOERR", "the database cannot be written or read", "is the disk full, or a limit reached?"),
+    ("SQLITE_TOOBIG", "too large for the database", None),
+    ("SQLITE_BUSY", "the database is locked by another process", "wait until it ends"),
+    ("SQLITE_LOCKED", "the database is locked by another process", "wait until it ends"),
+    ("SQLITE_NOTADB", "not a database of iree-tuner", None),
+    ("SQLITE_CORRUPT", "the database is damaged", "export what can be read, and start another"),
+    ("SQLITE_CANTOPEN", "cannot be opened", "does its folder exist, and may it be written?"),
+    ("SQLITE_CONSTRAINT_FOREIGNKEY", "the study or the run is no longer in the database", "was it pruned?"),
+)
+"""Names of SQLite's result codes (https://sqlite.org/rescode.html), or how those of a group begin."""
+
+
+@contextmanager
+def told(path: str) -> Generator[None]:
+    """Raise StoreError for what SQLite says about the file; other errors of SQLite are bugs and stay."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", None) or ""
+        for prefix, message, hint in _BY_NAME:
+            if name.startswith(prefix):
+                raise StoreError(message, location=path, hint=hint) from error
+        raise

@@ -1,0 +1,182 @@
+"""Trials as rows of a table and as JSON, without loss."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import cast, get_args
+
+from iree_tuner.build.outcome import Outcome
+from iree_tuner.measure.readings import Readings
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
+from iree_tuner.space.configuration import Assignment
+
+COLUMNS = (
+    "workload",
+    "assignment",
+    "outcome",
+    "samples",
+    "baseline_us",
+    "message",
+    "digest",
+    "compile_s",
+    "measure_s",
+    "device",
+    "worst",
+    "readings",
+    "at",
+    "reproducer",
+)
+"""Columns that hold a trial; `time_us` is written beside them and not read."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+_FLOATS = ("baseline_us", "compile_s", "measure_s", "at")
+_TEXTS = ("workload", "message", "digest", "device", "reproducer")
+
+
+def trial_to_row(trial: Trial) -> tuple[object, ...]:
+    """Values of `COLUMNS`, and `time_us` last."""
+    values: dict[str, object] = {name: real(getattr(trial, name)) for name in _FLOATS}
+    values |= {name: text(getattr(trial, name)) for name in _TEXTS}
+    values |= {
+        "assignment": assignment_text(trial.assignment),
+        "outcome": trial.outcome,
+        "samples": pack_samples(trial.samples_us),
+        "worst": None if trial.worst is None else real(trial.worst),
+        "readings": json.dumps(_readings_to_json(trial.readings)),
+    }
+    return (*(values[name] for name in COLUMNS), least(trial.samples_us))
+
+
+def trial_from_row(row: Mapping[str, object]) -> Trial:
+    """The trial again."""
+    data = {name: row[name] for name in (*_FLOATS, *_TEXTS, "worst", "outcome")}
+    data["assignment"] = json.loads(cast("str", row["assignment"]))
+    data["readings"] = json.loads(cast("str", row["readings"]))
+    data["samples_us"] = unpack_samples(cast("bytes", row["samples"]))
+    return trial_from_json(data)
+
+
+def trial_to_json(trial: Trial) -> dict[str, object]:
+    """A trial as JSON-ready data, with nothing lost. Numbers that JSON does not have are texts."""
+    data: dict[str, object] = {name: getattr(trial, name) for name in _TEXTS}
+    data |= {name: _plain(getattr(trial, name)) for name in _FLOATS}
+    return data | {
+        "assignment": dict(trial.assignment),
+        "outcome": trial.outcome,
+        "samples_us": [_plain(value) for value in trial.samples_us],
+        "worst": _plain(trial.worst),
+        "readings": _readings_to_json(trial.readings),
+    }
+
+
+def trial_from_json(data: Mapping[str, object]) -> Trial:
+    """The trial again. Raises KeyError, TypeError or ValueError for what `trial_to_json` did not write."""
+    if data["outcome"] not in OUTCOMES:
+        raise ValueError(f"unknown outcome {data['outcome']!r}")
+    readings = cast("Mapping[str, object]", data["readings"])
+    samples = cast("Sequence[object]", data["samples_us"])
+    return Trial(
+        assignment=assignment_of(data["assignment"]),
+        outcome=data["outcome"],
+        samples_us=tuple(map(number, samples)),
+        worst=optional(data["worst"]),
+        readings=Readings(
+            **{
+                each.name: optional(readings[each.name])
+                for each in fields(Readings)
+                if each.name != "throttled"
+            },  # pyright: ignore
+            throttled=int(number(readings["throttled"])),
+        ),
+        **{name: number(data[name]) for name in _FLOATS},  # pyright: ignore[reportArgumentType]
+        **{name: _string(data[name]) for name in _TEXTS},  # pyright: ignore[reportArgumentType]
+    )
+
+
+def comparison_from_json(data: Mapping[str, object]) -> Comparison:
+    """A comparison from what `comparison_text` wrote; fields of other versions are passed over."""
+    known = {each.name for each in fields(Comparison)}
+    values = {name: _thaw(value) for name, value in data.items() if name in known}
+    return Comparison(**values)  # pyright: ignore[reportArgumentType]
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """A comparison as JSON."""
+    return json.dumps(asdict(comparison))
+
+
+def assignment_text(assignment: Assignment) -> str:
+    """JSON, equal for equal assignments."""
+    return json.dumps(dict(sorted(assignment.items())))
+
+
+def assignment_of(data: object) -> Assignment:
+    """An assignment from JSON-ready data. Raises TypeError for anything but an object of integers."""
+    if not isinstance(data, dict):
+        raise TypeError("the assignment is not an object")
+    values = cast("dict[str, object]", data)
+    if not all(type(value) is int for value in values.values()):
+        raise TypeError("a knob's value is not an integer")
+    return Assignment.of(cast("dict[str, int]", values))
+
+
+def pack_samples(samples: Sequence[float]) -> bytes:
+    """Doubles, little-endian."""
+    return struct.pack(f"<{len(samples)}d", *samples)
+
+
+def unpack_samples(packed: bytes) -> tuple[float, ...]:
+    """The samples again."""
+    return struct.unpack(f"<{len(packed) // 8}d", packed)
+
+
+def least(samples: Sequence[float]) -> float | None:
+    """The least of some samples; None without any."""
+    found = min(samples, default=math.nan)
+    return None if math.isnan(found) else found
+
+
+def real(value: float) -> float | str:
+    """A number for a REAL column, where SQLite would turn what is no number into NULL."""
+    return "nan" if math.isnan(value) else float(value)
+
+
+def text(value: str) -> str:
+    """Text that can be encoded: tools print bytes that are not UTF-8, which decode to lone surrogates."""
+    return value.encode("utf-8", "backslashreplace").decode()
+
+
+def number(value: object) -> float:
+    """A float from JSON or a row. Raises TypeError for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value)
+
+
+def optional(value: object) -> float | None:
+    """A float, or None."""
+    return None if value is None else number(value)
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _plain(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else str(value)
+
+
+def _readings_to_json(readings: Readings) -> dict[str, object]:
+    return {name: _plain(value) for name, value in asdict(readings).items()}
+
+
+def _thaw(value: object) -> object:
+    return tuple(_thaw(item) for item in cast("list[object]", value)) if isinstance(value, list) else value

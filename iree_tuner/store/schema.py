@@ -1,0 +1,109 @@
+"""Tables of the database, as steps from each version to the next (docs/store.md)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from iree_tuner.store.failure import StoreError
+from iree_tuner.store.rows import least, unpack_samples
+
+APPLICATION = 0x49524554
+"""`PRAGMA application_id`: the file is one of this program's, not another's SQLite database."""
+
+Step = Callable[[sqlite3.Connection], None]
+
+
+def _tables(connection: sqlite3.Connection) -> None:
+    for statement in _TABLES.split(";"):
+        connection.execute(statement)
+
+
+def _least_times(connection: sqlite3.Connection) -> None:
+    """Version 2 keeps the least of the samples in a column, so that databases can sort by it."""
+    connection.execute("ALTER TABLE trials ADD COLUMN time_us REAL")
+    found = connection.execute("SELECT id, samples FROM trials").fetchall()
+    times = [(least(unpack_samples(samples)), number) for number, samples in found]
+    connection.executemany("UPDATE trials SET time_us = ? WHERE id = ?", times)
+
+
+STEPS: Sequence[Step] = (_tables, _least_times)
+"""Step number N makes a database of version N - 1 one of version N. Steps are added, never changed."""
+
+VERSION = len(STEPS)
+
+_TABLES = """
+CREATE TABLE studies (
+    id INTEGER PRIMARY KEY,
+    digest TEXT NOT NULL UNIQUE,
+    key TEXT NOT NULL,
+    workload TEXT NOT NULL,
+    name TEXT NOT NULL
+);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL UNIQUE,
+    program TEXT NOT NULL,
+    options TEXT NOT NULL,
+    started REAL NOT NULL,
+    ended REAL,
+    state TEXT NOT NULL
+);
+CREATE TABLE trials (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    uid TEXT NOT NULL UNIQUE,
+    study_id INTEGER NOT NULL REFERENCES studies(id),
+    run_id INTEGER NOT NULL REFERENCES runs(id),
+    workload TEXT NOT NULL,
+    assignment TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    samples BLOB NOT NULL,
+    baseline_us REAL NOT NULL,
+    message TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    compile_s REAL NOT NULL,
+    measure_s REAL NOT NULL,
+    device TEXT NOT NULL,
+    worst REAL,
+    readings TEXT NOT NULL,
+    at REAL NOT NULL,
+    reproducer TEXT NOT NULL
+);
+CREATE INDEX trials_of_study ON trials (study_id);
+CREATE INDEX trials_of_run ON trials (run_id);
+CREATE TABLE verdicts (
+    id INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL UNIQUE,
+    study_id INTEGER NOT NULL REFERENCES studies(id),
+    run_id INTEGER NOT NULL REFERENCES runs(id),
+    assignment TEXT,
+    comparison TEXT NOT NULL,
+    at REAL NOT NULL
+);
+CREATE INDEX verdicts_of_study ON verdicts (study_id);
+CREATE INDEX verdicts_of_run ON verdicts (run_id)
+"""
+
+
+def version_of(connection: sqlite3.Connection, path: str) -> int:
+    """The schema's version, 0 for a file without tables. Raises StoreError for what is not ours or newer."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application != APPLICATION and (tables or version):
+        raise StoreError("not a database of iree-tuner", location=path)
+    if version > VERSION:
+        raise StoreError(
+            f"written by a newer iree-tuner: its schema is {version}, and {VERSION} is the newest known here",
+            location=path,
+            hint="update iree-tuner",
+        )
+    return version
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Bring the tables to `VERSION`, within the caller's transaction."""
+    for number in range(version_of(connection, path), VERSION):
+        STEPS[number](connection)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -1,0 +1,258 @@
+"""The database of trials: one connection, short transactions (docs/store.md)."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+from urllib.parse import quote
+
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
+from iree_tuner.space.configuration import Assignment
+from iree_tuner.store import schema
+from iree_tuner.store.failure import StoreError, told
+from iree_tuner.store.rows import (
+    COLUMNS,
+    assignment_text,
+    comparison_text,
+    text,
+    trial_from_row,
+    trial_to_row,
+)
+from iree_tuner.store.study import StudyKey, to_json
+
+RunState = Literal["done", "interrupted", "failed"]
+
+_BUSY_S = 30.0
+
+_INSERT = (
+    f"INSERT OR IGNORE INTO trials (uid, study_id, run_id, {', '.join(COLUMNS)}, time_us) "
+    f"VALUES ({', '.join('?' * (len(COLUMNS) + 4))})"
+)
+
+NEWEST_LAST = "ORDER BY trials.at, runs.started, runs.uid, trials.id"
+"""Order of trials: by time; where that is equal by run, and within a run as they were added."""
+
+
+class Store:
+    """An open database. Threads may share one; each call is one transaction.
+
+    Raises:
+        StoreError: from any method, when the database cannot be read or written. Nothing of the call is
+            stored then, and all that earlier calls stored still is.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
+        self.connection = connection
+        self.path = path
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, create: bool = True, readonly: bool = False, busy_s: float = _BUSY_S
+    ) -> Self:
+        """Open a database, brought to this version's schema.
+
+        Args:
+            path: the file.
+            create: make the file, and its folder, where missing.
+            readonly: change nothing; a database of an older schema is read through a copy in memory.
+            busy_s: how long to wait for another process's transaction.
+        """
+        path = Path(path)
+        if not path.is_file() and (readonly or not create):
+            what = "is a folder" if path.is_dir() else "no such database"
+            raise StoreError(what, location=str(path))
+        if create and not readonly:
+            _make_folder(path)
+        with told(str(path)):
+            opened = _open_to_read(path, busy_s) if readonly else _open_to_write(path, busy_s, create)
+        opened.row_factory = sqlite3.Row
+        return cls(opened, str(path))
+
+    def close(self) -> None:
+        """Close the connection."""
+        with suppress(sqlite3.Error):  # all is committed; only the clean-up of the log may fail here
+            self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def read(self, query: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
+        """Rows of a query."""
+        with self._lock, told(self.path):
+            return self.connection.execute(query, tuple(values)).fetchall()  # pyright: ignore
+
+    @contextmanager
+    def write(self) -> Generator[sqlite3.Connection]:
+        """A transaction: all of it is stored when the block ends, and nothing when it raises."""
+        with self._lock, told(self.path), transaction(self.connection):
+            yield self.connection
+
+    def start_run(self, program: str, options: Mapping[str, object]) -> int:
+        """Number of a new run, of a program with options that JSON can hold (others as their text)."""
+        row = (secrets.token_hex(8), text(program), json.dumps(dict(options), default=str), time.time())
+        with self.write() as connection:
+            done = connection.execute(
+                "INSERT INTO runs (uid, program, options, started, state) VALUES (?, ?, ?, ?, 'running')", row
+            )
+            return int(done.lastrowid or 0)
+
+    def end_run(self, run_id: int, state: RunState) -> None:
+        """Note how a run ended. One that was killed stays `running`."""
+        with self.write() as connection:
+            connection.execute(
+                "UPDATE runs SET ended = ?, state = ? WHERE id = ?", (time.time(), state, run_id)
+            )
+
+    def study(self, key: StudyKey) -> int:
+        """Number of the study with this key, which is made where missing."""
+        found = self.read("SELECT id FROM studies WHERE digest = ?", (key.digest,))
+        if found:
+            return int(found[0]["id"])
+        with self.write() as connection:
+            return insert_study(connection, key)
+
+    def trials(self, study_id: int) -> dict[Assignment, Trial]:
+        """The newest trial of each assignment."""
+        query = "SELECT trials.* FROM trials JOIN runs ON runs.id = run_id WHERE study_id = ? " + NEWEST_LAST
+        found = (trial_from_row(dict(row)) for row in self.read(query, (study_id,)))
+        return {trial.assignment: trial for trial in found}
+
+    def add(self, study_id: int, run_id: int, trials: Sequence[Trial]) -> None:
+        """Keep trials, all or none. Once this returns they survive a SIGKILL of this process."""
+        rows = [trial_to_row(trial) for trial in trials]
+        with self.write() as connection:
+            insert_trials(connection, study_id, run_id, [(secrets.token_hex(8), row) for row in rows])
+
+    def add_verdict(
+        self, study_id: int, run_id: int, assignment: Assignment | None, comparison: Comparison
+    ) -> None:
+        """Keep a paired comparison with the default; without an assignment, of the default with itself."""
+        chosen = None if assignment is None else assignment_text(assignment)
+        row = (secrets.token_hex(8), study_id, run_id, chosen, comparison_text(comparison), time.time())
+        with self.write() as connection:
+            insert_verdict(connection, row)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Generator[None]:
+    """Take the writer's lock; commit at the end, or roll back."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def insert_study(connection: sqlite3.Connection, key: StudyKey) -> int:
+    """Number of the study, within a transaction."""
+    row = (key.digest, json.dumps(to_json(key)), key.workload.key, key.workload.name)
+    connection.execute("INSERT OR IGNORE INTO studies (digest, key, workload, name) VALUES (?, ?, ?, ?)", row)
+    return int(connection.execute("SELECT id FROM studies WHERE digest = ?", row[:1]).fetchone()[0])
+
+
+def insert_trials(
+    connection: sqlite3.Connection, study_id: int, run_id: int, rows: Sequence[tuple[str, Sequence[object]]]
+) -> int:
+    """Add rows of `trial_to_row`, each with its unique name; how many were new."""
+    values = [(uid, study_id, run_id, *row) for uid, row in rows]
+    return connection.executemany(_INSERT, values).rowcount  # pyright: ignore[reportArgumentType]
+
+
+def insert_verdict(connection: sqlite3.Connection, row: Sequence[object]) -> int:
+    """Add a verdict: uid, study, run, assignment, comparison, time; how many were new, 0 or 1."""
+    query = (
+        "INSERT OR IGNORE INTO verdicts (uid, study_id, run_id, assignment, comparison, at) "
+        "VALUES (?, ?, ?, ?, ?, ?)"
+    )
+    return connection.execute(query, tuple(row)).rowcount  # pyright: ignore[reportArgumentType]
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"no folder for the database: {error.strerror}", location=str(path)) from None
+
+
+def _connect(path: Path, busy_s: float, mode: str) -> sqlite3.Connection:
+    name = f"file:{quote(str(path.absolute()))}?{mode}"
+    return sqlite3.connect(name, timeout=busy_s, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _open_to_write(path: Path, busy_s: float, create: bool) -> sqlite3.Connection:
+    connection = _connect(path, busy_s, "mode=rwc" if create else "mode=rw")
+    try:
+        if not schema.version_of(connection, str(path)) and not create:
+            raise StoreError("empty: not a database of iree-tuner", location=str(path))
+        _use_log(connection, busy_s)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        with transaction(connection):  # tells now, not after an hour of work, that nothing can be written
+            schema.migrate(connection, str(path))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _use_log(connection: sqlite3.Connection, busy_s: float) -> None:
+    """Write-ahead logging. Changing to it does not wait for others, as other statements do."""
+    deadline = time.monotonic() + busy_s
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return  # where the file system has no shared memory, the old mode stays, and is right too
+
+
+def _open_to_read(path: Path, busy_s: float) -> sqlite3.Connection:
+    connection = _connect(path, busy_s, "mode=ro")
+    try:
+        try:
+            version = schema.version_of(connection, str(path))
+        except sqlite3.OperationalError:
+            log = Path(f"{path}-wal")
+            if log.exists() and log.stat().st_size:
+                raise
+            # In a folder that cannot be written, the log's index cannot be made, and without a log need not.
+            connection.close()
+            connection = _connect(path, busy_s, "mode=ro&immutable=1")
+            version = schema.version_of(connection, str(path))
+        if not version:
+            raise StoreError("empty: not a database of iree-tuner", location=str(path))
+        if version < schema.VERSION:
+            connection = _migrated_copy(connection, str(path))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrated_copy(connection: sqlite3.Connection, path: str) -> sqlite3.Connection:
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.backup(copy)
+    connection.close()
+    with transaction(copy):
+        schema.migrate(copy, path)
+    return copy

@@ -1,0 +1,75 @@
+"""A study: all trials of one space that may stand for each other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import cast
+
+from iree_tuner.measure.setting import Setting
+from iree_tuner.ops import workload as workloads
+from iree_tuner.ops.workload import Workload
+
+
+@dataclass(frozen=True)
+class StudyKey:
+    """What has to be equal for a trial to be used again; the last two only describe.
+
+    Attributes:
+        setting: compiler, target, driver, flags, device and protocol.
+        workload: the root op, with the sizes that stand for its dynamic loops.
+        code: fingerprint of the whole dispatch: another epilogue is another study.
+        space: hash of the constraint IR.
+        space_label: what people call the space.
+        space_size: how many members it has.
+    """
+
+    setting: Setting
+    workload: Workload
+    code: str
+    space: str
+    space_label: str
+    space_size: int
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits, equal for keys whose trials may stand for each other."""
+        data = to_json(self)
+        del data["space_label"], data["space_size"]
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def to_json(key: StudyKey) -> dict[str, object]:
+    """The key as JSON-ready data."""
+    return {
+        "setting": asdict(key.setting),
+        "workload": workloads.to_json(key.workload),
+        "code": key.code,
+        "space": key.space,
+        "space_label": key.space_label,
+        "space_size": key.space_size,
+    }
+
+
+def from_json(data: Mapping[str, object]) -> StudyKey:
+    """The key again. Raises KeyError or TypeError for data that `to_json` did not write."""
+    setting = dict(cast("Mapping[str, object]", data["setting"]))
+    setting["flags"] = tuple(cast("list[str]", setting["flags"]))
+    for name in ("code", "space", "space_label"):
+        if not isinstance(data[name], str):
+            raise TypeError(f"{name} is not a text")
+    if type(data["space_size"]) is not int:
+        raise TypeError("space_size is not an integer")
+    unknown = setting.keys() - {each.name for each in fields(Setting)}
+    if unknown:
+        raise TypeError(f"unknown in the setting: {', '.join(sorted(unknown))}")
+    return StudyKey(
+        setting=Setting(**setting),  # pyright: ignore[reportArgumentType]
+        workload=workloads.from_json(cast("dict[str, object]", data["workload"])),
+        code=cast("str", data["code"]),
+        space=cast("str", data["space"]),
+        space_label=cast("str", data["space_label"]),
+        space_size=data["space_size"],
+    )

@@ -1,0 +1,49 @@
+"""A task's search, ready to run: where to start, what to try first, and where it is written down."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from iree_tuner.measure.setting import Setting
+from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.search.registry import make_strategy
+from iree_tuner.space.space import Space
+from iree_tuner.space.starting_point import starting_point
+from iree_tuner.spec.starters import Starter
+from iree_tuner.store.study import StudyKey
+from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.weigh import Weighed
+
+
+def prepare_search(
+    weighed: Weighed, space: Space, strategy: str, seed: int, starters: Sequence[Starter]
+) -> Search:
+    """A search that has tried nothing yet."""
+    dispatch = weighed.task.dispatches[0]
+    start_at = starting_point(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
+    search = Search(
+        weighed.task.workload.key,
+        space.configuration,
+        make_strategy(strategy, space, seed, start_at),
+        weighed.bench,
+        weighed.default.digest,
+        weighed.default_us,
+    )
+    for starter in starters:
+        found = starting_point(space, starter.lowering_config, starter.translation_info)
+        if found is not None and found not in search.starters and found != start_at:
+            search.starters.append(found)
+    return search
+
+
+def study_key(weighed: Weighed, space: Space, setting: Setting) -> StudyKey:
+    """What has to be equal for the trials of another run to stand for those of this one."""
+    return StudyKey(
+        setting=setting,
+        workload=weighed.task.workload,
+        code=fingerprint(weighed.bench.harness),
+        space=hashlib.sha256(space.text.encode()).hexdigest()[:16],
+        space_label=space.label,
+        space_size=space.count(),
+    )

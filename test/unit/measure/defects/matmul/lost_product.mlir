@@ -1,0 +1,16 @@
+// The last of the 128 products is not added.
+#layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">, #hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">, #hal.pipeline.binding<storage_buffer, Indirect>], flags = Indirect>
+func.func @dispatch() {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %a_in = hal.interface.binding.subspan layout(#layout) binding(0) alignment(64) offset(%c0) flags("ReadOnly|Indirect") : !iree_tensor_ext.dispatch.tensor<readonly:tensor<45x128xf32>>
+  %b_in = hal.interface.binding.subspan layout(#layout) binding(1) alignment(64) offset(%c0) flags("ReadOnly|Indirect") : !iree_tensor_ext.dispatch.tensor<readonly:tensor<128x37xf32>>
+  %out = hal.interface.binding.subspan layout(#layout) binding(2) alignment(64) offset(%c0) flags(Indirect) : !iree_tensor_ext.dispatch.tensor<writeonly:tensor<45x37xf32>>
+  %a = iree_tensor_ext.dispatch.tensor.load %a_in, offsets = [0, 0], sizes = [45, 127], strides = [1, 1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<45x128xf32>> -> tensor<45x127xf32>
+  %b = iree_tensor_ext.dispatch.tensor.load %b_in, offsets = [0, 0], sizes = [127, 37], strides = [1, 1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<128x37xf32>> -> tensor<127x37xf32>
+  %r_empty = tensor.empty() : tensor<45x37xf32>
+  %r_zero = linalg.fill ins(%zero : f32) outs(%r_empty : tensor<45x37xf32>) -> tensor<45x37xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<45x127xf32>, tensor<127x37xf32>) outs(%r_zero : tensor<45x37xf32>) -> tensor<45x37xf32>
+  iree_tensor_ext.dispatch.tensor.store %r, %out, offsets = [0, 0], sizes = [45, 37], strides = [1, 1] : tensor<45x37xf32> -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<45x37xf32>>
+  return
+}

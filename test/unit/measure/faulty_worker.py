@@ -1,0 +1,32 @@
+"""What stands for the measuring worker's functions where it is to misbehave. An executable is an order."""
+
+import ctypes
+import os
+
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.worker import DeviceError, Timed
+
+_poisoned = []
+
+
+def screen(vmfb, bench, limit_us, plan):
+    if vmfb == b"abort":
+        os.abort()
+    if vmfb == b"hang":
+        ctypes.CDLL(None).sleep(3600)
+    if vmfb == b"poison":
+        _poisoned.append(vmfb)
+    if _poisoned:
+        raise DeviceError("CUDA_ERROR_ILLEGAL_ADDRESS")
+    return Timed("ok", (float(os.getpid()),), message=bench.device)
+
+
+def rounds(vmfbs, bench, count, batch_s):
+    if b"poison" in vmfbs:
+        raise DeviceError("CUDA_ERROR_ILLEGAL_ADDRESS")
+    return [[10.0 * (1 + index) for index in range(len(vmfbs))] for _ in range(count)]
+
+
+def agree(vmfb, bench, seeds):
+    screen(vmfb, bench, None, None)
+    return Agreement(True, 0.5, note=str(seeds))

@@ -1,0 +1,45 @@
+"""A tile of k1 makes attention wrong: the report, and the space that leaves such tiles out."""
+
+from pathlib import Path
+
+import pytest
+
+from iree_tuner.build import Builder
+from iree_tuner.compiler.context import new_context
+from iree_tuner.measure.bench import Bench, Tolerance
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.space.build import build_space
+
+PROGRAM = Path(__file__).parents[3] / "benchmarks" / "programs" / "cpu_attention.mlir"
+
+
+@pytest.fixture(scope="module")
+def measurer():
+    found = Measurer("local-task")
+    yield found
+    found.close()
+
+
+def test_only_whole_k1_is_right_and_only_that_is_offered(only_dispatch, cpu, compilers, measurer):
+    dispatch = only_dispatch(PROGRAM)
+    space = build_space(dispatch.workload, dispatch.limits, new_context())
+    (k1,) = dispatch.workload.role("k1")
+    size = dispatch.workload.loops[k1]
+    knob = f"vector_{k1}"
+    builder = Builder(cpu, compilers)
+    default = builder.build(dispatch.harness, None)
+    bench = Bench(
+        dispatch.harness, "local-task", default.vmfb, Tolerance("f32", dispatch.workload.reduction_length)
+    )
+    for member in space.sample(4, seed=0):
+        assert member[knob] == size
+    cut = {**member, knob: size // 2}
+    assert not space.contains(cut)
+    assert any("the whole of k1" in message for message in space.violations(cut))
+    right = builder.build(dispatch.harness, space.configuration(member))
+    wrong = builder.build(dispatch.harness, space.configuration(cut))
+    assert (right.outcome, wrong.outcome) == ("ok", "ok"), "the compiler accepts both"
+    assert measurer.agrees(right.vmfb, bench).ok
+    found = measurer.agrees(wrong.vmfb, bench)
+    assert not found.ok, "the compiler got it right: drop the assert and the report"
+    assert found.worst > 10

@@ -1,0 +1,207 @@
+"""A compiler and a device that are functions: what a candidate does is written in its configuration.
+
+A configuration's value is a list of words: `compile:0.01` sleeps, `code:7` names the executable, `time:120`
+is how many microseconds it takes, `abort`, `segfault`, `exit`, `hang`, `eat`, `flood`, `orphan` do that while
+compiling, with `run-` in front of the word while measuring.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+from iree_tuner.build.candidate import Built
+from iree_tuner.build.pool import Builder
+from iree_tuner.compiler.worker import WorkerTimeoutError
+from iree_tuner.measure.bench import Bench, Tolerance
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.worker import Timed
+from iree_tuner.program.dispatch import Harness
+from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
+from iree_tuner.targets import parse_target
+from iree_tuner.tuning.search import Search
+
+DEFAULT = b"code:0 time:100"
+
+
+def misbehave(word):
+    """Do what the word says to this process."""
+    if word == "abort":
+        os.abort()
+    elif word == "segfault":
+        ctypes.string_at(0)
+    elif word == "exit":
+        os._exit(0)
+    elif word == "raise-exit":
+        sys.exit(0)
+    elif word == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif word == "hang":
+        ctypes.CDLL(None).sleep(3600)
+    elif word == "eat":
+        held = []
+        while True:
+            held.append(bytearray(16 << 20))
+    elif word == "flood":
+        for _ in range(200):
+            os.write(1, b"flood " * 2000)
+    elif word == "orphan":
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+    elif word == "orphan-session":
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)
+    elif word == "error":
+        raise ValueError("a bug in the task")
+
+
+def words_of(text):
+    return {word.partition(":")[0]: word.partition(":")[2] for word in text.split()}
+
+
+def fake_build(harness, flags, configuration, placement=0):
+    """A compiler: the executable is the configuration's own text."""
+    text = configuration.ops[0].value if configuration else DEFAULT.decode()
+    words = words_of(text)
+    time.sleep(float(words.get("compile", 0)))
+    for word in words:
+        misbehave(word)
+    if "refuse" in words:
+        return Built("compile_error", message="the compiler refuses 4096 things", seconds=0.01)
+    kept = " ".join(word for word in text.split() if not word.startswith(("compile:", "id:")))
+    return Built("ok", kept.encode(), seconds=float(words.get("compile", 0)))
+
+
+def fake_screen(vmfb, bench, limit_us, plan=None):
+    """A device: an executable says itself how long it takes."""
+    words = words_of(vmfb.decode())
+    time.sleep(float(words.get("measure", 0)))
+    for word in words:
+        misbehave(word.removeprefix("run-") if word.startswith("run-") else "")
+    if "refuse-run" in words:
+        return Timed("run_error", message="the device refuses")
+    if "wrong" in words:
+        return Timed("wrong_result", message="at [0, 1]: 3 instead of 4")
+    time_us = float(words["time"])
+    if limit_us is not None and time_us > limit_us:
+        return Timed("too_slow", (time_us,))
+    return Timed("ok", (time_us, time_us))
+
+
+class Threads:
+    """Stands for Workers where nothing misbehaves: threads of this process."""
+
+    def __init__(self, count=1):
+        self._pool = ThreadPoolExecutor(count)
+
+    def submit(self, function, *args, timeout_s=None, **kwargs):
+        return self._pool.submit(function, *args, **kwargs)
+
+    def wait(self, future):
+        try:
+            return future.result()
+        except TimeoutError:
+            raise WorkerTimeoutError("too long") from None
+
+    def call(self, function, *args, timeout_s=None, **kwargs):
+        return self.wait(self.submit(function, *args, **kwargs))
+
+    def close(self):
+        self._pool.shutdown(cancel_futures=True)
+
+
+class Watch:
+    """Counts who is at work, to see what overlaps."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self.compiling = self.measuring = 0
+        self.overlaps = self.most_measuring = 0
+
+    def build(self, *args):
+        with self._lock:
+            self.compiling += 1
+            self.overlaps += self.measuring
+        try:
+            return fake_build(*args)
+        finally:
+            with self._lock:
+                self.compiling -= 1
+
+    def screen(self, *args):
+        with self._lock:
+            self.measuring += 1
+            self.most_measuring = max(self.most_measuring, self.measuring)
+            self.overlaps += self.compiling
+        try:
+            return fake_screen(*args)
+        finally:
+            with self._lock:
+                self.measuring -= 1
+
+
+def fake_lab(
+    *,
+    alternate,
+    jobs=2,
+    devices=1,
+    workers=None,
+    measuring=None,
+    build=fake_build,
+    screen=fake_screen,
+    timeout_s=5.0,
+    setup_s=30.0,
+):
+    """A lab on fakes; in threads unless workers are given."""
+    target = parse_target("llvm-cpu:host")
+    compilers = workers or Threads(jobs)
+    pools = measuring or [Threads(1) for _ in range(devices)]
+    measurers = [
+        Measurer(f"fake://{index}", workers=pool, screen=screen, setup_s=setup_s)
+        for index, pool in enumerate(pools)
+    ]
+    return SimpleNamespace(
+        target=target, jobs=jobs, alternate=alternate, cold=True, compilers=compilers, measurers=measurers,
+        measurer=measurers[0], builder=Builder(target, compilers, timeout_s, build=build),
+    )  # fmt: skip
+
+
+def close(lab):
+    lab.compilers.close()
+    for measurer in lab.measurers:
+        measurer.close()
+
+
+class Listed:
+    """A strategy that asks for 0, 1, 2, ... and remembers what it was told."""
+
+    def __init__(self, count):
+        self._next = 0
+        self._count = count
+        self.told = []
+
+    def ask(self, count):
+        asked = [Assignment.of({"x": x}) for x in range(self._next, min(self._next + count, self._count))]
+        self._next += len(asked)
+        return asked
+
+    def tell(self, results):
+        self.told.extend(results)
+
+
+def fake_bench():
+    harness = Harness(b"module", "main", 64, ())
+    return Bench(harness, "fake://0", DEFAULT, Tolerance("f32", 1))
+
+
+def fake_search(texts):
+    """A search over so many candidates; `texts` says what each does."""
+    default = Built("ok", DEFAULT)
+
+    def configure(assignment):
+        return Configuration((OpConfiguration("root", "compilation_info", texts[assignment["x"]]),))
+
+    return Search("workload", configure, Listed(len(texts)), fake_bench(), default.digest, 100.0)

@@ -1,0 +1,185 @@
+"""What the engine promises: nothing twice, nothing lost, devices busy or alone as they should be."""
+
+import math
+import random
+import time
+
+import pytest
+from tuning.fakes import DEFAULT, Watch, close, fake_lab, fake_search
+
+from iree_tuner.tuning.device import DeviceLostError
+from iree_tuner.tuning.engine import Engine, Limits
+from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.stop import StopRequest
+
+FOREVER = math.inf
+
+
+def run(
+    texts, *, lab=None, trials=10_000, batch=8, deadline=FOREVER, stop=None, reproduce=lambda trial: "", **how
+):
+    lab = lab or fake_lab(**how)
+    stop = stop or StopRequest()
+    search = fake_search(texts)
+    ledger = Records(None, stop).ledger(lambda: None, reproduce)
+    engine = Engine(search, lab, Limits(trials, batch, deadline), stop, ledger)
+    try:
+        return list(engine.run()), search, engine
+    finally:
+        close(lab)
+
+
+def codes(count, **more):
+    extra = " ".join(f"{key}:{value}" for key, value in more.items())
+    return [f"code:{index + 1} time:{100 + index} {extra}" for index in range(count)]
+
+
+both = pytest.mark.parametrize("alternate", [True, False])
+
+
+@both
+def test_every_candidate_becomes_one_trial(alternate):
+    texts = codes(100)
+    for index in range(0, 100, 7):
+        texts[index] = f"refuse id:{index}"
+    trials, search, _ = run(texts, alternate=alternate, jobs=3)
+    assert sorted(trial.assignment["x"] for trial in trials) == list(range(100))
+    assert search.trials == trials == search.strategy.told
+    refused = [trial.assignment["x"] for trial in trials if trial.outcome == "compile_error"]
+    assert sorted(refused) == list(range(0, 100, 7))
+    assert all(trial.baseline_us == 100 for trial in trials if trial.samples_us)
+    assert search.best.time_us == 101
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_nothing_compiles_while_something_is_timed_on_the_hosts_cores(jobs):
+    watch = Watch()
+    run(
+        codes(40, compile=0.002, measure=0.002),
+        alternate=True,
+        jobs=jobs,
+        build=watch.build,
+        screen=watch.screen,
+    )
+    assert watch.overlaps == 0
+
+
+def test_elsewhere_they_overlap_and_every_device_works():
+    watch = Watch()
+    lab = fake_lab(alternate=False, jobs=2, devices=4, build=watch.build, screen=watch.screen)
+    trials, _, _ = run(codes(60, compile=0.002, measure=0.02), lab=lab)
+    assert watch.overlaps > 10
+    assert watch.most_measuring == 4
+    assert {trial.device for trial in trials} == {f"fake://{index}" for index in range(4)}
+
+
+@both
+def test_equal_code_is_measured_once(alternate):
+    measured = []
+
+    def screen(vmfb, *rest):
+        measured.append(vmfb)
+        from tuning.fakes import fake_screen
+
+        return fake_screen(vmfb, *rest)
+
+    texts = [f"code:{index % 5 + 1} time:{110 + index % 5} id:{index}" for index in range(50)]
+    trials, _, _ = run(texts, alternate=alternate, screen=screen, devices=1 if alternate else 3)
+    others = [vmfb for vmfb in measured if vmfb != DEFAULT]
+    assert len(others) == len(set(others)) == 5
+    assert len(trials) == 50
+    assert all(trial.time_us == 110 + trial.assignment["x"] % 5 for trial in trials)
+
+
+@both
+def test_the_defaults_own_code_is_a_tie_and_is_not_measured(alternate):
+    texts = [f"{DEFAULT.decode()} id:{index}" for index in range(5)]
+    trials, _, _ = run([*texts, "code:1 time:90"], alternate=alternate)
+    same = [trial for trial in trials if trial.message == "the same code as the default"]
+    assert len(same) == 5
+    assert all(trial.score == 1 and trial.measure_s == 0 for trial in same)
+
+
+@both
+def test_failures_of_the_run_are_trials(alternate):
+    texts = ["code:1 time:90 refuse-run", "code:2 time:80 wrong", "code:3 time:95", "code:4 time:1000"]
+    trials, search, _ = run(texts, alternate=alternate, reproduce=lambda trial: f"/shown/{trial.outcome}")
+    outcomes = {trial.assignment["x"]: trial.outcome for trial in trials}
+    assert outcomes == {0: "run_error", 1: "wrong_result", 2: "ok", 3: "too_slow"}
+    assert search.best.assignment["x"] == 2, "what is wrong is never the best"
+    shown = {trial.outcome: trial.reproducer for trial in trials}
+    assert shown == {
+        "run_error": "/shown/run_error", "wrong_result": "/shown/wrong_result", "ok": "", "too_slow": "",
+    }  # fmt: skip
+
+
+@both
+def test_a_request_to_stop_ends_it_and_keeps_what_was_measured(alternate):
+    stop = StopRequest()
+    lab = fake_lab(alternate=alternate)
+    search = fake_search(codes(500, measure=0.002))
+    ledger = Records(None, stop).ledger(lambda: None, lambda trial: "")
+    found = []
+    for trial in Engine(search, lab, Limits(500, 8, FOREVER), stop, ledger).run():
+        found.append(trial)
+        if len(found) == 10:
+            stop.request()
+    close(lab)
+    assert 10 <= len(found) <= 12, "a device may finish what it had begun"
+    assert found == search.trials
+
+
+@both
+def test_limits(alternate):
+    trials, _, _ = run(codes(100), alternate=alternate, trials=13)
+    assert len(trials) == 13
+    trials, _, _ = run(codes(100), alternate=alternate, deadline=time.monotonic() - 1)
+    assert trials == []
+
+
+def test_a_device_that_loses_the_default_is_given_up():
+    calls = []
+
+    def screen(vmfb, *rest):
+        from tuning.fakes import Timed, fake_screen
+
+        calls.append(vmfb)
+        return (
+            Timed("run_crash", message="gone")
+            if vmfb == DEFAULT and len(calls) > 20
+            else fake_screen(vmfb, *rest)
+        )
+
+    with pytest.raises(
+        DeviceLostError, match=r"fake://0: the compiler's default no longer runs: run_crash: gone"
+    ):
+        run(codes(200), alternate=False, screen=screen)
+
+
+def test_drift_of_the_default_is_told_and_normalised():
+    clock = [100.0]
+
+    def screen(vmfb, *rest):
+        from tuning.fakes import Timed
+
+        clock[0] *= 1.002
+        factor = 1.0 if vmfb == DEFAULT else 0.9
+        return Timed("ok", (clock[0] * factor,) * 3)
+
+    trials, _, engine = run(codes(64), alternate=False, screen=screen)
+    assert "the default moved by +" in engine.note
+    # Against the default of its own time, a candidate is 10 % faster, late ones too.
+    assert all(0.88 < trial.score < 0.95 for trial in trials)
+
+
+@both
+def test_random_loads_lose_nothing(alternate):
+    rng = random.Random(7)
+    texts = [
+        f"code:{rng.randrange(60)} time:{rng.randrange(60, 400)} compile:{rng.random() / 300:.4f} id:{index}"
+        + rng.choice(["", " refuse", " refuse-run", " wrong"]) for index in range(150)
+    ]  # fmt: skip
+    trials, search, _ = run(texts, alternate=alternate, jobs=3, devices=1 if alternate else 3)
+    assert sorted(trial.assignment["x"] for trial in trials) == list(range(150))
+    ran = [trial for trial in trials if trial.outcome == "ok"]
+    assert search.best == min(ran, key=lambda trial: trial.score)

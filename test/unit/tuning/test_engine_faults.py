@@ -1,0 +1,96 @@
+"""1,000 hostile candidates through the whole engine, in real workers."""
+
+import math
+import os
+import random
+
+import psutil
+import pytest
+from tuning.fakes import close, fake_lab, fake_search
+
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.tuning.engine import Engine, Limits
+from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.stop import StopRequest
+
+ENDS = {
+    "": {"ok"},
+    "abort": {"compile_crash"},
+    "segfault": {"compile_crash"},
+    "exit": {"compile_crash"},
+    "kill": {"compile_crash"},
+    "hang": {"compile_timeout"},
+    "eat": {"compile_crash"},
+    "flood": {"ok"},
+    "orphan": {"ok"},
+    "orphan-session": {"ok"},
+    "refuse": {"compile_error"},
+    "run-abort": {"run_crash"},
+    "run-segfault": {"run_crash"},
+    "run-exit": {"run_crash"},
+    "run-kill": {"run_crash"},
+    "run-hang": {"run_timeout"},
+    "run-flood": {"ok"},
+    "run-orphan": {"ok"},
+    "refuse-run": {"run_error"},
+    "wrong": {"wrong_result"},
+}
+SLOW = ("hang", "run-hang", "eat")
+"""These take a second or more each: fewer of them."""
+
+COUNT = 1000
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("alternate", [False])
+def test_a_thousand_faults_end_in_exactly_one_way_each(alternate):
+    rng = random.Random(2026)
+    weights = [0.2 if fault in SLOW else 20.0 if fault == "" else 3.0 for fault in ENDS]
+    faults = rng.choices(list(ENDS), weights, k=COUNT)
+    faults[: len(ENDS)] = list(ENDS)
+    texts = [f"code:{index + 1} time:100 {fault}" for index, fault in enumerate(faults)]
+    workers = Workers(4, memory_bytes=256 << 20)
+    measuring = [Workers(1) for _ in range(2)]
+    lab = fake_lab(
+        alternate=alternate, jobs=4, workers=workers, measuring=measuring, timeout_s=1.0, setup_s=0.5
+    )
+    stop = StopRequest()
+    search = fake_search(texts)
+    ledger = Records(None, stop).ledger(lambda: None, lambda trial: "")
+    me = psutil.Process()
+    resident = []
+    ended = {}
+    try:
+        for trial in Engine(search, lab, Limits(COUNT, 16, math.inf), stop, ledger).run():
+            place = trial.assignment["x"]
+            assert place not in ended
+            ended[place] = trial.outcome
+            resident.append(me.memory_info().rss)
+    finally:
+        close(lab)
+    assert sorted(ended) == list(range(COUNT))
+    wrong = {
+        (faults[place], outcome) for place, outcome in ended.items() if outcome not in ENDS[faults[place]]
+    }
+    assert not wrong
+    left = [process.cmdline() for process in me.children(recursive=True) if is_ours(process)]
+    assert not left
+    assert not [process for process in psutil.process_iter() if is_orphan(process)]
+    early, late = max(resident[COUNT // 5 : COUNT // 4]), max(resident[-COUNT // 10 :])
+    assert late - early < 20 << 20, "the caller's memory grows"
+
+
+def is_ours(process):
+    try:
+        return "resource_tracker" not in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
+
+
+def is_orphan(process):
+    """A grandchild that a fault left behind."""
+    try:
+        return process.cmdline()[-1:] == ["import time; time.sleep(3600)"] and process.pid != os.getpid()
+    except psutil.Error:
+        return False

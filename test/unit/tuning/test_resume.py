@@ -1,0 +1,99 @@
+"""A tuner that is killed at any moment loses what was in flight, and nothing else."""
+
+import math
+import os
+import random
+import signal
+import sqlite3
+import time
+
+import pytest
+from tuning.fakes import close, fake_lab, fake_search
+from tuning.studies import STUDY
+
+from iree_tuner.store import Store
+from iree_tuner.tuning.engine import Engine, Limits
+from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.stop import StopRequest
+
+KILLS = 200
+TRIALS = 4000
+
+
+def search_all(path, texts, acknowledge, *, fresh=False):
+    """A whole run; `acknowledge` hears of each trial that was not known before."""
+    stop = StopRequest()
+    lab = fake_lab(alternate=True, jobs=2)
+    search = fake_search(texts)
+    try:
+        with open_records(path, "program.mlir", {}, stop=stop, fresh=fresh) as records:
+            ledger = records.ledger(lambda: STUDY, lambda trial: "")
+            known = set(ledger.known_assignments)
+            engine = Engine(search, lab, Limits(len(texts), 16, math.inf), stop, ledger)
+            for trial in engine.run():
+                if fresh or trial.assignment not in known:
+                    acknowledge(trial.assignment["x"])
+    finally:
+        close(lab)
+    return search
+
+
+def killed_run(path, texts, after_s):
+    """Run in a process of its own, killed after some time; what it acknowledged."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            search_all(path, texts, lambda place: os.write(writer, b"%d\n" % place))
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writer)
+    time.sleep(after_s)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    with os.fdopen(reader) as pipe:
+        lines = pipe.read().splitlines(keepends=True)
+    return [int(line) for line in lines if line.endswith("\n")], status == 0
+
+
+@pytest.mark.slow
+def test_two_hundred_kills(tmp_path):
+    path = tmp_path / "trials.db"
+    rng = random.Random(4)
+    texts = [f"code:{index + 1} time:{rng.randrange(80, 300)}" for index in range(TRIALS)]
+    done: list[int] = []
+    interrupted = 0
+    for _ in range(KILLS):
+        acknowledged, finished = killed_run(path, texts, rng.random() * 0.12)
+        interrupted += not finished
+        done += acknowledged
+        if path.exists():
+            check = sqlite3.connect(path).execute("pragma integrity_check").fetchone()
+            assert check == ("ok",)
+    assert interrupted > KILLS / 2, "most runs should have been killed before their end"
+    assert len(done) == len(set(done)), "a finished trial was repeated"
+    with Store.open(path) as store:
+        kept = {assignment["x"] for assignment in store.trials(store.study(STUDY))}
+    assert set(done) <= kept, "a finished trial was lost"
+    repeated: list[int] = []
+    search = search_all(path, texts, repeated.append)
+    assert not set(repeated) & set(done)
+    assert sorted(trial.assignment["x"] for trial in search.trials) == list(range(TRIALS))
+
+
+def test_what_is_known_is_not_tried_again(tmp_path):
+    path = tmp_path / "trials.db"
+    texts = [f"code:{index + 1} time:{100 + index}" for index in range(50)]
+    first: list[int] = []
+    search_all(path, texts, first.append)
+    again: list[int] = []
+    search = search_all(path, texts, again.append)
+    assert len(first) == 50
+    assert again == []
+    assert len(search.trials) == 50
+    assert len(search.strategy.told) == 50, "the strategy learns from what is known"
+    anew: list[int] = []
+    search_all(path, texts, anew.append, fresh=True)
+    assert len(anew) == 50
