@@ -97,7 +97,7 @@ class TuningResult:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of `speedup`."""
+        """Interval of `speedup`, see `measure.statistics.Comparison`."""
         return self.whole.comparison.interval if self.whole else (1.0, 1.0)
 
     def save(self, path: str | Path) -> Path:

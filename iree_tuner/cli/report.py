@@ -100,7 +100,7 @@ def _times(comparison: Comparison) -> dict[str, object]:
 
 def _table(result: TuningResult) -> Table:
     table = Table(
-        "workload", "share", "tried", "default us", "tuned us", "speedup (95 %)", "verdict", box=None
+        "workload", "share", "tried", "default us", "tuned us", "speedup (interval)", "verdict", box=None
     )
     searched = [item for item in result.results if item.trials or item.comparison]
     for item in searched:

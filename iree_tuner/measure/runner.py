@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, cast
 
 import iree.runtime as rt
@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.measure.data import fill
-from iree_tuner.program.dispatch import Binding, Harness
+from iree_tuner.program.dispatch import Harness
 
 _HOST = rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE
 _MAPPED = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
-_DATA_KEPT = 4
 
 RUNTIME_ERRORS = (RuntimeError, ValueError, IndexError)
 """What the runtime's statuses become in Python: INVALID_ARGUMENT, OUT_OF_RANGE, and all others."""
@@ -37,12 +36,6 @@ def probe(uri: str) -> None:
         device=device,
         buffer=np.zeros(64, np.uint8),
     )
-
-
-@lru_cache(_DATA_KEPT)
-def _data(bindings: tuple[Binding, ...], size: int, seed: int) -> npt.NDArray[np.uint8]:
-    """What `fill` makes, kept: random numbers cost more than most dispatches that use them."""
-    return fill(bindings, size, seed)
 
 
 class Memory:
@@ -74,8 +67,7 @@ class Memory:
     def for_timing(cls, harness: Harness, device: str, copies: int) -> Memory:
         """Copies in the device's own memory, each filled with what seed 0 gives."""
         config, _ = device_for(device)
-        block = np.zeros(harness.stride, np.uint8)
-        block[: harness.buffer_bytes] = _data(harness.bindings, harness.buffer_bytes, 0)
+        block = fill(harness.bindings, harness.stride, 0)
         buffer = config.device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT,
@@ -85,13 +77,12 @@ class Memory:
         return cls(harness, cast(rt.HalBuffer, buffer), copies)  # no element type is given: not a view
 
     def fill(self, seed: int) -> None:
-        """Set inputs by seed, and poison the outputs."""
-        size = self.harness.buffer_bytes
-        self._view()[:size] = _data(self.harness.bindings, size, seed)
+        """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
+        self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """A copy of what the bindings hold."""
-        return self._view()[: self.harness.buffer_bytes].copy()
+        """A copy of what the bindings hold, with the guard."""
+        return self._view().copy()
 
     def advance(self, runs: int) -> int:
         """The copy to begin with; the next call begins where this one ends."""

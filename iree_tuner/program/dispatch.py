@@ -47,11 +47,12 @@ class Binding:
 
 
 _PAGE = 4096
+_GUARD = 256  # bytes behind the last binding that nobody may write
 
 
 def stride_of(buffer_bytes: int) -> int:
-    """Bytes from one copy of a harness's bindings to the next: whole pages."""
-    return max(1, -(-buffer_bytes // _PAGE)) * _PAGE
+    """Bytes from one copy of a harness's bindings to the next: whole pages, with a guard behind the last."""
+    return -(-(buffer_bytes + _GUARD) // _PAGE) * _PAGE
 
 
 @dataclass(frozen=True)

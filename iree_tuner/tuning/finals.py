@@ -104,6 +104,7 @@ def _qualified(search: Search, lab: Lab, count: int, ledger: Ledger) -> tuple[li
             continue
         agreement = lab.measurer.agrees(vmfbs[0], search.bench)
         if agreement.ok:
+            note = agreement.note if "default itself" in agreement.note else note
             found.append(_Finalist(trial, configuration, vmfbs))
             continue
         note = f"wrong result: {agreement.message}"

@@ -3,7 +3,7 @@
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 
 SLOW_TILES = (1, 1, 4096)
-"""Of a matmul that is 4096 long. The compiler's own limits admit it; the reduction to one element is unrolled
+"""Of a matmul that is 4096 long. The compiler accepts it; the reduction to one element is unrolled
 into loads from a strided operand, see docs/targets/llvm-cpu.md."""
 
 

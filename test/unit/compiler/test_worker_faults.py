@@ -98,7 +98,7 @@ def held():
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("count", [150, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [400])
 def test_many_faults_among_good_calls(count):
     rng = random.Random(count)
     with hostile(1) as first:
@@ -116,9 +116,9 @@ def test_many_faults_among_good_calls(count):
     assert held()[0] == before
     assert set(ours()) <= others
     print("resident MiB:", [size >> 20 for size in resident])
-    if count >= 1000:  # by then every thread's heap is as large as it gets
-        half = len(resident) // 2
-        assert max(resident[half:]) - max(resident[:half]) < 48 << 20, "the caller's memory grows"
+    # In the first half every thread's heap becomes as large as it gets.
+    half = len(resident) // 2
+    assert max(resident[half:]) - max(resident[:half]) < 48 << 20, "the caller's memory grows"
 
 
 def check(pool, chosen):

@@ -83,7 +83,7 @@ def test_copies_for_timing_hold_the_data_of_seed_0(matmul):
     loaded.use(Memory.for_checks(harness, DEVICE))
     loaded.fill(0)
     before = loaded.read()
-    assert len(before) == harness.buffer_bytes
+    assert len(before) == harness.stride
     loaded.run(1)
     after = loaded.read()
     written = harness.bindings[2].offset
@@ -94,7 +94,7 @@ def test_copies_for_timing_hold_the_data_of_seed_0(matmul):
 
 def test_what_does_not_export_the_function_does_not_load(matmul):
     harness, vmfb = matmul
-    other = type(harness)(harness.module, "other", harness.buffer_bytes, harness.bindings)
+    other = type(harness)(harness.module, "other", harness.stride, harness.bindings)
     with pytest.raises((ValueError, RuntimeError), match="other"):
         LoadedDispatch(vmfb, other, DEVICE)
 
