@@ -227,7 +227,8 @@ def _tune_one(
     # What is too small to be searched may still take what was found elsewhere.
     trials = effort.trials_for(share) if share >= effort.least_share else len(search.starters)
     watch.started(task, share, trials)
-    limits = Limits(trials, effort.batch, deadline=start + budget_s * (1.0 - _FINALS_PART))
+    deadline = start + budget_s * (1.0 - _FINALS_PART)
+    limits = Limits(trials, effort.batch, deadline, effort.compile_limit_s(weighed.default.seconds))
     engine = Engine(search, lab, limits, findings.stop, ledger)
     note = ""
     try:

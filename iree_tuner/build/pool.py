@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
@@ -36,7 +37,7 @@ class Builder:
     ) -> None:
         self._target = target
         self._workers = workers
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._build = build
 
     def build(self, harness: Harness, configuration: Configuration | None) -> Built:
@@ -62,16 +63,20 @@ class Builder:
                     future.cancel()
 
     def submit(
-        self, harness: Harness, configuration: Configuration | None, placement: int = 0
+        self,
+        harness: Harness,
+        configuration: Configuration | None,
+        placement: int = 0,
+        timeout_s: float = math.inf,
     ) -> Future[Built]:
-        """Begin a compilation; `result` says how it ended."""
+        """Begin a compilation; `result` says how it ended. `timeout_s` can only shorten the builder's own."""
         return self._workers.submit(
             self._build,
             harness.module,
             self._target.flags,
             configuration,
             placement,
-            timeout_s=self._timeout_s,
+            timeout_s=min(timeout_s, self.timeout_s),
         )
 
     def result(self, future: Future[Built]) -> Built:
@@ -81,4 +86,5 @@ class Builder:
         except (WorkerCrashError, WorkerTaskError) as error:
             return Built("compile_crash", message=str(error))
         except WorkerTimeoutError:
-            return Built("compile_timeout", message=f"no result after {self._timeout_s:.0f} s")
+            message = f"no result after {self.timeout_s:.0f} s"
+            return Built("compile_timeout", message=message, seconds=self.timeout_s)

@@ -18,6 +18,8 @@ class Effort:
         rounds: interleaved pairs of a comparison at most; most are decided after a few.
         least_share: workloads with a smaller share of the program's time are left alone.
         program_rounds: interleaved pairs of the whole program's comparison.
+        patience: how long a candidate may compile, as a multiple of what the default takes. Code that takes
+            much longer is unrolled without measure, and slow (docs/measuring.md has the figures).
     """
 
     trials: int
@@ -26,18 +28,30 @@ class Effort:
     rounds: int
     least_share: float
     program_rounds: int
+    patience: float
 
     def trials_for(self, share: float) -> int:
         """Candidates for a workload with that share of the time: in proportion, but a third at least."""
         return round(self.trials * min(1.0, max(1 / 3, share / _FULL_SHARE)))
 
+    def compile_limit_s(self, default_s: float) -> float:
+        """Seconds that a candidate may compile, where the default takes `default_s`."""
+        return max(_LEAST_PATIENCE_S, self.patience * default_s)
+
 
 _FULL_SHARE = 0.25
+_LEAST_PATIENCE_S = 1.0
 
 EFFORTS: dict[str, Effort] = {
-    "quick": Effort(trials=96, batch=16, finalists=4, rounds=320, least_share=0.05, program_rounds=80),
-    "default": Effort(trials=320, batch=16, finalists=6, rounds=1280, least_share=0.01, program_rounds=160),
-    "full": Effort(trials=2000, batch=32, finalists=8, rounds=2560, least_share=0.0, program_rounds=320),
+    "quick": Effort(
+        trials=96, batch=16, finalists=4, rounds=320, least_share=0.05, program_rounds=80, patience=4.0
+    ),
+    "default": Effort(
+        trials=320, batch=16, finalists=6, rounds=1280, least_share=0.01, program_rounds=160, patience=4.0
+    ),
+    "full": Effort(
+        trials=2000, batch=32, finalists=8, rounds=2560, least_share=0.0, program_rounds=320, patience=20.0
+    ),
 }
 
 

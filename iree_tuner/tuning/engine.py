@@ -7,6 +7,7 @@ enough candidates are kept ready that no device waits.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from iree_tuner.measure.worker import Timed
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.device import Device
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Ledger
+from iree_tuner.tuning.ledger import GIVEN_UP, Ledger
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 
@@ -38,12 +39,14 @@ _POLL_S = 0.1
 class Limits:
     """When a search ends: after so many trials, or at a time of the monotonic clock.
 
-    `batch` candidates are compiled before any is measured, where the two take turns.
+    `batch` candidates are compiled before any is measured, where the two take turns. Each may compile for
+    `compile_s` seconds.
     """
 
     trials: int
     batch: int
     deadline: float
+    compile_s: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -111,16 +114,25 @@ class Engine:
             self._exhausted = not asked
             for assignment in asked:
                 self._begun += 1
-                known = self._ledger.known(assignment)
+                known = self._known(assignment)
                 if known is not None:
                     self._finish(known, recorded=True)
-                    continue
-                configuration = self._search.configure(assignment)
-                self._compiling[self._lab.builder.submit(self._search.bench.harness, configuration)] = (
-                    assignment
-                )
+                else:
+                    self._compiling[self._submit(assignment)] = assignment
             if self._done:
                 return  # what is known already goes out first: a strategy may learn from it
+
+    def _submit(self, assignment: Assignment) -> Future[Built]:
+        configuration = self._search.configure(assignment)
+        harness, limit_s = self._search.bench.harness, self._limits.compile_s
+        return self._lab.builder.submit(harness, configuration, timeout_s=limit_s)
+
+    def _known(self, assignment: Assignment) -> Trial | None:
+        """What became of it earlier; None for what was given up sooner than it would be now."""
+        known = self._ledger.known(assignment)
+        if known is None or known.outcome != "compile_timeout":
+            return known
+        return known if known.compile_s >= min(self._limits.compile_s, self._lab.builder.timeout_s) else None
 
     def _room(self) -> int:
         """How many more candidates may be compiled now."""
@@ -198,6 +210,9 @@ class Engine:
             self._cancel()
 
     def _built(self, assignment: Assignment, built: Built) -> None:
+        limit_s = self._limits.compile_s
+        if built.outcome == "compile_timeout" and limit_s < built.seconds:
+            built = replace(built, message=f"{GIVEN_UP} after {limit_s:.1f} s of compiling", seconds=limit_s)
         made = _Made(assignment, built)
         if built.outcome == "ok":
             self._ready.append(made)

@@ -17,6 +17,9 @@ from iree_tuner.tuning.stop import StopRequest
 
 _FINE = ("ok", "too_slow")
 
+GIVEN_UP = "given up"
+"""How the message begins where a run had no patience to compile on: no failure of the compiler."""
+
 
 @dataclass
 class Records:
@@ -124,7 +127,7 @@ class Ledger:
 
     def record(self, trial: Trial) -> Trial:
         """Keep a trial that has just ended; a failure gets its reproducer."""
-        if trial.outcome not in _FINE:
+        if trial.outcome not in _FINE and not trial.message.startswith(GIVEN_UP):
             trial = replace(trial, reproducer=self._reproduce(trial))
         if self._key is None:
             return trial

@@ -86,20 +86,21 @@ def test_copies_for_timing_hold_the_data_of_seed_0(matmul):
     assert len(before) == harness.stride
     loaded.run(1)
     after = loaded.read()
-    written = harness.bindings[2].offset
+    written, end = harness.bindings[2].offset, harness.buffer_bytes
     np.testing.assert_array_equal(before[:written], after[:written])
     assert np.isnan(before[written:].view(np.float32)).all()
-    assert np.isfinite(after[written:].view(np.float32)).all()
+    assert np.isfinite(after[written:end].view(np.float32)).all()
+    np.testing.assert_array_equal(before[end:], after[end:])
 
 
 def test_what_does_not_export_the_function_does_not_load(matmul):
     harness, vmfb = matmul
-    other = type(harness)(harness.module, "other", harness.stride, harness.bindings)
+    other = type(harness)(harness.module, "other", harness.buffer_bytes, harness.bindings)
     with pytest.raises((ValueError, RuntimeError), match="other"):
         LoadedDispatch(vmfb, other, DEVICE)
 
 
-@pytest.mark.parametrize(("size", "stride"), [(1, 4096), (4096, 4096), (4097, 8192)])
+@pytest.mark.parametrize(("size", "stride"), [(1, 4096), (3840, 4096), (3841, 8192), (4096, 8192)])
 def test_copies_begin_at_pages(size, stride):
     assert stride_of(size) == stride
 

@@ -6,10 +6,12 @@ import time
 
 import pytest
 from tuning.fakes import DEFAULT, Watch, close, fake_lab, fake_search
+from tuning.studies import STUDY
 
+from iree_tuner.compiler.worker import Workers
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine, Limits
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.stop import StopRequest
 
 FOREVER = math.inf
@@ -183,3 +185,28 @@ def test_random_loads_lose_nothing(alternate):
     assert sorted(trial.assignment["x"] for trial in trials) == list(range(150))
     ran = [trial for trial in trials if trial.outcome == "ok"]
     assert search.best == min(ran, key=lambda trial: trial.score)
+
+
+def test_what_was_given_up_sooner_is_tried_again(tmp_path):
+    path = tmp_path / "trials.db"
+    texts = ["code:1 time:90 compile:4", "code:2 time:95"]
+
+    def run_with(compile_s):
+        stop = StopRequest()
+        lab = fake_lab(alternate=True, workers=Workers(1))
+        search = fake_search(texts)
+        shown = []
+        with open_records(path, "program", {}, stop=stop, fresh=False) as records:
+            ledger = records.ledger(lambda: STUDY, lambda trial: shown.append(trial) or "")
+            trials = list(Engine(search, lab, Limits(9, 8, FOREVER, compile_s), stop, ledger).run())
+        close(lab)
+        assert not shown, "impatience is no failure of the compiler"
+        return {trial.assignment["x"]: trial for trial in trials}
+
+    hasty = run_with(2.0)
+    assert hasty[0].outcome == "compile_timeout"
+    assert hasty[0].message == "given up after 2.0 s of compiling"
+    assert run_with(2.0)[0].at == hasty[0].at, "known"
+    patient = run_with(60.0)
+    assert patient[0].outcome == "ok"
+    assert patient[1].at == hasty[1].at, "known"
