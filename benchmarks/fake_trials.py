@@ -14,10 +14,14 @@ TIME_US = 100.0
 
 
 def build(
-    harness: bytes, flags: tuple[str, ...], configuration: Configuration | None, placement: int
+    harness: bytes,
+    flags: tuple[str, ...],
+    configuration: Configuration | None,
+    placement: int,
+    most_ops: int,
 ) -> Built:
     """An executable of a usual size, after the seconds that the configuration's label asks for."""
-    del harness, flags, placement
+    del harness, flags, placement, most_ops
     if configuration is None:
         return Built("ok", DEFAULT)
     seconds = float(configuration.ops[0].label)

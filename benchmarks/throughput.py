@@ -58,7 +58,8 @@ PROTOCOL = (
     f"the engine of `iree-tuner tune`: {JOBS} compile workers and one that measures, which live on; each "
     "candidate's configuration is seen to arrive; equal code is measured once; buffers are rotated through "
     "more memory than the caches hold; slow candidates end early; results are compared with the default's; "
-    "a compilation may take 4 times as long as the default's, but at least a second; "
+    "a candidate is given up when it has 8 times as many operations as the default before code generation "
+    "(at least 8,000), or compiles for 4 times as long (at least a second); "
     "the default is timed again in each block; trials are kept in a database, failures get a reproducer. "
     "Starting the workers, compiling and timing the default count in the first block"
 )
@@ -108,14 +109,14 @@ class Own:
         self._stack = stack
         self._strategy = Given()
         self._stop = StopRequest()
-        self._compile_s = math.inf
+        self._compile_s, self._ops = math.inf, 0
         self._started: tuple[Lab, Search, Ledger] | None = None
 
     def run(self, assignments: list[Assignment]) -> list[Trial]:
         """One block; trials in the order of the assignments."""
         lab, search, ledger = self._started = self._started or self._start()
         self._strategy.waiting = list(assignments)
-        limits = Limits(len(assignments), len(assignments), math.inf, self._compile_s)
+        limits = Limits(len(assignments), len(assignments), math.inf, self._compile_s, self._ops)
         found = {each.assignment: each for each in Engine(search, lab, limits, self._stop, ledger).run()}
         return [found[each] for each in assignments]
 
@@ -127,7 +128,9 @@ class Own:
             open_records(database, "throughput", {}, stop=self._stop, fresh=False)
         )
         (weighed,) = weigh([subject.task], lab, self._stop)
-        self._compile_s = effort_named("default").compile_limit_s(weighed.default.seconds)
+        effort = effort_named("default")
+        self._compile_s = effort.compile_limit_s(weighed.default.seconds)
+        self._ops = effort.most_ops(weighed.default.ops)
         reproducing = Reproducing(
             records.failures,
             subject.task.workload.name,

@@ -228,7 +228,13 @@ def _tune_one(
     trials = effort.trials_for(share) if share >= effort.least_share else len(search.starters)
     watch.started(task, share, trials)
     deadline = start + budget_s * (1.0 - _FINALS_PART)
-    limits = Limits(trials, effort.batch, deadline, effort.compile_limit_s(weighed.default.seconds))
+    limits = Limits(
+        trials,
+        effort.batch,
+        deadline,
+        effort.compile_limit_s(weighed.default.seconds),
+        effort.most_ops(weighed.default.ops),
+    )
     engine = Engine(search, lab, limits, findings.stop, ledger)
     note = ""
     try:

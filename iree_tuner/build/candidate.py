@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
@@ -17,6 +17,9 @@ from iree_tuner.program.dispatch import OP_TAG
 from iree_tuner.space.configuration import Configuration
 
 _LOWERING_CONFIG = "lowering_config"
+GIVEN_UP = "given up"
+"""How the message begins where a run had no patience to compile on: no failure of the compiler."""
+
 _TUNER_ATTRIBUTES_OFF = "--iree-codegen-add-tuner-attributes=false"
 
 
@@ -29,12 +32,14 @@ class Built:
         vmfb: the VM module; empty unless `ok`.
         message: the first error, with what it was about.
         seconds: time in the compiler.
+        ops: operations before code generation, nested ones too; 0 where it did not come so far.
     """
 
     outcome: Outcome
     vmfb: bytes = b""
     message: str = ""
     seconds: float = 0.0
+    ops: int = 0
 
     @property
     def digest(self) -> str:
@@ -43,35 +48,62 @@ class Built:
 
 
 def build_here(
-    harness: bytes, flags: tuple[str, ...], configuration: Configuration | None, placement: int = 0
+    harness: bytes,
+    flags: tuple[str, ...],
+    configuration: Configuration | None,
+    placement: int = 0,
+    most_ops: int = 0,
 ) -> Built:
     """Compile a harness, with a configuration or (None) with the compiler's own choice.
 
     Whether the configuration arrived is checked at `executable-configurations`, which costs a fraction
-    of code generation.
+    of code generation. What has more than `most_ops` operations (0: no limit) before code generation is given
+    up: LLVM takes more than proportionally longer for it.
     """
     start = time.perf_counter()
     # The flag is global to the process: another session may have left it on.
     session = session_for((*flags, _TUNER_ATTRIBUTES_OFF))
     try:
         with session.context, ir.Location.unknown():
-            outcome, vmfb, message = _build(harness, session, configuration, placement)
+            built = _build(harness, session, configuration, placement, most_ops)
     except CompileError as error:
-        outcome, vmfb, message = "compile_error", b"", str(error)
-    return Built(outcome, vmfb, message, time.perf_counter() - start)
+        built = Built("compile_error", message=str(error))
+    return replace(built, seconds=time.perf_counter() - start)
 
 
 def _build(
-    harness: bytes, session: CompilerSession, configuration: Configuration | None, placement: int
-) -> tuple[Outcome, bytes, str]:
+    harness: bytes,
+    session: CompilerSession,
+    configuration: Configuration | None,
+    placement: int,
+    most_ops: int,
+) -> Built:
     module = session.parse(harness)
     place(module, placement)
     expected = put_in_place(module, configuration) if configuration else {}
     session.run(module, start="executable-sources", stop="executable-configurations")
     missing = _missing(module, expected)
     if missing:
-        return "not_applied", b"", missing
-    return "ok", session.to_vmfb(module, start="executable-configurations"), ""
+        return Built("not_applied", message=missing)
+    session.run(module, start="executable-configurations", stop="executable-targets")
+    ops = _count(module)
+    if most_ops and ops > most_ops:
+        return Built(
+            "compile_timeout", message=f"{GIVEN_UP} before code generation: {ops} operations", ops=ops
+        )
+    return Built("ok", session.to_vmfb(module, start="executable-targets"), ops=ops)
+
+
+def _count(module: ir.Module) -> int:
+    count = 0
+
+    def visit(_: ir.Operation) -> ir.WalkResult:
+        nonlocal count
+        count += 1
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return count
 
 
 def put_in_place(module: ir.Module, configuration: Configuration) -> dict[str, ir.Attribute]:

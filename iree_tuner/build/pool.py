@@ -14,8 +14,8 @@ from iree_tuner.targets import Target
 
 DEFAULT_TIMEOUT_S = 60.0
 
-Build = Callable[[bytes, tuple[str, ...], Configuration | None, int], Built]
-"""What runs in a worker: a harness, flags, a configuration or None, a placement; see `build_here`."""
+Build = Callable[[bytes, tuple[str, ...], Configuration | None, int, int], Built]
+"""What runs in a worker: a harness, flags, a configuration or None, placement, most ops; see `build_here`."""
 
 
 class Builder:
@@ -68,6 +68,7 @@ class Builder:
         configuration: Configuration | None,
         placement: int = 0,
         timeout_s: float = math.inf,
+        most_ops: int = 0,
     ) -> Future[Built]:
         """Begin a compilation; `result` says how it ended. `timeout_s` can only shorten the builder's own."""
         return self._workers.submit(
@@ -76,6 +77,7 @@ class Builder:
             self._target.flags,
             configuration,
             placement,
+            most_ops,
             timeout_s=min(timeout_s, self.timeout_s),
         )
 

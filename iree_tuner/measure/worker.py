@@ -27,8 +27,10 @@ from iree_tuner.program.dispatch import Harness
 
 _STATIONS_KEPT = 3
 _SETS_KEPT = 8
-_FIRST_RUN = 3.0  # a first run is slower than others: beyond so many times the limit it is hopeless
-_NO_SPIKE = 4.0  # times that
+_FIRST_RUN = (
+    1.25  # single runs are slower than those of a batch: beyond so many times the limit it is hopeless
+)
+_NO_SPIKE = 5.0  # times that
 _CALL_US = 200.0  # of one call with one run, beside the run itself
 
 
@@ -115,7 +117,8 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         loaded.fill(0)
         first_us = loaded.run(1) * 1e6
         hopeless_us = float("inf") if limit_us is None else _FIRST_RUN * limit_us + _CALL_US
-        # A spike may have hit the first run: it is looked at again, but for what no spike explains.
+        # A first run is slower than others, and a spike may hit it: it is looked at again, but for what neither
+        # explains.
         if first_us > hopeless_us and first_us < _NO_SPIKE * hopeless_us:
             first_us = loaded.run(1) * 1e6
         if first_us > hopeless_us:

@@ -38,9 +38,15 @@ class Effort:
         """Seconds that a candidate may compile, where the default takes `default_s`."""
         return max(_LEAST_PATIENCE_S, self.patience * default_s)
 
+    def most_ops(self, default_ops: int) -> int:
+        """Operations that a candidate may have before code generation: LLVM's time grows faster."""
+        return max(_LEAST_OPS, round(_OPS_A_TIME * self.patience * default_ops))
+
 
 _FULL_SHARE = 0.25
 _LEAST_PATIENCE_S = 1.0
+_LEAST_OPS = 8000
+_OPS_A_TIME = 2.0  # times as many operations as patience has times as many seconds
 
 EFFORTS: dict[str, Effort] = {
     "quick": Effort(

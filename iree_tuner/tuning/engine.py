@@ -15,13 +15,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
-from iree_tuner.build.candidate import Built
+from iree_tuner.build.candidate import GIVEN_UP, Built
 from iree_tuner.measure.trial import Trial
 from iree_tuner.measure.worker import Timed
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.device import Device
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import GIVEN_UP, Ledger
+from iree_tuner.tuning.ledger import Ledger
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 
@@ -40,13 +40,14 @@ class Limits:
     """When a search ends: after so many trials, or at a time of the monotonic clock.
 
     `batch` candidates are compiled before any is measured, where the two take turns. Each may compile for
-    `compile_s` seconds.
+    `compile_s` seconds, and have `most_ops` operations before code generation (0: any number).
     """
 
     trials: int
     batch: int
     deadline: float
     compile_s: float = math.inf
+    most_ops: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,10 @@ class Engine:
 
     def _submit(self, assignment: Assignment) -> Future[Built]:
         configuration = self._search.configure(assignment)
-        harness, limit_s = self._search.bench.harness, self._limits.compile_s
-        return self._lab.builder.submit(harness, configuration, timeout_s=limit_s)
+        harness, limits = self._search.bench.harness, self._limits
+        return self._lab.builder.submit(
+            harness, configuration, timeout_s=limits.compile_s, most_ops=limits.most_ops
+        )
 
     def _known(self, assignment: Assignment) -> Trial | None:
         """What became of it earlier; None for what was given up sooner than it would be now."""
@@ -211,7 +214,9 @@ class Engine:
 
     def _built(self, assignment: Assignment, built: Built) -> None:
         limit_s = self._limits.compile_s
-        if built.outcome == "compile_timeout" and limit_s < built.seconds:
+        if built.outcome == "compile_timeout" and built.message.startswith(GIVEN_UP):
+            built = replace(built, seconds=limit_s)  # so that a run with more patience tries it again
+        elif built.outcome == "compile_timeout" and limit_s < built.seconds:
             built = replace(built, message=f"{GIVEN_UP} after {limit_s:.1f} s of compiling", seconds=limit_s)
         made = _Made(assignment, built)
         if built.outcome == "ok":

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from iree_tuner.build.candidate import GIVEN_UP
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
@@ -16,9 +17,6 @@ from iree_tuner.store.study import StudyKey
 from iree_tuner.tuning.stop import StopRequest
 
 _FINE = ("ok", "too_slow")
-
-GIVEN_UP = "given up"
-"""How the message begins where a run had no patience to compile on: no failure of the compiler."""
 
 
 @dataclass

@@ -97,3 +97,12 @@ def test_results_come_in_the_order_of_the_configurations(builder, matmul):
     bad = configuration(HUGE, matmul.pipeline)
     outcomes = [built.outcome for built in builder.build_all(matmul.harness, [good, bad, good])]
     assert outcomes == ["ok", "compile_error", "ok"]
+
+
+def test_code_of_too_many_operations_is_given_up_before_it_is_generated(builder, matmul):
+    default = builder.build(matmul.harness, None)
+    assert default.ops > 100
+    found = builder.result(builder.submit(matmul.harness, None, most_ops=default.ops - 1))
+    assert found.outcome == "compile_timeout"
+    assert found.message == f"given up before code generation: {default.ops} operations"
+    assert builder.result(builder.submit(matmul.harness, None, most_ops=default.ops)).digest == default.digest

@@ -62,7 +62,7 @@ def words_of(text):
     return {word.partition(":")[0]: word.partition(":")[2] for word in text.split()}
 
 
-def fake_build(harness, flags, configuration, placement=0):
+def fake_build(harness, flags, configuration, placement=0, most_ops=0):
     """A compiler: the executable is the configuration's own text."""
     text = configuration.ops[0].value if configuration else DEFAULT.decode()
     words = words_of(text)
