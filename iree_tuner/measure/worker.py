@@ -27,9 +27,7 @@ from iree_tuner.program.dispatch import Harness
 
 _STATIONS_KEPT = 3
 _SETS_KEPT = 8
-_FIRST_RUN = (
-    1.25  # single runs are slower than those of a batch: beyond so many times the limit it is hopeless
-)
+_FIRST_RUN = 1.25  # single runs are slower than those of a batch, but not by that
 _NO_SPIKE = 5.0  # times that
 _CALL_US = 200.0  # of one call with one run, beside the run itself
 
@@ -117,8 +115,7 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         loaded.fill(0)
         first_us = loaded.run(1) * 1e6
         hopeless_us = float("inf") if limit_us is None else _FIRST_RUN * limit_us + _CALL_US
-        # A first run is slower than others, and a spike may hit it: it is looked at again, but for what neither
-        # explains.
+        # A first run is slower than others, and a spike may hit it: it is looked at again.
         if first_us > hopeless_us and first_us < _NO_SPIKE * hopeless_us:
             first_us = loaded.run(1) * 1e6
         if first_us > hopeless_us:
