@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-COMPILING = ("test/unit/space", "test/unit/ops", "test/unit/spec")
+COMPILING = ("test/unit/space", "test/unit/ops")
 
 
 def main(arguments: list[str]) -> int:

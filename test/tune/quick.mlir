@@ -17,7 +17,7 @@
 // PEOPLE: matmul_96x64x128_f32_f32_f32: {{[0-9]+}} tried
 // TRIAL: "assignment": {{[{].*[}]}}, "outcome": "ok"
 // LIST: matmul_96x64x128_f32_f32_f32
-// LIST-NOT: {"
+// LIST-NOT: "study": 2
 
 func.func @mm(%a: tensor<96x128xf32>, %b: tensor<128x64xf32>) -> tensor<96x64xf32> {
   %zero = arith.constant 0.0 : f32
