@@ -19,6 +19,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -33,10 +34,10 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.search.strategy import Strategy
-from iree_tuner.space.build import build_space
+from iree_tuner.search.given import Given
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.space.space import Space
+from iree_tuner.space.joint import JointSpace
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.effort import effort_named
@@ -71,7 +72,7 @@ class Subject:
 
     target: Target
     task: Task
-    space: Space
+    space: JointSpace
     assignments: list[Assignment]
 
 
@@ -83,21 +84,6 @@ class Block:
     peer_s: float
     own: list[Trial]
     peer: list[peer_loop.PeerTrial]
-
-
-class Given(Strategy):
-    """Asks for the assignments that it was given, and learns nothing."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Assignment] = []
-
-    def ask(self, count: int) -> list[Assignment]:
-        """Up to `count` of them."""
-        asked, self.waiting = self.waiting[:count], self.waiting[count:]
-        return asked
-
-    def tell(self, results: Sequence[Trial]) -> None:
-        """Nothing to learn."""
 
 
 class Own:
@@ -123,6 +109,7 @@ class Own:
     def _start(self) -> tuple[Lab, Search, Ledger]:
         subject, space = self._subject, self._subject.space
         lab = self._stack.enter_context(Lab(subject.target, JOBS))
+        lab.start()
         database = self._folder / "trials.db"
         records = self._stack.enter_context(
             open_records(database, "throughput", {}, stop=self._stop, fresh=False)
@@ -152,7 +139,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--candidates", type=int, default=100)
-    parser.add_argument("--block", type=int, default=10)
+    parser.add_argument("--block", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     given = parser.parse_args()
@@ -165,8 +152,8 @@ def make_subject(count: int, seed: int) -> Subject:
     target = target_for_device(DEVICE)
     with Workers(1) as workers:
         (task,) = make_tasks(extract(load_program(PROGRAM), target, workers).dispatches)
-    space = build_space(task.workload, task.dispatches[0].limits, new_context())
-    return Subject(target, task, space, space.sample(count, seed))
+    space = JointSpace(build_spaces(task.workload, task.dispatches[0].limits, new_context()))
+    return Subject(target, task, space, list(islice(space.shuffled(seed), count)))
 
 
 def run(subject: Subject, size: int) -> list[Block]:

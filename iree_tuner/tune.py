@@ -174,6 +174,7 @@ def tune_module(
 def _tune_program(
     program: Program, findings: Findings, lab: Lab, options: TuningOptions, watch: Observer
 ) -> TuningResult:
+    lab.start()
     extraction = extract(program, lab.target, lab.compilers)
     tasks = make_tasks(extraction.dispatches)
     watch.extracted(extraction, tasks)

@@ -47,6 +47,19 @@ class Built:
         return hashlib.sha256(self.vmfb).hexdigest()
 
 
+def start_here(flags: tuple[str, ...]) -> None:
+    """Load the compiler and open the session that `build_here` will use."""
+    _session(flags)
+
+
+def _session(flags: tuple[str, ...]) -> CompilerSession:
+    """The session for candidates, which are one function each: threads would only wait for each other."""
+    # The flag is global to the process: another session may have left it on.
+    session = session_for((*flags, _TUNER_ATTRIBUTES_OFF))
+    session.context.enable_multithreading(False)
+    return session
+
+
 def build_here(
     harness: bytes,
     flags: tuple[str, ...],
@@ -61,8 +74,7 @@ def build_here(
     up: LLVM takes more than proportionally longer for it.
     """
     start = time.perf_counter()
-    # The flag is global to the process: another session may have left it on.
-    session = session_for((*flags, _TUNER_ATTRIBUTES_OFF))
+    session = _session(flags)
     try:
         with session.context, ir.Location.unknown():
             built = _build(harness, session, configuration, placement, most_ops)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
-from iree_tuner.build.candidate import Built, build_here
+from iree_tuner.build.candidate import Built, build_here, start_here
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
 from iree_tuner.program.dispatch import Harness
 from iree_tuner.space.configuration import Configuration
@@ -39,6 +39,10 @@ class Builder:
         self._workers = workers
         self.timeout_s = timeout_s
         self._build = build
+
+    def start(self, count: int) -> list[Future[None]]:
+        """Have that many workers begin to load the compiler. One that fails at it fails again when it is used."""
+        return [self._workers.submit(start_here, self._target.flags) for _ in range(count)]
 
     def build(self, harness: Harness, configuration: Configuration | None) -> Built:
         """One executable; None is the compiler's own choice."""

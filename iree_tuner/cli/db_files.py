@@ -21,7 +21,7 @@ from iree_tuner.store.lines import import_file, write_lines
 from iree_tuner.store.prune import Unwanted, unwanted
 from iree_tuner.store.prune import prune as delete
 from iree_tuner.store.queries import all_studies, find_studies, key_of
-from iree_tuner.store.recordings import to_recording
+from iree_tuner.store.recordings import Recording, to_recording
 from iree_tuner.store.t4 import to_t4
 
 Form = Literal["trials", "recordings", "t4"]
@@ -68,7 +68,7 @@ def _export(store: Store, chosen: list[int], form: Form, stream: TextIO) -> None
     if form == "t4":
         stream.write(json.dumps(to_t4(trials), indent=1) + "\n")
         return
-    for line in to_recording(key_of(store, chosen[0]), trials):
+    for line in to_recording(Recording(key_of(store, chosen[0]), tuple(trials))):
         stream.write(json.dumps(line) + "\n")
 
 

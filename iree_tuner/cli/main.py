@@ -12,6 +12,8 @@ from iree_tuner import __version__
 from iree_tuner.cli.db import app as db_app
 from iree_tuner.cli.doctor import doctor
 from iree_tuner.cli.extract import extract
+from iree_tuner.cli.record import record
+from iree_tuner.cli.replay import replay
 from iree_tuner.cli.space import space
 from iree_tuner.cli.spec import app as spec_app
 from iree_tuner.cli.tune import tune
@@ -28,6 +30,8 @@ app = App(
     version=__version__,
 )
 app.command(tune)
+app.command(record)
+app.command(replay)
 app.command(extract)
 app.command(space)
 app.command(spec_app)

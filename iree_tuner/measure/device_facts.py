@@ -113,9 +113,21 @@ def _affinity() -> set[int]:
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
 
 
+def private_caches(root: Path = _ROOT) -> tuple[int, int]:
+    """Bytes of a core's first-level data cache and of its second-level cache; 0 where the system does not tell."""
+    sizes = _caches(root)
+    return tuple(min(sizes[level].values()) if level in sizes else 0 for level in (1, 2))
+
+
 def _cpu_cache(root: Path) -> int:
     """Bytes of the highest level of cache, summed over the instances that usable cores have."""
-    sizes: dict[int, dict[str, int]] = {}  # by level, and by the cores that share it
+    sizes = _caches(root)
+    return sum(sizes[max(sizes)].values()) if sizes else 0
+
+
+def _caches(root: Path) -> dict[int, dict[str, int]]:
+    """Bytes of the caches for data, by level, and by the cores that share them."""
+    sizes: dict[int, dict[str, int]] = {}
     names = ("type", "level", "size", "shared_cpu_list")
     for cpu in sorted(_affinity()):
         for index in (root / f"sys/devices/system/cpu/cpu{cpu}/cache").glob("index*"):
@@ -125,7 +137,7 @@ def _cpu_cache(root: Path) -> int:
                 continue
             if kind != "Instruction":
                 sizes.setdefault(int(level), {})[shared] = _bytes(size)
-    return sum(sizes[max(sizes)].values()) if sizes else 0
+    return sizes
 
 
 def _bytes(text: str) -> int:

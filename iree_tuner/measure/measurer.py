@@ -15,7 +15,15 @@ from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.worker import DeviceError, Timed, agree_here, leave_here, rounds_here, screen_here
+from iree_tuner.measure.worker import (
+    DeviceError,
+    Timed,
+    agree_here,
+    leave_here,
+    rounds_here,
+    screen_here,
+    start_here,
+)
 
 R = TypeVar("R")
 
@@ -61,6 +69,10 @@ class Measurer:
         self._agree = agree
         self._setup_s = setup_s
         self._default_us: dict[bytes, float] = {}
+
+    def start(self) -> Future[None]:
+        """Have the worker begin to open the device. If it cannot, the first call says so."""
+        return self.workers.submit(start_here, self.device)
 
     def submit_screen(
         self, vmfb: bytes, bench: Bench, limit_us: float | None = None, plan: ScreenPlan | None = None
@@ -113,12 +125,29 @@ class Measurer:
         Raises:
             WorkerCrashError, WorkerTimeoutError: an executable that ran in the screening did not here.
         """
-        here = replace(bench, device=self.device)
 
         def take(rounds: int) -> list[list[list[float]]]:
-            return [self._take((default, *candidates), here, rounds) for default, candidates in placed]
+            return [self.rounds((default, *candidates), bench, rounds) for default, candidates in placed]
 
         return judge(take, len(placed[0][1]), plan)
+
+    def rounds(self, vmfbs: Sequence[bytes], bench: Bench, rounds: int) -> list[list[float]]:
+        """Rounds of one sample of each executable, which take turns; microseconds of one run.
+
+        Asked again for the same executables, it goes on with the next rounds.
+
+        Raises:
+            WorkerCrashError, WorkerTimeoutError: one of them did not run.
+        """
+        run_us = self._default_us.get(bench.default, _UNKNOWN_US)
+        batch_s = max(_FINAL_BATCH_S, run_us / 1e6)
+        limit_s = self._limit_s(run_us, 10 * len(vmfbs) * rounds * batch_s)
+        try:
+            return self._wait(
+                self.workers.submit(self._rounds, vmfbs, replace(bench, device=self.device), rounds, _FINAL_BATCH_S, timeout_s=limit_s)
+            )
+        except DeviceError as error:
+            raise WorkerCrashError(None, str(error)) from None
 
     def agrees(self, vmfb: bytes, bench: Bench, seeds: Sequence[int] = _SEEDS) -> Agreement:
         """Compare an executable's outputs with the default's, thoroughly."""
@@ -135,17 +164,6 @@ class Measurer:
     def close(self) -> None:
         """Stop the worker."""
         self.workers.close()
-
-    def _take(self, vmfbs: Sequence[bytes], bench: Bench, rounds: int) -> list[list[float]]:
-        run_us = self._default_us.get(bench.default, _UNKNOWN_US)
-        batch_s = max(_FINAL_BATCH_S, run_us / 1e6)
-        limit_s = self._limit_s(run_us, 10 * len(vmfbs) * rounds * batch_s)
-        try:
-            return self._wait(
-                self.workers.submit(self._rounds, vmfbs, bench, rounds, _FINAL_BATCH_S, timeout_s=limit_s)
-            )
-        except DeviceError as error:
-            raise WorkerCrashError(None, str(error)) from None
 
     def _remember(self, default: bytes, future: Future[Timed]) -> None:
         """Keep a default's time, which time limits follow from."""

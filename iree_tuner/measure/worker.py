@@ -20,7 +20,7 @@ from iree_tuner.measure.device_facts import copies_for
 from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.protocol import Batches, call_cost
 from iree_tuner.measure.readings import UNKNOWN, Readings, Sensors
-from iree_tuner.measure.runner import RUNTIME_ERRORS, LoadedDispatch, Memory, probe
+from iree_tuner.measure.runner import RUNTIME_ERRORS, LoadedDispatch, Memory, device_for, probe
 from iree_tuner.measure.sampling import ScreenPlan, interleave, screen
 from iree_tuner.measure.sensors import sensors_for
 from iree_tuner.program.dispatch import Harness
@@ -28,7 +28,7 @@ from iree_tuner.program.dispatch import Harness
 _STATIONS_KEPT = 3
 _SETS_KEPT = 8
 _FIRST_RUN = 1.25  # single runs are slower than those of a batch, but not by that
-_NO_SPIKE = 5.0  # times that
+_NO_SPIKE = 2.5  # times that
 _CALL_US = 200.0  # of one call with one run, beside the run itself
 
 
@@ -84,6 +84,12 @@ def _rotation(harness: Harness, device: str, copies: int) -> Memory:
 @lru_cache(1)
 def _sensors(device: str) -> Sensors:
     return sensors_for(device)
+
+
+def start_here(device: str) -> None:
+    """Open the device."""
+    device_for(device)
+    _sensors(device)
 
 
 def screen_here(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan) -> Timed:

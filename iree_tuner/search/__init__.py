@@ -1,10 +1,10 @@
 """In what order candidates are tried: strategies that ask and tell.
 
-A strategy sees a space only through what it offers (`sample`, `encode`, `neighbors`), never through the
-meaning of its knobs. May import `compiler`, `targets`, `ops`, `program` and `space`.
+A strategy sees a space only through a `Landscape` (`shuffled`, `encode`, `neighbors`), never through the
+meaning of its knobs. May import everything up to `cost`.
 """
 
-from iree_tuner.search.registry import STRATEGIES, make_strategy
+from iree_tuner.search.registry import DEFAULT, make_strategy, strategy_names
 from iree_tuner.search.strategy import Result, Strategy
 
-__all__ = ["STRATEGIES", "Result", "Strategy", "make_strategy"]
+__all__ = ["DEFAULT", "Result", "Strategy", "make_strategy", "strategy_names"]

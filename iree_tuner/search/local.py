@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from iree_tuner.cost.landscape import Landscape
 from iree_tuner.search.shuffle import Shuffle
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.space.space import Space
 
 _PARENTS = 3
 _RANDOM_PART = 0.125
@@ -24,7 +24,7 @@ class Local:
     proposed itself.
     """
 
-    def __init__(self, space: Space, seed: int, start: Assignment | None = None) -> None:
+    def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
         self._space = space
         self._rng = np.random.default_rng(seed)
         self._random = Shuffle(space, seed)

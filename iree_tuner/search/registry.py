@@ -1,38 +1,64 @@
-"""Strategies by name."""
+"""Strategies by name: those here, and those that other packages bring."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
 
-from iree_tuner.errors import UsageError
-from iree_tuner.search.local import Local
-from iree_tuner.search.shuffle import Shuffle
+from iree_tuner.cost.landscape import Landscape
+from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.space.space import Space
 
-Factory = Callable[[Space, int, Assignment | None], Strategy]
+Factory = Callable[[Landscape, int, Assignment | None], Strategy]
+"""Makes a strategy from a space, the seed of everything random, and where the compiler's own choice lies."""
 
-STRATEGIES: dict[str, Factory] = {
-    "local": Local,
-    "shuffle": lambda space, seed, _: Shuffle(space, seed),
-}
+GROUP = "iree_tuner.strategies"
+"""The group of entry points; each is a `Factory` under the name that users write."""
+
+DEFAULT = "local"
 
 
-def make_strategy(name: str, space: Space, seed: int, start: Assignment | None = None) -> Strategy:
-    """A fresh strategy on a space. Raises UsageError for an unknown name.
+def make_strategy(name: str, space: Landscape, seed: int, start: Assignment | None = None) -> Strategy:
+    """A fresh strategy on a space.
 
     Args:
-        name: one of `STRATEGIES`.
+        name: one of `strategy_names()`.
         space: what can be tried.
         seed: of everything random.
         start: where the compiler's own choice lies, for strategies that set out from it.
+
+    Raises:
+        UsageError: unknown name.
+        TunerError: what another package brings under that name cannot be loaded, or fails.
     """
     check_strategy(name)
-    return STRATEGIES[name](space, seed, start)
+    entry = _entries()[name]
+    try:
+        factory: Factory = entry.load()
+        return factory(space, seed, start)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise TunerError(f"the strategy '{name}' ({entry.value}) cannot be used: {error}") from error
+
+
+def strategy_names() -> tuple[str, ...]:
+    """All there are, sorted."""
+    return tuple(sorted(_entries()))
 
 
 def check_strategy(name: str) -> None:
     """Raises UsageError for an unknown name."""
-    if name not in STRATEGIES:
-        raise UsageError(f"unknown strategy '{name}'", hint=f"one of: {', '.join(STRATEGIES)}")
+    if name not in _entries():
+        raise UsageError(f"unknown strategy '{name}'", hint=f"one of: {', '.join(strategy_names())}")
+
+
+@cache
+def _entries():  # noqa: ANN202
+    """Entry points by name. Raises TunerError when two packages claim one name."""
+    found = {}
+    for entry in entry_points(group=GROUP):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise TunerError(f"two packages bring a strategy '{entry.name}': {other.value} and {entry.value}")
+    return found

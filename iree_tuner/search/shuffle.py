@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from iree_tuner.cost.landscape import Landscape
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.space.space import Space
 
 
 class Shuffle:
     """Seeded, and as lazy as the space's own shuffled order: little of a large space is ever looked at."""
 
-    def __init__(self, space: Space, seed: int) -> None:
+    def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
+        del start
         self._order = space.shuffled(seed)
 
     def ask(self, count: int) -> list[Assignment]:

@@ -7,6 +7,7 @@ import numpy as np
 from iree_tuner.space.chosen import read_choice
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.default import find_default
+from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.space import Space
 
 _CANDIDATES = 512
@@ -32,6 +33,17 @@ def starting_point(
         return None
     default = find_default(space, lowering_config, translation_info, decomposition_config)
     return default.assignment or _nearest(space, known)
+
+
+def starting_point_of(
+    joint: JointSpace, lowering_config: str, translation_info: str, decomposition_config: str = ""
+) -> Assignment | None:
+    """The same for several spaces: in the one whose pipeline the choice has."""
+    for place, space in enumerate(joint.spaces):
+        found = starting_point(space, lowering_config, translation_info, decomposition_config)
+        if found is not None:
+            return joint.join(place, found)
+    return None
 
 
 def _nearest(space: Space, known: dict[str, int]) -> Assignment | None:

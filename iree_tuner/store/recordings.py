@@ -10,14 +10,19 @@ import hashlib
 import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 from iree_tuner.measure.setting import Setting
 from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.configuration import Assignment
+from iree_tuner.space.joint import named, unnamed
 from iree_tuner.store.exchange import Record
 from iree_tuner.store.rows import OUTCOMES, assignment_of, number, optional, trial_to_json
 from iree_tuner.store.study import StudyKey, from_json, to_json
+from iree_tuner.targets import machine as machines
+from iree_tuner.targets.machine import Machine
 
 FORM = 1
 """Version of the form, in the first line of each file."""
@@ -25,27 +30,53 @@ FORM = 1
 _OPERANDS = ("lhs", "rhs", "result")
 
 
-def to_recording(key: StudyKey, trials: Iterable[Trial]) -> Iterator[Record]:
-    """Lines of a study's recording. What the form has no place for, such as conditions, is left out."""
-    found = list(trials)
-    yield _header(key)
-    baselines = [trial.baseline_us for trial in sorted(found, key=lambda trial: trial.at)]
+@dataclass(frozen=True)
+class Recording:
+    """A study with what a replay needs beside its trials.
+
+    Attributes:
+        key: what was measured, and under which setting.
+        trials: what became of the candidates.
+        again_us: of the best and of the default (None), the medians of a second look, taken in turns.
+        machine: what the space's costs follow from.
+        start: where the compiler's own choice lies in the space, or near it; None where that is not known.
+    """
+
+    key: StudyKey
+    trials: tuple[Trial, ...]
+    again_us: Mapping[Assignment | None, float] = field(default_factory=dict[Assignment | None, float])
+    machine: Machine | None = None
+    start: Assignment | None = None
+
+
+def to_recording(recording: Recording) -> Iterator[Record]:
+    """Its lines. What the form has no place for, such as messages, is left out."""
+    key, again_us = recording.key, recording.again_us
+    yield _header(recording)
+    baselines = [trial.baseline_us for trial in sorted(recording.trials, key=lambda trial: trial.at)]
     if baselines and baselines[-1] > 0:
-        time_us = {"time_us": baselines[-1], "min_us": baselines[-1], "samples": 1}
-        yield {"pipeline": None, "knobs": None, "outcome": "ok", **time_us, "compile_s": None}
-    for trial in found:
-        line = {
-            "pipeline": key.space_label, "knobs": dict(trial.assignment), "outcome": trial.outcome,
+        line: Record = {
+            "pipeline": None, "knobs": None, "outcome": "ok", "time_us": baselines[-1],
+            "min_us": baselines[-1], "samples": 1, "compile_s": None,
         }  # fmt: skip
+        yield line | _again(None, again_us)
+    for trial in recording.trials:
+        pipeline, knobs = named(trial.assignment, key.space_label)
+        line = {"pipeline": pipeline, "knobs": knobs, "outcome": trial.outcome}
         if trial.samples_us:
             line |= {
                 "time_us": statistics.median(trial.samples_us), "min_us": min(trial.samples_us),
-                "samples": len(trial.samples_us),
+                "samples": len(trial.samples_us), "default_us": trial.baseline_us,
             }  # fmt: skip
-        yield line | {"compile_s": trial.compile_s}
+        yield line | {"compile_s": trial.compile_s} | _again(trial.assignment, again_us)
 
 
-def _header(key: StudyKey) -> dict[str, object]:
+def _again(assignment: Assignment | None, again_us: Mapping[Assignment | None, float]) -> Record:
+    return {"again_us": again_us[assignment]} if assignment in again_us else {}
+
+
+def _header(recording: Recording) -> dict[str, object]:
+    key = recording.key
     setting, workload = key.setting, key.workload
     header: dict[str, object] = {
         "recording": FORM, "device": setting.processor, "driver": setting.driver,
@@ -54,12 +85,31 @@ def _header(key: StudyKey) -> dict[str, object]:
     header |= {role: workload.loops[loops[0]] for role, loops in workload.roles if len(loops) == 1}
     if len(workload.types) == len(_OPERANDS):
         header |= dict(zip(_OPERANDS, workload.types, strict=True))
+    if recording.machine is not None:
+        header["machine"] = machines.to_json(recording.machine)
+    if recording.start is not None:
+        pipeline, knobs = named(recording.start, key.space_label)
+        header["start"] = {"pipeline": pipeline, "knobs": knobs}
+    if recording.trials:
+        header["conditions"] = _conditions(recording.trials)
     # What the form says in short does not give the study back; its key does.
     return header | {
         "indexing_maps": list(workload.maps),
         "space_size": key.space_size,
         "study": to_json(key),
     }
+
+
+def _conditions(trials: Sequence[Trial]) -> dict[str, object]:
+    """The least and the largest of what was read meanwhile, and of the default's times; null where nothing was."""
+    found: dict[str, object] = {"from": min(trial.at for trial in trials), "to": max(trial.at for trial in trials)}
+    for name in ("clock_mhz", "temperature_c", "load", "stolen"):
+        values = [getattr(trial.readings, name) for trial in trials]
+        known = [value for value in values if value is not None]
+        found[name] = [min(known), max(known)] if known else None
+    baselines = [trial.baseline_us for trial in trials if trial.baseline_us]
+    found["default_us"] = [min(baselines), max(baselines)] if baselines else None
+    return found
 
 
 def from_recording(
@@ -89,13 +139,16 @@ def from_recording(
         if pipeline not in known:
             known[pipeline] = base if own is not None else _of_pipeline(base, pipeline, header)
             yield {"kind": "study", "study": known[pipeline].digest, "key": to_json(known[pipeline])}
-        trial = trial_to_json(_trial(base.workload.key, line, default_us))
+        knobs = assignment_of(line["knobs"])
+        if own is not None:
+            knobs = unnamed(pipeline, knobs, base.space_label)
+        trial = trial_to_json(_trial(base.workload.key, knobs, line, default_us))
         content = json.dumps([name, line], sort_keys=True).encode()
         uid = hashlib.sha256(content).hexdigest()[:16]  # the same line again is the same trial
         yield {"kind": "trial", "uid": uid, "study": known[pipeline].digest, "run": name, "trial": trial}
 
 
-def _trial(workload: str, line: Mapping[str, object], baseline_us: float) -> Trial:
+def _trial(workload: str, knobs: Assignment, line: Mapping[str, object], default_us: float) -> Trial:
     outcome = line["outcome"]
     if outcome not in OUTCOMES:
         raise ValueError(f"unknown outcome {outcome!r}")
@@ -106,34 +159,41 @@ def _trial(workload: str, line: Mapping[str, object], baseline_us: float) -> Tri
         samples = (median,) if line["samples"] == 1 else (minimum, median, median)
     return Trial(
         workload=workload,
-        assignment=assignment_of(line["knobs"]),
+        assignment=knobs,
         outcome=outcome,
         samples_us=samples,
-        baseline_us=baseline_us,
+        baseline_us=optional(line.get("default_us")) or default_us,
         compile_s=optional(line["compile_s"]) or 0.0,
     )
 
 
-def _foreign(header: Mapping[str, object], name: str) -> StudyKey:
-    """What a recording's header says, in this project's terms."""
-    words = {each: str(header[each]) for each in ("compiler", "target", "device", "driver", "op")}
-    setting = Setting(
-        words["compiler"], words["compiler"], words["target"], (), words["target"].partition(":")[0],
-        words["device"], 0, words["driver"], protocol=0,
-    )  # fmt: skip
+def workload_of(header: Mapping[str, object]) -> Workload:
+    """The workload of a recording, this project's or another's."""
+    own = header.get("study")
+    if own is not None:
+        return from_json(cast("Record", own)).workload
     maps = cast("Sequence[str]", header["indexing_maps"])
     loops = maps[0].partition("->")[0].strip(" ()").replace(" ", "").split(",")
     results = [text.partition("->")[2] for text in maps]
-    workload = Workload(
+    return Workload(
         family="contraction",
-        op=words["op"],
+        op=str(header["op"]),
         loops=tuple(int(number(header[loop])) for loop in loops),
         iterators=tuple("parallel" if _names(results[-1]) & {loop} else "reduction" for loop in loops),
         types=tuple(str(header[operand]) for operand in _OPERANDS),
         maps=tuple(_numbered(text, loops) for text in results),
         roles=(("batch", ()), *((loop, (place,)) for place, loop in enumerate(loops))),
     )
-    return StudyKey(setting, workload, "recording", name, "", int(number(header["space_size"])))
+
+
+def _foreign(header: Mapping[str, object], name: str) -> StudyKey:
+    """What a recording's header says, in this project's terms."""
+    words = {each: str(header[each]) for each in ("compiler", "target", "device", "driver")}
+    setting = Setting(
+        words["compiler"], words["compiler"], words["target"], (), words["target"].partition(":")[0],
+        words["device"], 0, words["driver"], protocol=0,
+    )  # fmt: skip
+    return StudyKey(setting, workload_of(header), "recording", name, "", int(number(header["space_size"])))
 
 
 def _of_pipeline(base: StudyKey, pipeline: str, header: Mapping[str, object]) -> StudyKey:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from dataclasses import replace
 
 from iree_tuner.errors import UsageError
 from iree_tuner.targets import cuda, hip, llvm_cpu, vulkan
@@ -46,9 +47,14 @@ def target_for_device(uri: str, chip: str = "host") -> Target:
 
     Args:
         uri: of the device.
-        chip: what it is compiled for, where that is not the machine as it is: `host+data-tiling`.
+        chip: what it is compiled for, where that is not the machine as it is: `host+data-tiling`; for a GPU,
+            its architecture: `sm_80`.
     """
     driver = uri.partition("://")[0]
+    if driver in _GPUS:
+        if chip == "host":
+            raise UsageError(f"say what '{uri}' is", hint=f"its chip: {', '.join(_GPUS[driver][1][:8])}, ...")
+        return replace(parse_target(f"{driver}:{chip}"), device=uri)
     if driver not in llvm_cpu.DRIVERS:
         known = ", ".join(llvm_cpu.DRIVERS)
         raise UsageError(f"unknown device '{uri}'", hint=f"supported here: {known}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
 from types import TracebackType
 from typing import Self
 
@@ -44,7 +45,16 @@ class Lab:
         self.context = new_context()
         self.compilers = Workers(self.jobs, tasks_per_worker=_COMPILES_PER_WORKER)
         self.builder = Builder(target, self.compilers)
+        self._starting: list[Future[None]] = []
         self.measurers = [Measurer(uri) for uri in (target.device, *devices)]
+
+    def start(self) -> None:
+        """Have all workers begin to start, which takes a second or two: the program is read meanwhile."""
+        self._starting = [*self.builder.start(self.jobs), *(each.start() for each in self.measurers)]
+
+    def settle(self) -> None:
+        """Wait until no worker is starting any more: nothing is timed before."""
+        wait(self._starting)
 
     @property
     def measurer(self) -> Measurer:

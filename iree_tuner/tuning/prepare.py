@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
+from iree_tuner.cost.landscape import SpaceLandscape
+from iree_tuner.measure.machine import machine_of
 from iree_tuner.measure.setting import Setting
 from iree_tuner.program.fingerprint import fingerprint
 from iree_tuner.search.registry import make_strategy
-from iree_tuner.space.space import Space
-from iree_tuner.space.starting_point import starting_point
+from iree_tuner.space.joint import JointSpace
+from iree_tuner.space.starting_point import starting_point_of
 from iree_tuner.spec.starters import Starter
 from iree_tuner.store.study import StudyKey
 from iree_tuner.tuning.search import Search
@@ -17,33 +18,34 @@ from iree_tuner.tuning.weigh import Weighed
 
 
 def prepare_search(
-    weighed: Weighed, space: Space, strategy: str, seed: int, starters: Sequence[Starter]
+    weighed: Weighed, space: JointSpace, strategy: str, seed: int, starters: Sequence[Starter]
 ) -> Search:
     """A search that has tried nothing yet."""
     dispatch = weighed.task.dispatches[0]
-    start_at = starting_point(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
+    start_at = starting_point_of(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
+    landscape = SpaceLandscape(space, machine_of(weighed.bench.device, dispatch.limits))
     search = Search(
         weighed.task.workload.key,
         space.configuration,
-        make_strategy(strategy, space, seed, start_at),
+        make_strategy(strategy, landscape, seed, start_at),
         weighed.bench,
         weighed.default.digest,
         weighed.default_us,
     )
     for starter in starters:
-        found = starting_point(space, starter.lowering_config, starter.translation_info)
+        found = starting_point_of(space, starter.lowering_config, starter.translation_info)
         if found is not None and found not in search.starters and found != start_at:
             search.starters.append(found)
     return search
 
 
-def study_key(weighed: Weighed, space: Space, setting: Setting) -> StudyKey:
+def study_key(weighed: Weighed, space: JointSpace, setting: Setting) -> StudyKey:
     """What has to be equal for the trials of another run to stand for those of this one."""
     return StudyKey(
         setting=setting,
         workload=weighed.task.workload,
         code=fingerprint(weighed.bench.harness),
-        space=hashlib.sha256(space.text.encode()).hexdigest()[:16],
+        space=space.fingerprint,
         space_label=space.label,
         space_size=space.count(),
     )

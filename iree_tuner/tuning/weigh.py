@@ -10,8 +10,11 @@ from iree_tuner.build.candidate import Built
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.build import build_space
-from iree_tuner.space.space import Space
+from iree_tuner.program.dispatch import Harness
+from iree_tuner.space.build import build_spaces
+from iree_tuner.space.emitted import emit
+from iree_tuner.space.joint import JointSpace
+from iree_tuner.targets import GpuLimits
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
@@ -35,7 +38,7 @@ class Weighed:
     bench: Bench
     default: Built
     default_us: float
-    space: Space | None
+    space: JointSpace | None
     share: float = 0.0
     note: str = ""
 
@@ -64,16 +67,25 @@ def _weigh_one(task: Task, lab: Lab) -> Weighed:
     if default.outcome != "ok":
         note = f"the default ends in {default.outcome}: {default.message}"
         return Weighed(task, bench, default, 0.0, None, note=note)
+    lab.settle()
     timed = lab.measurer.time(default.vmfb, bench)
     if timed.outcome != "ok":
         note = f"the default ends in {timed.outcome}: {timed.message}"
         return Weighed(task, bench, default, 0.0, None, note=note)
     default_us = min(timed.samples_us)
     try:
-        space = build_space(task.workload, dispatch.limits, lab.context)
+        space = _space_of(task, harness, lab)
     except TunerError as error:
         return Weighed(task, bench, default, default_us, None, note=str(error))
     return Weighed(task, bench, default, default_us, space)
+
+
+def _space_of(task: Task, harness: Harness, lab: Lab) -> JointSpace:
+    """All that can be tried. Raises TunerError when there is nothing."""
+    limits, emitted = task.dispatches[0].limits, ()
+    if isinstance(limits, GpuLimits):
+        emitted = emit(harness, task.workload, lab.target, lab.compilers).modules
+    return JointSpace(build_spaces(task.workload, limits, lab.context, emitted))
 
 
 def tolerance_of(workload: Workload) -> Tolerance:

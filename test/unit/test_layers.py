@@ -17,13 +17,16 @@ ORDER = (
     "ops",
     "program",
     "space",
+    "cost",
     "search",
     "build",
     "measure",
     "store",
+    "replay",
     "spec",
     "tuning",
     "tune",
+    "record",
     "",  # iree_tuner/__init__.py: the names a user needs
     "cli",
 )

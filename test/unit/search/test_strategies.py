@@ -6,15 +6,24 @@ import numpy as np
 import pytest
 
 from iree_tuner.errors import UsageError
-from iree_tuner.search.registry import STRATEGIES, make_strategy
+from iree_tuner.search.registry import make_strategy, strategy_names
 from iree_tuner.space.configuration import Assignment
 
 
 class Grid:
     """Knobs x and y from 0 to `side` - 1; everything is legal."""
 
+    features = ("x", "y")
+    kind = "grid"
+
     def __init__(self, side):
         self.side = side
+
+    def encode(self, assignments):
+        return np.array([[each["x"], each["y"]] for each in assignments], float).reshape(-1, 2)
+
+    def guess(self, rows):
+        return None
 
     def sample(self, n, seed):
         rng = np.random.default_rng(seed)
@@ -50,28 +59,29 @@ def play(strategy, score, rounds, batch=8):
     return seen
 
 
-@pytest.mark.parametrize("name", sorted(STRATEGIES))
+@pytest.mark.parametrize("name", strategy_names())
 def test_every_member_is_proposed_exactly_once(name):
     seen = play(make_strategy(name, Grid(6), 3, Assignment.of({"x": 0, "y": 0})), bowl, 20)
-    # The starting point is the default's, which is measured anyway.
-    expected = 36 if name == "shuffle" else 35
-    assert len(seen) == len(set(seen)) == expected
+    # The starting point is the default's, which is measured anyway: some do not propose it.
+    assert len(seen) == len(set(seen))
+    assert len(seen) in (35, 36)
 
 
-@pytest.mark.parametrize("name", sorted(STRATEGIES))
+@pytest.mark.parametrize("name", strategy_names())
 def test_the_same_seed_proposes_the_same(name):
     first, second = (play(make_strategy(name, Grid(40), 5), bowl, 6) for _ in range(2))
     assert first == second
     assert first != play(make_strategy(name, Grid(40), 6), bowl, 6)
 
 
-def test_local_search_beats_shuffle_on_a_smooth_space():
+@pytest.mark.parametrize("name", ["annealing", "genetic", "local", "model"])
+def test_what_learns_beats_shuffle_on_a_smooth_space(name):
     def best(name, seed):
-        strategy = make_strategy(name, Grid(200), seed, Assignment.of({"x": 32, "y": 24}))
-        return min(bowl(assignment) for assignment in play(strategy, bowl, 12))
+        strategy = make_strategy(name, Grid(60), seed, Assignment.of({"x": 32, "y": 24}))
+        return min(bowl(assignment) for assignment in play(strategy, bowl, 8))
 
-    wins = sum(best("local", seed) < best("shuffle", seed) for seed in range(20))
-    assert wins >= 15
+    wins = sum(best(name, seed) < best("shuffle", seed) for seed in range(10))
+    assert wins >= 7
 
 
 def test_failures_do_not_become_parents():

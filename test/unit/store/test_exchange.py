@@ -19,7 +19,7 @@ from iree_tuner.store.failures import failures
 from iree_tuner.store.lines import import_file, write_lines
 from iree_tuner.store.prune import Unwanted, prune, unwanted
 from iree_tuner.store.queries import all_studies, key_of, summaries
-from iree_tuner.store.recordings import to_recording
+from iree_tuner.store.recordings import Recording, to_recording
 from iree_tuner.store.rows import OUTCOMES
 from iree_tuner.store.t4 import INVALIDITY, to_t4
 
@@ -193,7 +193,7 @@ def test_a_recording_without_a_fact_is_told(store, tmp_path, name):
 def test_own_recordings_come_back_to_their_study(store, other, tmp_path):
     kept = [trial(1), trial(2), trial(3, "run_error")]
     store.add(store.study(KEY), store.start_run("program", {}), kept)
-    lines = list(to_recording(KEY, store.trials(store.study(KEY)).values()))
+    lines = list(to_recording(Recording(KEY, tuple(store.trials(store.study(KEY)).values()))))
     assert lines[0].keys() >= RECORDING[0].keys() - {"repeats_in_one_call"}
     assert lines[1]["pipeline"] is None
     assert lines[1]["min_us"] == 100.0

@@ -1,0 +1,11 @@
+"""What an assignment means for the machine: features for models, and a time from first principles.
+
+Features are numbers with names (`tasks`, `register_pressure`, ...), computed for many assignments at once from
+the workload, the knobs' values and the machine; they need neither a compiler nor a device. May import
+`targets`, `ops` and `space`.
+"""
+
+from iree_tuner.cost.encoder import Encoder
+from iree_tuner.cost.landscape import Landscape, SpaceLandscape
+
+__all__ = ["Encoder", "Landscape", "SpaceLandscape"]

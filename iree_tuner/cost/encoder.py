@@ -1,0 +1,93 @@
+"""Assignments as rows of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from iree_tuner.cost import cpu, gpu
+from iree_tuner.cost.access import Array
+from iree_tuner.cost.terms import Estimate
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.configuration import Assignment
+from iree_tuner.space.joint import JOINED, SPACE
+from iree_tuner.targets.machine import Machine
+
+_DIGITS = 6  # logarithms differ in the last bits between processors; decisions must not
+_SECOND = "VectorDistribute"
+ESTIMATE = "estimate"
+"""The feature that holds the logarithm of the estimated time, where there is an estimate."""
+
+
+class Encoder:
+    """Features of a space's assignments, for models: log2 of everything.
+
+    Args:
+        workload: what the space is for.
+        label: the space's, or those of several joined by `+`.
+        names: knobs, of all of the spaces.
+        machine: what it runs on.
+        shapes: of the matrix instructions that `mma_idx` counts.
+
+    Attributes:
+        kind: which features there are: `cpu`, `gpu_matrix`, or `knobs` where there is no model of costs.
+            Rows of the same kind can be compared across workloads, but for `knobs`.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        label: str,
+        names: Sequence[str],
+        machine: Machine,
+        shapes: Sequence[tuple[int, int, int]] = (),
+    ) -> None:
+        self.workload = workload
+        self.machine = machine
+        self._labels = label.split(JOINED)
+        self._names = tuple(names)
+        self._shapes = tuple(shapes)
+        blank = {name: np.zeros(1) for name in self._names}
+        if machine.kind == "cpu":
+            self.kind = "cpu"
+        else:
+            self.kind = "gpu_matrix" if gpu.fits(workload, blank) else "knobs"
+        with np.errstate(all="ignore"):  # only the names count
+            self.features: tuple[str, ...] = tuple(self._table([Assignment.of({})]))
+
+    def encode(self, assignments: Sequence[Assignment]) -> Array:
+        """A row for each assignment, a column for each of `features`."""
+        if not assignments:
+            return np.zeros((0, len(self.features)))
+        return np.stack(list(self._table(assignments).values()), axis=1)
+
+    def estimate(self, assignments: Sequence[Assignment]) -> Estimate | None:
+        """Terms and cycles from first principles; None where there is no model of costs."""
+        knobs, count = self._columns(assignments), len(assignments)
+        if self.kind == "cpu":
+            return cpu.estimate(self.workload, knobs, count, self.machine)
+        if self.kind == "gpu_matrix":
+            second = np.array([float(self._pipeline(each) == _SECOND) for each in assignments])
+            return gpu.estimate(self.workload, knobs, second, self.machine, self._shapes)
+        return None
+
+    def _pipeline(self, assignment: Mapping[str, int]) -> str:
+        place = assignment.get(SPACE, 0)
+        return self._labels[place].partition(":")[0]
+
+    def _columns(self, assignments: Sequence[Assignment]) -> dict[str, Array]:
+        return {
+            name: np.array([each.get(name, 0) for each in assignments], float) for name in self._names
+        }
+
+    def _table(self, assignments: Sequence[Assignment]) -> dict[str, Array]:
+        """Columns by name."""
+        found = self.estimate(assignments)
+        if found is None:
+            return {
+                name: np.round(np.log2(1.0 + column), _DIGITS)
+                for name, column in self._columns(assignments).items()
+            }
+        columns = {ESTIMATE: found.cycles, **found.features}
+        return {name: np.round(np.log2(np.maximum(column, 1e-9)), _DIGITS) for name, column in columns.items()}

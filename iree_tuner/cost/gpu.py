@@ -1,0 +1,164 @@
+"""Matrix multiplications on GPUs: workgroups over multiprocessors, tiles in shared memory and registers.
+
+For the pipelines TileAndFuse and VectorDistribute with matrix instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from iree_tuner.cost.access import Array, bits_of, total
+from iree_tuner.cost.terms import Estimate, Term
+from iree_tuner.ops.workload import Workload
+from iree_tuner.targets.machine import Machine
+
+_SHAPE = (16, 8, 16)  # of an instruction, where nothing says otherwise: NVIDIA's f16
+_MOST_REGISTERS = 255.0
+_THREADS_OF_UNIT = 2048.0
+_GROUPS_OF_UNIT = 32.0
+
+# A multiprocessor of Hopper or Ampere, each cycle, by the makers' white papers: multiply-adds of f16 through
+# mma.sync, bytes from shared memory, bytes from the second-level cache and from memory.
+_MATRIX_OPS = 1024.0
+_SHARED_BYTES = 128.0
+_FAR_BYTES = 40.0
+_MEMORY_BYTES = 20.0
+_LATENCY_CYCLES = 900.0  # of one step: a load from memory, two barriers
+_HIDING_WARPS = 16.0
+
+
+def fits(workload: Workload, knobs: Mapping[str, Array]) -> bool:
+    """Whether this model is for a space: a contraction with matrix instructions."""
+    return workload.family == "contraction" and "mma_idx" in knobs and bool(workload.role("k"))
+
+
+def estimate(
+    workload: Workload,
+    knobs: Mapping[str, Array],
+    second: Array,
+    machine: Machine,
+    shapes: Sequence[tuple[int, int, int]] = (),
+) -> Estimate:
+    """Features and cycles of assignments, given by a column for each knob.
+
+    Args:
+        workload: a contraction.
+        knobs: 0 where an assignment has no such knob.
+        second: 1 where the pipeline is VectorDistribute, 0 for TileAndFuse.
+        machine: a GPU.
+        shapes: of the instructions that `mma_idx` counts.
+    """
+    found = _tiles(workload, knobs, second, shapes or (_SHAPE,))
+    found |= _memory(workload, found, machine)
+    found |= _cycles(workload, found, machine)
+    waves = found["waves"]
+    per_group = np.maximum.reduce([found["matrix_cycles"], found["shared_cycles"], found["far_cycles"]])
+    exposed = found["steps"] * _LATENCY_CYCLES / np.maximum(1.0, found["resident_warps"] / _HIDING_WARPS)
+    cycles = waves * (per_group * found["resident"] + exposed) * found["spill_x"] * found["waste_x"]
+    terms = (
+        Term("matrix_cycles", found["matrix_cycles"], "cycles", "matrix instructions of a workgroup"),
+        Term("shared_cycles", found["shared_cycles"], "cycles", "operands from shared memory to registers"),
+        Term("far_cycles", found["far_cycles"], "cycles", "operands from memory to shared memory"),
+        Term("waves", waves, "x", "rounds of workgroups over the multiprocessors"),
+        Term("spill_x", found["spill_x"], "x", "registers that a thread needs beyond those it has"),
+        Term("waste_x", found["waste_x"], "x", "padding of tiles that do not divide"),
+    )
+    return Estimate(found, terms, cycles)
+
+
+def _tiles(
+    workload: Workload, knobs: Mapping[str, Array], second: Array, shapes: Sequence[tuple[int, int, int]]
+) -> dict[str, Array]:
+    index = np.clip(knobs["mma_idx"], 0, len(shapes) - 1).astype(int)
+    rows, columns, depth = (np.array([shape[i] for shape in shapes], float)[index] for i in range(3))
+    m, n = (_extent(workload, knobs, role, "wg") for role in ("m", "n"))
+    last = workload.role("k")[-1]
+    step = np.maximum(1.0, knobs.get(f"red_{last}", np.ones(len(index))))
+    k = np.where(second > 0, step, step * depth)
+    threads = np.maximum(32.0, knobs.get("wg_size_x", np.full(len(index), 32.0)))
+    threads = threads * np.maximum(1.0, knobs.get("wg_size_y", np.ones(len(index))))
+    warps = threads / np.maximum(1.0, knobs.get("sg_size", np.full(len(index), 32.0)))
+    zero = np.zeros(len(index))
+    across = np.maximum(1.0, knobs.get("sg_m_cnt", zero))
+    along = np.maximum(1.0, knobs.get("sg_n_cnt", zero))
+    own_m = np.where(second > 0, m / across, _extent(workload, knobs, "m", "sg") * rows)
+    own_n = np.where(second > 0, n / along, _extent(workload, knobs, "n", "sg") * columns)
+    sizes = {role: total(workload.sizes(role)) for role in ("batch", "m", "n", "k")}
+    groups = np.ceil(sizes["m"] / m) * np.ceil(sizes["n"] / n) * sizes["batch"]
+    steps = np.ceil(sizes["k"] / k)
+    waste = np.ceil(sizes["m"] / m) * m / sizes["m"] * np.ceil(sizes["n"] / n) * n / sizes["n"] * steps * k
+    return {
+        "tile_m": m, "tile_n": n, "tile_k": k, "threads": threads, "warps": warps, "own_m": own_m,
+        "own_n": own_n, "groups": groups, "steps": steps, "waste_x": waste / sizes["k"],
+        "instructions": np.maximum(1.0, own_m / rows) * np.maximum(1.0, own_n / columns) * (k / depth),
+        "aspect": m / n, "own_aspect": own_m / own_n, "second": 1.0 + second,
+        "stages": np.maximum(1.0, knobs.get("prefetch_num_stages", zero)),
+        "size_m": np.full(len(m), sizes["m"]), "size_n": np.full(len(m), sizes["n"]),
+        "size_k": np.full(len(m), sizes["k"]),
+        "idle_x": np.maximum(1.0, warps * own_m * own_n / (m * n)),
+        "serial_x": np.maximum(1.0, m * n / (warps * own_m * own_n)),
+    }  # fmt: skip
+
+
+def _extent(workload: Workload, knobs: Mapping[str, Array], role: str, level: str) -> Array:
+    count = len(next(iter(knobs.values())))
+    extent = np.ones(count)
+    for loop in workload.role(role):
+        extent = extent * np.maximum(1.0, knobs.get(f"{level}_{loop}", np.ones(count)))
+    return extent
+
+
+def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
+    left, right, result = (bits_of(kind) / 8 for kind in workload.types[:3])
+    m, n, k = found["tile_m"], found["tile_n"], found["tile_k"]
+    shared = (m * left + n * right) * k
+    held = found["own_m"] * found["own_n"] * max(result, 4.0) / 4.0 / 32.0
+    # Fragments of both operands for one instruction's depth, and what is under way from memory.
+    fragments = (found["own_m"] * left + found["own_n"] * right) * 16.0 / 4.0 / 32.0
+    under_way = shared / 4.0 / found["threads"]
+    registers = held + fragments + under_way + 32.0
+    limit = machine.near_bytes or 200 << 10
+    by_memory = np.floor(limit / np.maximum(shared, 1024.0))
+    by_threads = np.floor(_THREADS_OF_UNIT / found["threads"])
+    needed = np.minimum(registers, _MOST_REGISTERS) * found["threads"]
+    by_registers = np.floor((machine.registers or 65536) / needed)
+    resident = np.clip(np.minimum.reduce([by_memory, by_threads, by_registers]), 1.0, _GROUPS_OF_UNIT)
+    units = max(1, machine.units)
+    resident = np.minimum(resident, np.maximum(1.0, np.ceil(found["groups"] / units)))
+    return {
+        "shared_bytes": shared,
+        "registers": registers,
+        "spill_x": 1.0 + np.maximum(0.0, registers - _MOST_REGISTERS) / 64.0,
+        "resident": resident,
+        "resident_warps": resident * found["warps"],
+        "groups_per_unit": found["groups"] / units,
+        "waves": np.ceil(found["groups"] / (units * resident)),
+        "tail_x": np.ceil(found["groups"] / units) * units / found["groups"],
+        "load_bytes": shared / found["threads"],
+        "row_bytes": k * left,
+        "column_bytes": n * right,
+    }
+
+
+def _cycles(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
+    left, right, result = (bits_of(kind) / 8 for kind in workload.types[:3])
+    m, n, k, steps = found["tile_m"], found["tile_n"], found["tile_k"], found["steps"]
+    rate = _MATRIX_OPS * 2.0 / left
+    matrix = m * n * k * steps / rate * found["idle_x"]
+    through = found["warps"] * (found["own_m"] * left + found["own_n"] * right) * k * found["serial_x"]
+    shared = steps * (through + found["shared_bytes"]) / _SHARED_BYTES
+    units = max(1, machine.units)
+    moved = found["shared_bytes"] * steps
+    alone = np.maximum(1.0, found["groups"] / units)
+    footprint = total(workload.loops) ** (2 / 3) * left
+    rate_far = np.where(footprint < (machine.last_bytes or 1 << 25), _FAR_BYTES, _MEMORY_BYTES)
+    far = moved / rate_far + m * n * result / _MEMORY_BYTES
+    return {
+        "matrix_cycles": matrix,
+        "shared_cycles": shared,
+        "far_cycles": far,
+        "intensity": 2.0 * m * n / (m * left + n * right),
+        "work_per_unit": alone * matrix,
+    }

@@ -1,0 +1,28 @@
+"""What other workloads' recordings say of a space that nothing was measured of yet.
+
+The forests beside this file are made by `scripts/train_priors.py` from the recordings in the repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from iree_tuner.cost.access import Array
+from iree_tuner.cost.forest import Forest
+
+FOLDER = Path(__file__).parent / "priors"
+
+
+@cache
+def shipped_prior(kind: str) -> Forest | None:
+    """The forest for a kind of features; None where there is none."""
+    path = FOLDER / f"{kind}.npz"
+    return Forest.load(path) if path.is_file() else None
+
+
+def guess(forest: Forest, features: Sequence[str], rows: Array) -> Array:
+    """The forest's values, whatever the order of the columns. Raises ValueError for a column that is missing."""
+    places = [list(features).index(name) for name in forest.features]
+    return forest.predict(rows[:, places])

@@ -1,0 +1,114 @@
+"""Measure samples of a program's search spaces, to develop searches on (docs/search.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from iree_tuner.compiler.versions import check_release
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.machine import machine_of
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import ProgramSource, load_program
+from iree_tuner.space.starting_point import starting_point_of
+from iree_tuner.store.recordings import Recording
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.failures import Reproducing
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import Records, open_records
+from iree_tuner.tuning.observer import Observer, Silent
+from iree_tuner.tuning.prepare import study_key
+from iree_tuner.tuning.recording import sample_space
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.task import make_tasks
+from iree_tuner.tuning.weigh import Weighed, weigh
+
+_EFFORT = "default"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One workload of a program. `recording` is None where there was nothing to measure, as `note` says."""
+
+    name: str
+    recording: Recording | None
+    note: str = ""
+    interrupted: bool = False
+
+
+def record_module(
+    module: ProgramSource,
+    *,
+    device: str = "local-task",
+    chip: str = "host",
+    count: int = 350,
+    seed: int = 0,
+    jobs: int | None = None,
+    db: str | Path | None = None,
+    fresh: bool = False,
+    warm: bool = False,
+    observer: Observer | None = None,
+) -> Iterator[Recorded]:
+    """Measure a sample of the space of each of a program's workloads; one item a workload, as it is done.
+
+    Args:
+        module: an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model).
+        device: device URI to measure on.
+        chip: what to compile for.
+        count: members of each space; 0 is all of them.
+        seed: of the sample.
+        jobs: compile workers; one a core by default.
+        db: database that keeps every trial, and gives those of earlier runs under the same setting.
+        fresh: measure them again nevertheless.
+        warm: time with data in the caches.
+        observer: told of progress.
+
+    Raises:
+        TunerError: the program cannot be compiled, or has nothing to record.
+    """
+    check_release()
+    program = load_program(module)
+    stop, watch = StopRequest(), observer or Silent()
+    started = {"record": count, "seed": seed, "device": device, "chip": chip}
+    with (
+        open_records(db, program.name, started, stop=stop, fresh=fresh) as records,
+        Lab(target_for_device(device, chip), jobs, cold=not warm) as lab,
+    ):
+        lab.start()
+        extraction = extract(program, lab.target, lab.compilers)
+        tasks = make_tasks(extraction.dispatches)
+        watch.extracted(extraction, tasks)
+        if not tasks:
+            raise TunerError("the program has no dispatches that can be tuned", location=program.name)
+        with stop:
+            for weighed in weigh(tasks, lab, stop):
+                yield _record_one(weighed, count, seed, lab, records, watch)
+                if stop.requested:
+                    break
+        if records.failure is not None:
+            raise TunerError(records.rescue())
+
+
+def _record_one(
+    weighed: Weighed, count: int, seed: int, lab: Lab, records: Records, watch: Observer
+) -> Recorded:
+    name, space, dispatch = weighed.task.workload.name, weighed.space, weighed.task.dispatches[0]
+    if space is None:
+        return Recorded(name, None, weighed.note)
+    key = study_key(weighed, space, setting_on(lab.target, cold=lab.cold))
+    reproducing = Reproducing(
+        records.failures, name, weighed.bench.harness, lab.target, space.configuration
+    )
+    members = list(islice(space.shuffled(seed), count or None))
+    found = sample_space(
+        weighed, space, members, lab, effort_named(_EFFORT), records.stop,
+        records.ledger(lambda: key, reproducing), watch,
+    )  # fmt: skip
+    machine = machine_of(lab.target.device or "", dispatch.limits)
+    start = starting_point_of(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
+    recording = Recording(key, found.trials, found.again_us, machine, start)
+    return Recorded(name, recording, found.note, records.stop.requested)

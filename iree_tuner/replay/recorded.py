@@ -1,0 +1,189 @@
+"""A recording as a space with known times."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from iree_tuner.cost.access import Array
+from iree_tuner.cost.encoder import Encoder
+from iree_tuner.cost.forest import Forest
+from iree_tuner.cost.prior import guess
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.configuration import Assignment
+from iree_tuner.space.joint import JOINED, SPACE, unnamed
+from iree_tuner.store.recordings import workload_of
+from iree_tuner.targets import machine as machines
+from iree_tuner.targets.machine import Machine
+
+_NEIGHBORS = 8
+
+_FOREIGN = {
+    "NVIDIA H200": Machine("gpu", "NVIDIA H200", 132, 16, 65536, 228 << 10, 0, 50 << 20),
+}
+"""Machines of recordings that do not say what they were: by the name of their device."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a strategy hears of a member; see `search.strategy.Result`."""
+
+    assignment: Assignment
+    score: float
+
+
+class RecordedSpace:
+    """The members of a recording, as a landscape.
+
+    Neighbors are the members that differ least, for only a sample of the space is known.
+
+    Attributes:
+        name: of the workload.
+        scores: for each member, its time at first sight relative to the default's then; infinite where it
+            did not run.
+        times_us: for each, the best that is known of its time: the second look's where there was one.
+    """
+
+    def __init__(
+        self, name: str, workload: Workload, encoder: Encoder, scores: Mapping[Assignment, float],
+        times_us: Mapping[Assignment, float], default_us: float, start: Assignment | None = None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.workload = workload
+        self.encoder = encoder
+        self.features = encoder.features
+        self.kind = encoder.kind
+        self.scores = scores
+        self.times_us = times_us
+        self.default_us = default_us
+        self.start = start
+        self.prior: Forest | None = None
+
+    @cached_property
+    def members(self) -> tuple[Assignment, ...]:
+        """In an order that does not depend on that of the file."""
+        return tuple(sorted(self.scores, key=lambda member: member.items_))
+
+    @cached_property
+    def best_us(self) -> float:
+        """Time of the best member."""
+        return min(self.times_us.values())
+
+    def shuffled(self, seed: int) -> Iterator[Assignment]:
+        """Every member once."""
+        order = np.random.default_rng(seed).permutation(len(self.members))
+        return (self.members[place] for place in order)
+
+    def encode(self, assignments: Sequence[Assignment]) -> Array:
+        """As the encoder does."""
+        return self.encoder.encode(assignments)
+
+    def neighbors(self, assignment: Assignment) -> list[Assignment]:
+        """The nearest members, nearest first: by knobs, each a step of a factor of two."""
+        rows = self._knobs
+        here = self._row(assignment)
+        distances = np.round(np.abs(rows - here).sum(axis=1), 6)
+        order = np.argsort(distances, kind="stable")
+        found = [self.members[place] for place in order[: _NEIGHBORS + 1]]
+        return [member for member in found if member != assignment][:_NEIGHBORS]
+
+    def guess(self, rows: Array) -> Array | None:
+        """By `prior`, which must not know this workload."""
+        return None if self.prior is None else guess(self.prior, self.features, rows)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(sorted({name for member in self.members for name in member}))
+
+    @cached_property
+    def _knobs(self) -> Array:
+        return np.stack([self._row(member) for member in self.members])
+
+    def _row(self, assignment: Assignment) -> Array:
+        values = [assignment.get(name, 0) * (8 if name == SPACE else 1) for name in self._names]
+        return np.log2(1.0 + np.array(values, float))
+
+
+def read_recording(path: Path) -> RecordedSpace:
+    """Read a recording, compressed or not. Raises TunerError for a file that is none."""
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+        lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+        if not lines or not isinstance(lines[0], dict) or "recording" not in lines[0]:
+            raise ValueError("the first line is not a recording's")
+        return _space(lines[0], lines[1:], path)
+    except OSError as error:
+        raise TunerError(f"cannot read: {error.strerror or error}", location=str(path)) from None
+    except (ValueError, TypeError, KeyError, AttributeError, EOFError) as error:
+        raise TunerError(f"not a recording: {error}", location=str(path)) from None
+
+
+def find_recordings(paths: Sequence[Path]) -> list[Path]:
+    """Files, and those in folders, sorted. Raises TunerError when there are none."""
+    found: list[Path] = []
+    for path in paths:
+        inside = [each for each in path.rglob("*.jsonl*") if each.is_file()] if path.is_dir() else [path]
+        found.extend(sorted(inside))
+    if not found:
+        raise TunerError("no recordings", location=", ".join(map(str, paths)))
+    return found
+
+
+def _space(header: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], path: Path) -> RecordedSpace:
+    workload = workload_of(header)
+    machine = (
+        machines.from_json(cast("Mapping[str, object]", header["machine"]))
+        if "machine" in header
+        else _FOREIGN.get(header["device"], Machine("gpu" if "cuda" in header["target"] else "cpu"))
+    )
+    default = next((line for line in lines if line["pipeline"] is None), None)
+    if default is None:
+        raise ValueError("there is no line of the default")
+    candidates = [line for line in lines if line["pipeline"] is not None]
+    labels = _labels(header, candidates)
+    scores: dict[Assignment, float] = {}
+    times: dict[Assignment, float] = {}
+    factor = _second_look(candidates)
+    for line in candidates:
+        member = _member(line, labels)
+        ran = line["outcome"] in ("ok", "too_slow") and line.get("min_us") is not None
+        baseline = line.get("default_us") or default["min_us"]
+        scores[member] = line["min_us"] / baseline if ran else math.inf
+        if ran:
+            times[member] = line.get("again_us") or line["min_us"] * factor
+    if not times:
+        raise ValueError("no candidate ran")
+    names = tuple(dict.fromkeys(name for member in sorted(scores, key=lambda m: m.items_) for name in member))
+    encoder = Encoder(workload, JOINED.join(labels), names, machine)
+    default_us = default.get("again_us") or default["min_us"] * factor
+    name = path.name.partition(".jsonl")[0]
+    start = _member(header["start"], labels) if "start" in header else None
+    return RecordedSpace(name, workload, encoder, scores, times, default_us, start)
+
+
+def _member(line: Mapping[str, Any], labels: Sequence[str]) -> Assignment:
+    knobs = {name: int(value) for name, value in line["knobs"].items()}
+    return unnamed(line["pipeline"], knobs, JOINED.join(labels))
+
+
+def _labels(header: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[str]:
+    if "study" in header:
+        return str(header["study"]["space_label"]).split(JOINED)
+    return sorted({line["pipeline"] for line in candidates})
+
+
+def _second_look(candidates: Sequence[Mapping[str, Any]]) -> float:
+    """How the least of a few samples compares with the median of a second look: so are all times made equal."""
+    both = [line["again_us"] / line["min_us"] for line in candidates if line.get("again_us")]
+    return statistics.median(both) if both else 1.0

@@ -1,0 +1,31 @@
+"""First principles: what should be fastest by the cost model comes first. Learns nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iree_tuner.cost.encoder import ESTIMATE
+from iree_tuner.cost.landscape import Landscape
+from iree_tuner.search.pool import Pool, ranked
+from iree_tuner.search.strategy import Result
+from iree_tuner.space.configuration import Assignment
+
+
+class Analytic:
+    """In the order of the estimated times; at random where the space has no estimate."""
+
+    def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
+        del start
+        self._pool = Pool(space, seed)
+
+    def ask(self, count: int) -> list[Assignment]:
+        """The next ones in the order."""
+        places = self._pool.open_places()
+        if not places and self._pool.draw(len(self._pool.members)):
+            places = self._pool.open_places()
+        estimate = self._pool.column(ESTIMATE)
+        order = places if estimate is None else ranked(estimate, places)
+        return self._pool.propose(order[:count])
+
+    def tell(self, results: Sequence[Result]) -> None:
+        """Nothing is learned."""

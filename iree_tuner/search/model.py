@@ -1,0 +1,113 @@
+"""The default: begins with what other workloads teach, corrects it by what it sees, looks around the best.
+
+A candidate's time is expected to be the prior's guess plus what a Gaussian process makes of the difference seen
+so far. Half of a batch is chosen for the expected time, the other half for what it might be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from iree_tuner.cost.access import Array
+from iree_tuner.cost.encoder import ESTIMATE
+from iree_tuner.cost.landscape import Landscape
+from iree_tuner.search.pool import Pool, ranked
+from iree_tuner.search.process import Process
+from iree_tuner.search.strategy import Result
+from iree_tuner.space.configuration import Assignment
+
+_WORST = 3.0  # log2 of a time relative to the default, for what is slower, and for failures
+_LEAST = 3  # results before the prior is corrected
+_MOST = 256  # results that a correction is made from: the best and the last
+_PARENTS = 3
+_OPTIMISM = (0.0, 1.0, 0.5, 2.0)
+_TOO_NEAR = 0.02
+
+
+class Model:
+    """Prior and process; see the module."""
+
+    def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
+        self._space = space
+        self._pool = Pool(space, seed)
+        self._places: list[int] = []
+        self._values: list[float] = []
+        self._asked = 0
+        if start is not None:  # the default has the score 1 by definition
+            self._learn(start, 1.0)
+
+    def ask(self, count: int) -> list[Assignment]:
+        """The most promising, each of another kind than those chosen with it."""
+        self._look_around()
+        places = self._pool.open_places()
+        if not places:
+            return []
+        mean, deviation = self._expected()
+        chosen: list[int] = []
+        scaled = self._scaled()
+        for _ in range(min(count, len(places))):
+            optimism = _OPTIMISM[self._asked % len(_OPTIMISM)]
+            self._asked += 1
+            order = ranked(mean - optimism * deviation, [place for place in places if place not in chosen])
+            chosen.append(_first_apart(order, chosen, scaled))
+        return self._pool.propose(chosen)
+
+    def tell(self, results: Sequence[Result]) -> None:
+        """Learn from times, and from failures."""
+        for result in results:
+            self._learn(result.assignment, result.score)
+
+    def _learn(self, assignment: Assignment, score: float) -> None:
+        value = float(np.clip(np.log2(max(score, 1e-6)), -10.0, _WORST)) if np.isfinite(score) else _WORST
+        self._places.append(self._pool.place(assignment))
+        self._values.append(value)
+
+    def _look_around(self) -> None:
+        """Take in what is next to the best ones."""
+        best = np.argsort(np.array(self._values), kind="stable")[:_PARENTS]
+        for place in best:
+            self._pool.add(self._space.neighbors(self._pool.members[self._places[place]]))
+
+    def _prior(self) -> Array:
+        guess = self._space.guess(self._pool.rows)
+        if guess is None:
+            estimate = self._pool.column(ESTIMATE)
+            guess = np.zeros(len(self._pool.members)) if estimate is None else 0.5 * estimate
+        return guess
+
+    def _expected(self) -> tuple[Array, Array]:
+        """Mean and deviation of log2 of the time, for each of the pool."""
+        prior = self._prior()
+        if len(self._values) < _LEAST:
+            return prior, np.zeros(len(prior))
+        kept = self._kept()
+        rows = self._pool.rows
+        seen = np.array([self._places[each] for each in kept])
+        rest = np.array([self._values[each] for each in kept]) - prior[seen]
+        offset = float(np.median(rest))
+        spread = np.maximum(rows.std(axis=0), 1e-3)
+        process = Process(rows[seen], rest - offset, spread)
+        mean, deviation = process.predict(rows)
+        return prior + offset + mean, deviation
+
+    def _kept(self) -> list[int]:
+        if len(self._values) <= _MOST:
+            return list(range(len(self._values)))
+        best = [int(each) for each in np.argsort(np.array(self._values), kind="stable")[: _MOST // 2]]
+        last = [each for each in range(len(self._values) - 1, -1, -1) if each not in set(best)]
+        return sorted([*best, *last[: _MOST // 2]])
+
+    def _scaled(self) -> Array:
+        rows = self._pool.rows
+        return rows / np.maximum(rows.std(axis=0), 1e-3)
+
+
+def _first_apart(order: Sequence[int], chosen: Sequence[int], scaled: Array) -> int:
+    """The first that is not almost the same as one that is chosen already."""
+    for place in order[:64]:
+        gaps = [float(np.square(scaled[place] - scaled[other]).mean()) for other in chosen]
+        if all(gap > _TOO_NEAR for gap in gaps):
+            return place
+    return order[0]

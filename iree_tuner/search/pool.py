@@ -1,0 +1,74 @@
+"""A part of a space, held with its features: what strategies that compare candidates choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+import numpy as np
+
+from iree_tuner.cost.access import Array
+from iree_tuner.cost.landscape import Landscape
+from iree_tuner.space.configuration import Assignment
+
+DRAWN = 4096
+"""Members drawn from a space at first: all of a small one."""
+
+
+class Pool:
+    """Members that were drawn or added, in that order; each has a place.
+
+    Args:
+        space: what they are of.
+        seed: of the draw.
+        size: how many are drawn.
+    """
+
+    def __init__(self, space: Landscape, seed: int, size: int = DRAWN) -> None:
+        self._space = space
+        self._order = space.shuffled(seed)
+        self.members: list[Assignment] = []
+        self.rows: Array = np.zeros((0, len(space.features)))
+        self._places: dict[Assignment, int] = {}
+        self._proposed: set[int] = set()
+        self.draw(size)
+
+    def draw(self, count: int) -> int:
+        """Draw more members; how many there were."""
+        return self.add(islice(self._order, count))
+
+    def add(self, members: Iterable[Assignment]) -> int:
+        """Take in members that are not there yet; how many there were."""
+        fresh = [each for each in dict.fromkeys(members) if each not in self._places]
+        if fresh:
+            for member in fresh:
+                self._places[member] = len(self.members)
+                self.members.append(member)
+            self.rows = np.concatenate([self.rows, self._space.encode(fresh)])
+        return len(fresh)
+
+    def place(self, member: Assignment) -> int:
+        """Its place; it is taken in when it is not there yet."""
+        self.add([member])
+        return self._places[member]
+
+    def column(self, feature: str) -> Array | None:
+        """Values of a feature for all members; None where the space has none of that name."""
+        names = self._space.features
+        return self.rows[:, names.index(feature)] if feature in names else None
+
+    def open_places(self) -> list[int]:
+        """Those that were not proposed yet, in the order of their places."""
+        return [place for place in range(len(self.members)) if place not in self._proposed]
+
+    def propose(self, places: Sequence[int]) -> list[Assignment]:
+        """Give members away; they are not open any more."""
+        self._proposed.update(places)
+        return [self.members[place] for place in places]
+
+
+def ranked(scores: Array, places: Sequence[int]) -> list[int]:
+    """Places by score, least first; equal ones in the order of their places, on every machine."""
+    chosen = np.asarray(places, dtype=np.intp)
+    order = np.argsort(np.round(scores[chosen], 9), kind="stable")
+    return [int(place) for place in chosen[order]]

@@ -1,0 +1,107 @@
+"""Record a space: measure a seeded sample of it, without a search, and look again at the best."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
+from iree_tuner.measure.trial import Trial
+from iree_tuner.search.given import Given
+from iree_tuner.space.configuration import Assignment
+from iree_tuner.space.joint import JointSpace
+from iree_tuner.tuning.effort import Effort
+from iree_tuner.tuning.engine import Engine, Limits
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import Ledger
+from iree_tuner.tuning.observer import Observer
+from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.weigh import Weighed
+
+_NEAR = 1.15  # times the best: what may be the best when it is timed again
+_FEWEST, _MOST = 12, 32
+_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What was measured of a space.
+
+    Attributes:
+        trials: what became of each member of the sample, in the order in which they ended.
+        again_us: for the default (None) and the best, the median of the samples of a second look, in turns.
+        note: why there was no second look.
+    """
+
+    trials: tuple[Trial, ...]
+    again_us: dict[Assignment | None, float] = field(default_factory=dict[Assignment | None, float])
+    note: str = ""
+
+
+def sample_space(
+    weighed: Weighed, space: JointSpace, members: Sequence[Assignment], lab: Lab, effort: Effort,
+    stop: StopRequest, ledger: Ledger, watch: Observer,
+) -> Sampled:  # fmt: skip
+    """Measure members of a space, then the best ones and the default again, in turns.
+
+    Raises:
+        DeviceLostError: the device does not run the default any more.
+    """
+    search = Search(
+        weighed.task.workload.key,
+        space.configuration,
+        Given(members),
+        weighed.bench,
+        weighed.default.digest,
+        weighed.default_us,
+    )
+    limits = Limits(
+        len(members),
+        effort.batch,
+        math.inf,
+        effort.compile_limit_s(weighed.default.seconds),
+        effort.most_ops(weighed.default.ops),
+    )
+    watch.started(weighed.task, weighed.share, len(members))
+    for trial in Engine(search, lab, limits, stop, ledger).run():
+        watch.tried(weighed.task, [trial], search.best)
+    trials = tuple(search.trials)
+    if stop.requested:
+        return Sampled(trials, note="interrupted")
+    try:
+        return Sampled(trials, _look_again(search, lab))
+    except (WorkerCrashError, WorkerTimeoutError) as error:
+        return Sampled(trials, note=f"no second look: {error}")
+
+
+def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:
+    """The least of many noisy times is too low by chance; those that take turns meet the same noise."""
+    chosen = _best(search.trials, search.default_digest)
+    harness = search.bench.harness
+    futures = [lab.builder.submit(harness, search.configure(trial.assignment)) for trial in chosen]
+    built = [lab.builder.result(future) for future in futures]
+    ready = [(trial, each) for trial, each in zip(chosen, built, strict=True) if each.outcome == "ok"]
+    vmfbs = [search.bench.default, *(each.vmfb for _, each in ready)]
+    rows = lab.measurer.rounds(vmfbs, search.bench, _ROUNDS)
+    medians = [statistics.median(column) for column in zip(*rows, strict=True)]
+    by_digest = {search.default_digest: medians[0]}
+    by_digest |= {trial.digest: time_us for (trial, _), time_us in zip(ready, medians[1:], strict=True)}
+    again: dict[Assignment | None, float] = {None: medians[0]}
+    for trial in search.trials:
+        if trial.outcome == "ok" and trial.digest in by_digest:
+            again[trial.assignment] = by_digest[trial.digest]
+    return again
+
+
+def _best(trials: Sequence[Trial], default_digest: str) -> list[Trial]:
+    """One trial for each of the fastest executables."""
+    ran = sorted((trial for trial in trials if trial.outcome == "ok"), key=lambda trial: trial.score)
+    distinct = {trial.digest: trial for trial in reversed(ran) if trial.digest != default_digest}
+    ranked = sorted(distinct.values(), key=lambda trial: trial.score)
+    if not ranked:
+        return []
+    near = sum(trial.score <= _NEAR * ranked[0].score for trial in ranked)
+    return ranked[: max(_FEWEST, min(near, _MOST))]
