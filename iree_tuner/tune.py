@@ -22,6 +22,7 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.search.registry import check_strategy
+from iree_tuner.space.joint import JointSpace
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.io import save_spec
 from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
@@ -33,11 +34,12 @@ from iree_tuner.tuning.engine import Engine, Limits
 from iree_tuner.tuning.failures import Reproducing
 from iree_tuner.tuning.finals import Final, play_finals
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.ledger import Ledger, open_records
 from iree_tuner.tuning.observer import Observer, Silent
-from iree_tuner.tuning.prepare import prepare_search, study_key
+from iree_tuner.tuning.prepare import best_of_relatives, prepare_search, study_key
 from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.result import Findings, WorkloadResult
+from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.self_test import self_test
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import make_tasks
@@ -214,17 +216,7 @@ def _tune_one(
     starters = options.starters.get(task.workload.key, ())
     if share < effort.least_share and not starters:
         return WorkloadResult(task, share, note=f"only {share:.1%} of the program's time")
-    search = prepare_search(weighed, space, options.strategy, options.seed, starters)
-    ledger = findings.records.ledger(
-        lambda: study_key(weighed, space, setting_on(lab.target, cold=lab.cold)),
-        Reproducing(
-            findings.records.failures,
-            task.workload.name,
-            weighed.bench.harness,
-            lab.target,
-            space.configuration,
-        ),
-    )
+    search, ledger = _begin(weighed, space, findings, lab, options)
     # What is too small to be searched may still take what was found elsewhere.
     trials = effort.trials_for(share) if share >= effort.least_share else len(search.starters)
     watch.started(task, share, trials)
@@ -261,6 +253,22 @@ def _tune_one(
         task, share, tuple(search.trials), space.count(), final.comparison, entry,
         "; ".join(filter(None, (note, final.note, engine.note))), time.monotonic() - start,
     )  # fmt: skip
+
+
+def _begin(
+    weighed: Weighed, space: JointSpace, findings: Findings, lab: Lab, options: TuningOptions
+) -> tuple[Search, Ledger]:
+    """A task's search, with all that is known already, and the place for its trials."""
+    workload, records = weighed.task.workload, findings.records
+    key = study_key(weighed, space, setting_on(lab.target, cold=lab.cold))
+    search = prepare_search(
+        weighed, space, options.strategy, options.seed, options.starters.get(workload.key, ()),
+        best_of_relatives(records, key),
+    )  # fmt: skip
+    reproducing = Reproducing(
+        records.failures, workload.name, weighed.bench.harness, lab.target, space.configuration
+    )
+    return search, records.ledger(lambda: key, reproducing)
 
 
 def _judging_effort(options: TuningOptions, findings: Findings) -> Effort:

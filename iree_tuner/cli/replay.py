@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-import statistics
+import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.replay_why import explain
 from iree_tuner.errors import UsageError
+from iree_tuner.replay.leave_out import can_train, others, train_prior
 from iree_tuner.replay.recorded import RecordedSpace, find_recordings, read_recording
 from iree_tuner.replay.run import Run, replay_all
+from iree_tuner.replay.summary import SHOWN_AFTER, WITHIN, Overall, Summary, finite, overall, summarize
+from iree_tuner.search.registry import DEFAULT, check_strategy
 
-_WITHIN = {"evaluations_to_2_percent": 0.02, "evaluations_to_10_percent": 0.10}
-_SHOWN_AFTER = 16
+_LEARN = "pip install 'iree-tuner[learn]'"
+_NAMED = {f"evaluations_to_{within * 100:.0f}_percent": within for within in WITHIN}
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is run on each recording."""
+
+    strategies: tuple[str, ...]
+    seeds: int
+    budget: int
+    batch: int
 
 
 def replay(
@@ -24,16 +41,20 @@ def replay(
     /,
     *,
     strategy: Annotated[tuple[str, ...], Parameter(negative="", help="May be given several times.")] = (
-        "default",
+        DEFAULT,
     ),
     budget: Annotated[int, Parameter(help="Evaluations; 0 is all members.")] = 0,
     seeds: Annotated[int, Parameter(help="Runs of each strategy.")] = 5,
     batch: Annotated[int, Parameter(help="Candidates that are asked for at a time.")] = 8,
+    why: Annotated[
+        int | None, Parameter(help="Run nothing; take apart that many estimates of the model of costs.")
+    ] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="", help="One JSON object a run.")] = False,
 ) -> int:
     """Run search strategies against recordings, at no cost; the same seed gives the same decisions.
 
-    A model that was trained on a recording's workload is trained again without it first.
+    What a strategy knows of other workloads it has from the other recordings that are given: for each one, a
+    prior is trained on those of other workloads (needs the extra `learn`).
 
     Example: `iree-tuner replay recordings --strategy shuffle --strategy local --seeds 20`
 
@@ -42,58 +63,107 @@ def replay(
     recordings
         Files that `iree-tuner record` wrote, or folders of them.
     """
-    if budget < 0 or seeds < 1 or batch < 1:
-        raise UsageError("--budget must be at least 0, --seeds and --batch at least 1")
+    if budget < 0 or seeds < 1 or batch < 1 or (why is not None and why < 1):
+        raise UsageError("--budget must be at least 0; --seeds, --batch and --why at least 1")
+    plan = _Plan(tuple(dict.fromkeys(strategy)), seeds, budget, batch)
+    for name in plan.strategies:
+        check_strategy(name)
     spaces = [read_recording(path) for path in find_recordings(recordings)]
-    table = _table(strategy)
-    for space in spaces:
-        runs = {name: list(replay_all(space, name, range(seeds), budget, batch)) for name in strategy}
-        for each in (run for found in runs.values() for run in found):
-            if as_json:
-                print_json(_to_json(space, each))
-        table.add_row(space.name, str(len(space.members)), *_cells(runs.values()))
-        if as_json:
-            for name, found in runs.items():
-                print_json(_summary(space, name, found))
-    people.print(table)
+    if why is not None:
+        explain(spaces, why, as_json=as_json)
+        return 0
+    _tell_left_out(spaces)
+    found = list(_summaries(spaces, plan, as_json=as_json))
+    totals = [overall([each for each in found if each.strategy == name]) for name in plan.strategies]
+    for total in totals if as_json else ():
+        print_json(_overall_to_json(total))
+    people.print(f"evaluations to 2 % and to 10 % of the best, and share of it after {SHOWN_AFTER} (medians;")
+    people.print("- where half of the runs never came so far)")
+    people.print(_table(found, totals))
     return 0
 
 
-def _to_json(space: RecordedSpace, run: Run) -> dict[str, object]:
-    found: dict[str, object] = {"recording": space.name, "strategy": run.strategy, "seed": run.seed}
-    found |= {name: run.evaluations_to(within) for name, within in _WITHIN.items()}
-    return found | {"best_after": [round(best, 5) if best < float("inf") else None for best in run.best_after]}
+def _tell_left_out(spaces: Sequence[RecordedSpace]) -> None:
+    """One line, where what other workloads teach will be missing."""
+    alone = [space.name for space in spaces if not others(space, spaces)]
+    which = f" for {', '.join(alone)}" if can_train() and len(alone) < len(spaces) else ""
+    reason = "no recording of another workload of the same kind was given"
+    if not can_train():
+        reason = f"scikit-learn is not installed ({_LEARN})"
+    if alone or not can_train():
+        people.print(f"the prior is left out{which}: {reason}", markup=False, soft_wrap=True)
 
 
-def _summary(space: RecordedSpace, name: str, runs: Sequence[Run]) -> dict[str, object]:
-    found: dict[str, object] = {"recording": space.name, "strategy": name, "seeds": len(runs)}
-    found |= {f"median_{key}": median_to(runs, within) for key, within in _WITHIN.items()}
-    return found | {
-        f"median_share_after_{_SHOWN_AFTER}": round(
-            statistics.median(run.share_after(_SHOWN_AFTER) for run in runs), 4
-        )
-    }
+def _summaries(spaces: Sequence[RecordedSpace], plan: _Plan, *, as_json: bool) -> Iterator[Summary]:
+    """Run everything; runs and summaries are printed as JSON on the way."""
+    with _progress(as_json=as_json) as progress:
+        task = progress.add_task("", total=len(spaces) * len(plan.strategies) * plan.seeds)
+        for space in spaces:
+            progress.update(task, description=f"{space.name}: prior")
+            space.prior = train_prior(space, spaces) if can_train() else None
+            for name in plan.strategies:
+                progress.update(task, description=f"{space.name}: {name}")
+                runs: list[Run] = []
+                for run in replay_all(space, name, range(plan.seeds), plan.budget, plan.batch):
+                    runs.append(run)
+                    progress.advance(task)
+                    if as_json:
+                        print_json(_run_to_json(space.name, run))
+                summary = summarize(space.name, runs)
+                if as_json:
+                    print_json(_summary_to_json(summary))
+                yield summary
 
 
-def median_to(runs: Sequence[Run], within: float) -> float | None:
-    """Median of the evaluations; None when half of the runs never came so far."""
-    counts = sorted(run.evaluations_to(within) or run.size + 1 for run in runs)
-    median = statistics.median(counts)
-    return median if median <= runs[0].size else None
+def _progress(*, as_json: bool) -> Progress:
+    """A line on a terminal. Standard output is left alone, and has its terminal for itself."""
+    return Progress(
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TimeRemainingColumn(), console=people, transient=True, redirect_stdout=False, redirect_stderr=False,
+        disable=not people.is_terminal or (as_json and sys.stdout.isatty()),
+    )  # fmt: skip
 
 
-def _table(strategies: Sequence[str]) -> Table:
-    table = Table(title=f"evaluations to 2 % and to 10 %, and share of the best after {_SHOWN_AFTER}")
-    table.add_column("recording")
+def _run_to_json(recording: str, run: Run) -> dict[str, object]:
+    found: dict[str, object] = {"recording": recording, "strategy": run.strategy, "seed": run.seed}
+    found |= {name: run.evaluations_to(within) for name, within in _NAMED.items()}
+    return found | {"best_after": [finite(round(best, 5)) for best in run.best_after]}
+
+
+def _summary_to_json(summary: Summary) -> dict[str, object]:
+    found: dict[str, object] = {"recording": summary.recording, "strategy": summary.strategy}
+    found |= {"seeds": summary.seeds, "members": summary.members}
+    return found | _medians_to_json(summary)
+
+
+def _overall_to_json(total: Overall) -> dict[str, object]:
+    found: dict[str, object] = {"recordings": total.recordings, "strategy": total.strategy}
+    found |= _medians_to_json(total)
+    return found | {f"within_{WITHIN[-1] * 100:.0f}_percent_after_{SHOWN_AFTER}": round(total.near, 4)}
+
+
+def _medians_to_json(found: Summary | Overall) -> dict[str, object]:
+    counts = zip(_NAMED, found.evaluations, strict=True)
+    medians: dict[str, object] = {f"median_{name}": finite(count) for name, count in counts}
+    return medians | {f"median_share_after_{SHOWN_AFTER}": round(found.share, 4)}
+
+
+def _table(found: Sequence[Summary], totals: Sequence[Overall]) -> Table:
+    strategies = [total.strategy for total in totals]
+    table = Table()
+    table.add_column("recording", overflow="fold")
     table.add_column("members", justify="right")
     for name in strategies:
         table.add_column(name, justify="right")
+    for start in range(0, len(found), len(strategies)):
+        row = found[start : start + len(strategies)]
+        table.add_row(escape(row[0].recording), str(row[0].members), *map(_cell, row))
+    if len(found) > len(totals):
+        table.add_section()
+        table.add_row(f"median of {totals[0].recordings}", "", *map(_cell, totals))
     return table
 
 
-def _cells(found: Sequence[Sequence[Run]] | Iterator[Sequence[Run]]) -> Iterator[str]:
-    for runs in found:
-        counts = (median_to(runs, within) for within in _WITHIN.values())
-        words = ["-" if count is None else f"{count:g}" for count in counts]
-        share = statistics.median(run.share_after(_SHOWN_AFTER) for run in runs)
-        yield f"{words[0]}, {words[1]}, {share:.0%}"
+def _cell(found: Summary | Overall) -> str:
+    counts = (f"{count:g}" if finite(count) is not None else "-" for count in found.evaluations)
+    return f"{', '.join(counts)}, {found.share:.0%}"

@@ -24,7 +24,12 @@ _PORTS = 2.0
 _LATENCY = 4.0
 _MIDDLE_BYTES = 32.0
 _FAR_BYTES = 6.0
+_CONTRACTED = 3  # operands of an op that multiplies: two, and the result
+_EXPOSED = 0.25
 _TASK_CYCLES = 4000.0
+_SHUFFLES = 4.0  # to turn a vector's worth of elements around
+_FOLD = 8.0  # to add up the lanes of a vector
+_EXPONENTIAL = 12.0
 _LOOP_CYCLES = 6.0
 _RAGGED = 3.0
 _SCALAR_LOOP = 0.5
@@ -53,7 +58,11 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], count: int, machine
     found |= _shape(workload, tiles, lane)
     spread = _spread(tiles, machine)
     found |= spread
-    per_task = np.maximum(found["compute_cycles"], found["middle_cycles"]) + found["far_cycles"]
+    found["companion_cycles"] = _companions(workload, knobs, tiles, lanes, machine)
+    found["compute_cycles"] = found["compute_cycles"] + found["companion_cycles"]
+    parts = [found[name] for name in ("compute_cycles", "middle_cycles", "far_cycles")]
+    # What takes longest hides the rest, but not all of it.
+    per_task = np.maximum.reduce(parts) * (1.0 - _EXPOSED) + sum(parts) * _EXPOSED
     cycles = spread["rounds"] * (per_task * found["ragged_x"] + _TASK_CYCLES)
     terms = (
         Term("compute_cycles", found["compute_cycles"], "cycles", "arithmetic, loads and latency of one task"),
@@ -89,9 +98,8 @@ class _Core:
         self.lane = lane
         self.lanes = lanes
         self.machine = machine
-        others = np.delete(tiles.vector, lane, axis=1)
         self.vectors = np.ceil(tiles.vector[:, lane] / lanes)
-        self.instructions = others.prod(axis=1) * self.vectors
+        self.instructions = vector_instructions(tiles.vector, lane, lanes)
         self.depth = tiles.vector[:, ~tiles.parallel].prod(axis=1)
         self.accumulators = self.instructions / self.depth if not self._lane_reduces else self.instructions
 
@@ -103,7 +111,11 @@ class _Core:
         """By name."""
         tiles, machine = self.tiles, self.machine
         loads = np.maximum(1.0, sum(self._loads(operand) for operand in self.operands[:-1]))
-        needed = self.accumulators + loads / np.maximum(1.0, self.depth)
+        held = loads / np.maximum(1.0, self.depth)
+        # A contraction takes its reduction step by step; what is only added up is loaded whole.
+        if len(self.operands) < _CONTRACTED:
+            held = sum(operand.elements(tiles.vector) for operand in self.operands[:-1]) / self.lanes
+        needed = self.accumulators + held
         spilled = np.maximum(0.0, needed - (machine.registers or 16))
         chain = _LATENCY * self.depth
         bound = np.maximum(np.maximum(self.instructions / _PORTS, loads / _PORTS), chain)
@@ -132,8 +144,13 @@ class _Core:
         elements = operand.elements(self.tiles.vector)
         if self.lane not in operand.loops:
             return elements
-        contiguous = len(operand.innermost) == 1 and operand.innermost[0] == (self.lane, 1)
-        return elements / np.minimum(self.lanes, self.tiles.vector[:, self.lane]) if contiguous else elements
+        inner = operand.innermost
+        if len(inner) == 1 and inner[0] == (self.lane, 1):
+            return elements / np.minimum(self.lanes, self.tiles.vector[:, self.lane])
+        if len(inner) == 1 and inner[0][1] == 1:  # contiguous along another loop: loaded there, turned around
+            along = np.minimum(self.lanes, self.tiles.vector[:, inner[0][0]])
+            return elements / along + _SHUFFLES * elements / self.lanes
+        return elements
 
     def _traffic(self) -> tuple[Array, Array]:
         """Bytes that one task moves from the second-level cache, and from beyond it."""
@@ -161,6 +178,33 @@ class _Core:
         uneven = (np.mod(tiles.sizes, tiles.task) > 0) | (np.mod(tiles.task, tiles.vector) > 0)
         counted = uneven.sum(axis=1)
         return 1.0 + np.where(tiles.peeled > 0, _SCALAR_LOOP, _RAGGED) * counted
+
+
+def vector_instructions(tile: Array, lane: int, lanes: float) -> Array:
+    """Vectors that a tile is made of, when they lie along one of its loops."""
+    return np.delete(tile, lane, axis=1).prod(axis=1) * np.ceil(tile[:, lane] / lanes)
+
+
+def _companions(
+    workload: Workload, knobs: Mapping[str, Array], tiles: _Tiles, lanes: float, machine: Machine
+) -> Array:
+    """Cycles of the other ops of a task: each walks its own loops in tiles of its own."""
+    cycles = np.zeros(len(tiles.sizes))
+    for companion in workload.companions:
+        count = len(companion.loops)
+        sizes, tile = np.ones((2, len(cycles), count))
+        for loop, shared in enumerate(companion.shared):
+            whole = float(max(1, companion.loops[loop]))
+            sizes[:, loop] = whole if shared is None else tiles.task[:, shared]
+            around = np.full(len(cycles), whole) if shared is None else tiles.vector[:, shared]
+            tile[:, loop] = knobs.get(f"{companion.label}_{loop}", around)
+        tile = np.minimum(tile, sizes)
+        vectors = vector_instructions(tile, count - 1, lanes)
+        spilled = np.maximum(0.0, vectors - (machine.registers or 16))
+        folds = _FOLD * vectors / np.ceil(tile[:, -1] / lanes) if "reduction" in companion.iterators else 0.0
+        once = vectors * _EXPONENTIAL / _PORTS + 2.0 * spilled + folds + _LOOP_CYCLES
+        cycles += once * np.ceil(sizes / tile).prod(axis=1)
+    return cycles
 
 
 def _spread(tiles: _Tiles, machine: Machine) -> dict[str, Array]:

@@ -94,6 +94,8 @@ def _tiles(
         "own_n": own_n, "groups": groups, "steps": steps, "waste_x": waste / sizes["k"],
         "instructions": np.maximum(1.0, own_m / rows) * np.maximum(1.0, own_n / columns) * (k / depth),
         "aspect": m / n, "own_aspect": own_m / own_n, "second": 1.0 + second,
+        "conflicts": 1.0 + knobs.get("no_reduce_shared_memory_bank_conflicts", zero),
+        "reordered": 1.0 + knobs.get("reorder_workgroups_strategy", zero),
         "stages": np.maximum(1.0, knobs.get("prefetch_num_stages", zero)),
         "size_m": np.full(len(m), sizes["m"]), "size_n": np.full(len(m), sizes["n"]),
         "size_k": np.full(len(m), sizes["k"]),

@@ -1,7 +1,12 @@
-"""A genetic algorithm: candidates between good ones.
+"""A genetic algorithm: generations of candidates that inherit from good ones.
 
-Sizes and rates are Kernel Tuner's (B. van Werkhoven, 2019): a population of 20, uniform crossover, one child
-in ten mutated. A child is the member nearest to the mixed features of its parents.
+As Kernel Tuner does it (B. van Werkhoven, Kernel Tuner, FGCS 90, 2019; `strategies/genetic_algorithm.py` at
+96d6abc, June 2026): 26 members a generation, fewer in small spaces; parents are drawn by rank, by a beta
+distribution; crossover at one point; one child in 55 is replaced by a neighbor; a generation takes the place of
+the one before it. A child that was measured before joins at no cost.
+
+Different here: genes are features and not knobs, so that a child is the member that is nearest to what it
+inherited; and children are born of the last complete generation while the next one is being measured.
 """
 
 from __future__ import annotations
@@ -16,50 +21,97 @@ from iree_tuner.search.pool import Pool
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
 
-_POPULATION = 20
-_MUTATED = 0.1
+_POPULATION = 26
+_GENERATIONS = 90
+_MUTATED = 55
+_BETA = (1.0, 2.5)
+_ATTEMPTS = 50
 
 
 class Genetic:
-    """Parents are drawn by rank from the best of all that ran."""
+    """The first generation is drawn at random; the compiler's choice belongs to it."""
 
     def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
         self._space = space
         self._rng = np.random.default_rng(seed)
         self._pool = Pool(space, seed)
+        self._size = _population(len(self._pool.members))
         self._scores: dict[int, float] = {}
-        if start is not None:
-            self._scores[self._pool.place(start)] = 1.0
-            self._pool.propose([self._pool.place(start)])
+        self._parents: list[int] = []
+        self._young: list[int] = []
+        self._given: set[int] = set()
+        if start is not None:  # the default has the score 1 by definition
+            self._grow(self._pool.place(start), 1.0)
 
     def ask(self, count: int) -> list[Assignment]:
-        """The first generation at random, then children."""
+        """Children; as long as there are no parents, what was drawn."""
         asked: list[Assignment] = []
         while len(asked) < count:
             left = self._pool.open_places()
-            if not left:
+            if not left and not self._pool.draw(len(self._pool.members)):
                 break
-            born = len(self._scores) >= _POPULATION
-            asked += self._pool.propose([self._child(left) if born else left[0]])
+            if left:
+                asked += self._give(self._born(left) if self._parents else left[0])
         return asked
 
     def tell(self, results: Sequence[Result]) -> None:
-        """Remember what ran."""
+        """Those that were measured grow up; failures do so too, as the last in rank."""
         for result in results:
-            if np.isfinite(result.score):
-                self._scores[self._pool.place(result.assignment)] = result.score
+            place = self._pool.place(result.assignment)
+            self._give(place)  # what others asked for is not open any more
+            self._grow(place, result.score)
 
-    def _child(self, left: Sequence[int]) -> int:
-        """The place of the member nearest to a mixture, among those not proposed yet."""
-        parents = sorted(self._scores, key=lambda place: self._scores[place])[:_POPULATION]
-        weights = np.arange(len(parents), 0, -1, dtype=float)
-        first, second = self._rng.choice(parents, size=2, p=weights / weights.sum())
-        if self._rng.random() < _MUTATED:
-            around = self._space.neighbors(self._pool.members[first])
-            if around:
-                second = self._pool.place(around[int(self._rng.integers(len(around)))])
-        rows: Array = self._pool.rows
-        mixed = np.where(self._rng.random(rows.shape[1]) < 0.5, rows[first], rows[second])
+    def _give(self, place: int) -> list[Assignment]:
+        self._given.add(place)
+        return self._pool.propose([place])
+
+    def _grow(self, place: int, score: float) -> None:
+        """Take a member into the next generation, which takes over when it is complete."""
+        self._scores[place] = score
+        if place not in self._young:
+            self._young.append(place)
+        if len(self._young) >= self._size:
+            self._parents = sorted(self._young, key=lambda member: self._scores[member])
+            self._young = []
+
+    def _born(self, left: Sequence[int]) -> int:
+        """The place of a child that was not proposed yet."""
+        for _ in range(_ATTEMPTS):
+            child = self._mutated(int(np.argmin(self._distances())))
+            if child not in self._given:
+                return child
+            if child in self._scores:  # others are being measured
+                self._grow(child, self._scores[child])
+        return left[int(np.argmin(self._distances()[list(left)]))]
+
+    def _distances(self) -> Array:
+        """Of all members to what a child of two parents inherits."""
+        first, second = self._couple()
+        rows = self._pool.rows
+        cut = int(self._rng.integers(max(1, rows.shape[1])))
+        genes = np.concatenate([rows[first, :cut], rows[second, cut:]])
         spread = np.maximum(rows.std(axis=0), 1e-3)
-        distances = np.round((np.abs(rows[list(left)] - mixed) / spread).sum(axis=1), 6)
-        return left[int(np.argmin(distances))]
+        return np.round((np.abs(rows - genes) / spread).sum(axis=1), 6)
+
+    def _couple(self) -> tuple[int, int]:
+        """Two parents, likelier those of a better rank."""
+        ranks: list[int] = []
+        while len(ranks) < 2:
+            rank = int(self._rng.beta(*_BETA) * len(self._parents))
+            if rank not in ranks:
+                ranks.append(rank)
+        return self._parents[ranks[0]], self._parents[ranks[1]]
+
+    def _mutated(self, child: int) -> int:
+        """Mostly the child itself."""
+        if self._rng.integers(_MUTATED):
+            return child
+        around = self._space.neighbors(self._pool.members[child])
+        return self._pool.place(around[int(self._rng.integers(len(around)))]) if around else child
+
+
+def _population(size: int) -> int:
+    """At most half of the space, then less."""
+    if 2 * _POPULATION <= size:
+        return _POPULATION
+    return min(max(round(3 * size / _GENERATIONS), 2), _POPULATION)

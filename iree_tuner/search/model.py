@@ -22,8 +22,11 @@ _WORST = 3.0  # log2 of a time relative to the default, for what is slower, and 
 _LEAST = 3  # results before the prior is corrected
 _MOST = 256  # results that a correction is made from: the best and the last
 _PARENTS = 3
+_CLIMBS, _CLIMBERS = 4, 16
 _OPTIMISM = (0.0, 1.0, 0.5, 2.0)
 _TOO_NEAR = 0.02
+_TRUST = 0.7  # slope of times against the prior
+_USUAL = 4.0  # results that this counts as
 
 
 class Model:
@@ -34,6 +37,7 @@ class Model:
         self._pool = Pool(space, seed)
         self._places: list[int] = []
         self._values: list[float] = []
+        self._spread: set[int] = set()
         self._asked = 0
         if start is not None:  # the default has the score 1 by definition
             self._learn(start, 1.0)
@@ -65,16 +69,25 @@ class Model:
         self._values.append(value)
 
     def _look_around(self) -> None:
-        """Take in what is next to the best ones."""
+        """Take in what is next to the best ones; at first, next to what the prior thinks best, step by step."""
         best = np.argsort(np.array(self._values), kind="stable")[:_PARENTS]
-        for place in best:
-            self._pool.add(self._space.neighbors(self._pool.members[self._places[place]]))
+        self._spread_from([self._places[place] for place in best])
+        if not self._asked:
+            for _ in range(_CLIMBS):
+                self._spread_from(ranked(self._prior(), range(len(self._pool.members)))[:_CLIMBERS])
+
+    def _spread_from(self, places: Sequence[int]) -> None:
+        """Take in the neighbors of some, once."""
+        for place in places:
+            if place not in self._spread:
+                self._spread.add(place)
+                self._pool.add(self._space.neighbors(self._pool.members[place]))
 
     def _prior(self) -> Array:
         guess = self._space.guess(self._pool.rows)
         if guess is None:
             estimate = self._pool.column(ESTIMATE)
-            guess = np.zeros(len(self._pool.members)) if estimate is None else 0.5 * estimate
+            guess = np.zeros(len(self._pool.members)) if estimate is None else estimate
         return guess
 
     def _expected(self) -> tuple[Array, Array]:
@@ -85,12 +98,13 @@ class Model:
         kept = self._kept()
         rows = self._pool.rows
         seen = np.array([self._places[each] for each in kept])
-        rest = np.array([self._values[each] for each in kept]) - prior[seen]
-        offset = float(np.median(rest))
+        values = np.array([self._values[each] for each in kept])
+        line = _line(prior[seen], values)
+        expected = line[0] + line[1] * prior
         spread = np.maximum(rows.std(axis=0), 1e-3)
-        process = Process(rows[seen], rest - offset, spread)
+        process = Process(rows[seen], values - expected[seen], spread)
         mean, deviation = process.predict(rows)
-        return prior + offset + mean, deviation
+        return expected + mean, deviation
 
     def _kept(self) -> list[int]:
         if len(self._values) <= _MOST:
@@ -102,6 +116,19 @@ class Model:
     def _scaled(self) -> Array:
         rows = self._pool.rows
         return rows / np.maximum(rows.std(axis=0), 1e-3)
+
+
+def _line(prior: Array, values: Array) -> tuple[float, float]:
+    """How far the prior is to be trusted here: offset and slope of what was seen against it."""
+    spread = float(prior.var())
+    slope = _TRUST
+    if spread > 1e-6:
+        # As if a few more results had shown the usual slope: with few results the line follows noise.
+        weight = len(values) * spread
+        usual = _USUAL * max(spread, 1.0)
+        found = float(((prior - prior.mean()) * (values - values.mean())).sum())
+        slope = float(np.clip((found + usual * _TRUST) / (weight + usual), 0.1, 1.0))
+    return float(np.median(values - slope * prior)), slope
 
 
 def _first_apart(order: Sequence[int], chosen: Sequence[int], scaled: Array) -> int:

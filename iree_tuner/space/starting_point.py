@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from iree_tuner.space.chosen import read_choice
@@ -46,7 +48,21 @@ def starting_point_of(
     return None
 
 
-def _nearest(space: Space, known: dict[str, int]) -> Assignment | None:
+def nearest_member(joint: JointSpace, wanted: Assignment) -> Assignment | None:
+    """The assignment itself where it is a member, else one that is near; None where there is none.
+
+    For assignments of another workload's space, whose tiles need not divide here.
+    """
+    if joint.contains(wanted):
+        return wanted
+    place, knobs = joint.split(wanted)
+    if not 0 <= place < len(joint.spaces):
+        return None
+    found = _nearest(joint.spaces[place], dict(knobs))
+    return None if found is None else joint.join(place, found)
+
+
+def _nearest(space: Space, known: Mapping[str, int]) -> Assignment | None:
     """The nearest of a sample, and from there neighbor by neighbor as long as that gets nearer to `known`."""
     members = space.sample(_CANDIDATES, seed=0)
     if not members:

@@ -53,8 +53,9 @@ def to_recording(recording: Recording) -> Iterator[Record]:
     """Its lines. What the form has no place for, such as messages, is left out."""
     key, again_us = recording.key, recording.again_us
     yield _header(recording)
-    baselines = [trial.baseline_us for trial in sorted(recording.trials, key=lambda trial: trial.at)]
-    if baselines and baselines[-1] > 0:
+    in_order = sorted(recording.trials, key=lambda trial: trial.at)
+    baselines = [trial.baseline_us for trial in in_order if trial.baseline_us > 0]  # failures have none
+    if baselines:
         line: Record = {
             "pipeline": None, "knobs": None, "outcome": "ok", "time_us": baselines[-1],
             "min_us": baselines[-1], "samples": 1, "compile_s": None,

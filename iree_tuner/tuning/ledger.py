@@ -13,6 +13,7 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store, StoreError, write_rescue
+from iree_tuner.store.relatives import Relative, relatives
 from iree_tuner.store.study import StudyKey
 from iree_tuner.tuning.stop import StopRequest
 
@@ -48,6 +49,16 @@ class Records:
         except StoreError as error:
             self._fail(error)
         return Ledger(self, made, study, known, reproduce)
+
+    def relatives(self, key: StudyKey, studies: int, trials: int) -> list[Relative]:
+        """What is known of workloads like one; see `store.relatives`. Nothing where the run is a fresh one."""
+        if self.store is None or self.fresh or self.failure is not None:
+            return []
+        try:
+            return relatives(self.store, key, studies, trials)
+        except StoreError as error:
+            self._fail(error)
+            return []
 
     def write(self, action: Callable[[Store], None]) -> bool:
         """Write something; False when it is not written."""

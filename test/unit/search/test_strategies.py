@@ -1,96 +1,107 @@
-"""Strategies are tested on a plain stand-in for a space: no compiler, no kernel."""
+"""What every strategy promises: those here, and those of packages that are installed."""
 
-from dataclasses import dataclass
+import importlib.util
+import math
 
-import numpy as np
 import pytest
+from grid import Grid, Outcome, at, bowl, play
 
-from iree_tuner.errors import UsageError
 from iree_tuner.search.registry import make_strategy, strategy_names
-from iree_tuner.space.configuration import Assignment
+
+LEARNING = ("annealing", "genetic", "local", "model", "optuna")
+
+needs_optuna = pytest.mark.skipif(
+    importlib.util.find_spec("optuna") is None, reason="needs `pip install 'iree-tuner[optuna]'`"
+)
 
 
-class Grid:
-    """Knobs x and y from 0 to `side` - 1; everything is legal."""
-
-    features = ("x", "y")
-    kind = "grid"
-
-    def __init__(self, side):
-        self.side = side
-
-    def encode(self, assignments):
-        return np.array([[each["x"], each["y"]] for each in assignments], float).reshape(-1, 2)
-
-    def guess(self, rows):
-        return None
-
-    def sample(self, n, seed):
-        rng = np.random.default_rng(seed)
-        picked = rng.choice(self.side**2, min(n, self.side**2), replace=False)
-        return [Assignment.of({"x": int(p) // self.side, "y": int(p) % self.side}) for p in picked]
-
-    def shuffled(self, seed):
-        return iter(self.sample(self.side**2, seed))
-
-    def neighbors(self, assignment):
-        steps = [(1, 0), (-1, 0), (0, 1), (0, -1)]
-        moved = [(assignment["x"] + dx, assignment["y"] + dy) for dx, dy in steps]
-        inside = [(x, y) for x, y in moved if 0 <= x < self.side and 0 <= y < self.side]
-        return [Assignment.of({"x": x, "y": y}) for x, y in inside]
+def names(chosen):
+    return [pytest.param(name, marks=needs_optuna if name == "optuna" else ()) for name in chosen]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    assignment: Assignment
-    score: float
+each_strategy = pytest.mark.parametrize("name", names(strategy_names()))
+each_that_learns = pytest.mark.parametrize("name", names(LEARNING))
 
 
-def bowl(assignment):
-    return 0.5 + ((assignment["x"] - 20) ** 2 + (assignment["y"] - 11) ** 2) / 500
-
-
-def play(strategy, score, rounds, batch=8):
-    seen = []
-    for _ in range(rounds):
-        asked = strategy.ask(batch)
-        strategy.tell([Outcome(assignment, score(assignment)) for assignment in asked])
-        seen.extend(asked)
-    return seen
-
-
-@pytest.mark.parametrize("name", strategy_names())
-def test_every_member_is_proposed_exactly_once(name):
-    seen = play(make_strategy(name, Grid(6), 3, Assignment.of({"x": 0, "y": 0})), bowl, 20)
+@each_strategy
+@pytest.mark.parametrize("batch", [1, 8, 50])
+def test_every_member_is_proposed_exactly_once(name, batch):
+    seen = play(make_strategy(name, Grid(6), 3, at(0, 0)), bowl, 40, batch)
     # The starting point is the default's, which is measured anyway: some do not propose it.
     assert len(seen) == len(set(seen))
     assert len(seen) in (35, 36)
+    assert set(seen) >= set(Grid(6).sample(36, 0)) - {at(0, 0)}
 
 
-@pytest.mark.parametrize("name", strategy_names())
+@each_strategy
+def test_a_space_without_a_starting_point_is_exhausted(name):
+    strategy = make_strategy(name, Grid(5), 1)
+    seen = play(strategy, bowl, 10)
+    assert sorted(each.items_ for each in seen) == sorted(each.items_ for each in Grid(5).sample(25, 0))
+    assert strategy.ask(8) == []
+
+
+@each_strategy
 def test_the_same_seed_proposes_the_same(name):
     first, second = (play(make_strategy(name, Grid(40), 5), bowl, 6) for _ in range(2))
     assert first == second
     assert first != play(make_strategy(name, Grid(40), 6), bowl, 6)
 
 
-@pytest.mark.parametrize("name", ["annealing", "genetic", "local", "model"])
+@each_strategy
+def test_failures_alone_stop_nobody(name):
+    seen = play(make_strategy(name, Grid(6), 2, at(3, 3)), lambda assignment: math.inf, 10)
+    assert len(seen) == len(set(seen))
+    assert len(seen) in (35, 36)
+
+
+@each_strategy
+def test_asking_goes_on_before_answers_come(name):
+    """Devices work in parallel: up to a whole space may be under way at once."""
+    strategy = make_strategy(name, Grid(6), 4, at(2, 2))
+    asked = [member for _ in range(20) for member in strategy.ask(3)]
+    strategy.tell([Outcome(member, bowl(member)) for member in reversed(asked)])
+    assert len(asked) == len(set(asked))
+    assert len(asked) in (35, 36)
+    assert strategy.ask(3) == []
+
+
+@each_that_learns
+def test_results_of_others_are_taken_and_not_asked_for_again(name):
+    """A run begins with what earlier runs measured, and with starters."""
+    strategy = make_strategy(name, Grid(6), 4)
+    known = [at(x, 2) for x in range(6)]
+    strategy.tell([Outcome(member, bowl(member)) for member in known])
+    seen = play(strategy, bowl, 10)
+    if name in ("local", "model"):  # whoever asks leaves out what is known
+        seen = [member for member in seen if member not in known]
+    assert len(seen) == len(set(seen)) == 30
+    assert not set(seen) & set(known)
+
+
+@each_that_learns
 def test_what_learns_beats_shuffle_on_a_smooth_space(name):
     def best(name, seed):
-        strategy = make_strategy(name, Grid(60), seed, Assignment.of({"x": 32, "y": 24}))
+        strategy = make_strategy(name, Grid(60), seed, at(32, 24))
         return min(bowl(assignment) for assignment in play(strategy, bowl, 8))
 
     wins = sum(best(name, seed) < best("shuffle", seed) for seed in range(10))
     assert wins >= 7
 
 
+@pytest.mark.parametrize("name", names(["annealing", "genetic", "optuna", "shark"]))
+def test_more_is_drawn_of_a_space_that_is_larger_than_the_pool(name, monkeypatch):
+    from iree_tuner.search import annealing, pool
+
+    monkeypatch.setattr(pool.Pool.__init__, "__defaults__", (10,))
+    monkeypatch.setattr(annealing, "_LONGEST", 10)
+    seen = play(make_strategy(name, Grid(7), 0), bowl, 12)
+    assert len(seen) == len(set(seen)) == 49
+
+
 def test_failures_do_not_become_parents():
-    strategy = make_strategy("local", Grid(50), 0, Assignment.of({"x": 25, "y": 25}))
+    strategy = make_strategy("local", Grid(50), 0, at(25, 25))
     asked = strategy.ask(8)
-    strategy.tell([Outcome(assignment, float("inf")) for assignment in asked])
-    assert len(strategy.ask(8)) == 8
-
-
-def test_an_unknown_strategy_is_named():
-    with pytest.raises(UsageError, match="unknown strategy 'magic'"):
-        make_strategy("magic", Grid(2), 0)
+    strategy.tell([Outcome(assignment, math.inf) for assignment in asked])
+    around = [abs(each["x"] - 25) + abs(each["y"] - 25) for each in strategy.ask(8)]
+    assert sum(distance <= 3 for distance in around) >= 6

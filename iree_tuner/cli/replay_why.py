@@ -1,0 +1,134 @@
+"""How `iree-tuner replay --why` takes the model of costs apart, beside the times that were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.cost.access import Array
+from iree_tuner.cost.terms import Estimate, Term
+from iree_tuner.errors import TunerError
+from iree_tuner.replay.recorded import RecordedSpace
+from iree_tuner.space.configuration import Assignment
+
+_TITLES = {"estimate": "first by the model of costs", "time": "fastest as recorded"}
+
+
+@dataclass(frozen=True)
+class _Explained:
+    """One member: what was expected of it, and what became of it.
+
+    Attributes:
+        by: the order in which it is among the first: `estimate` or `time`.
+        member: its knobs.
+        cycles: the estimate.
+        estimated_place: its place in the order of the estimates, from 1.
+        time_us: as recorded; None where it did not run.
+        recorded_place: its place among those that ran, from 1; None where it did not run.
+        terms: name, value, unit, and the words for it.
+    """
+
+    by: str
+    member: Assignment
+    cycles: float
+    estimated_place: int
+    time_us: float | None
+    recorded_place: int | None
+    terms: tuple[tuple[str, float, str, str], ...]
+
+
+def explain(spaces: Sequence[RecordedSpace], count: int, *, as_json: bool) -> None:
+    """Print the terms of the `count` members that the model puts first, and of the `count` fastest.
+
+    Raises:
+        TunerError: there is no model of costs for any of the recordings.
+    """
+    told = 0
+    for space in spaces:
+        estimate = space.encoder.estimate(space.members)
+        if estimate is None:
+            people.print(f"{space.name}: there is no model of its costs", markup=False)
+            continue
+        told += 1
+        for each in _explained(space, estimate, count):
+            if as_json:
+                print_json(_to_json(space, each))
+            else:
+                _print(space, each)
+    if not told:
+        raise TunerError("there is no model of costs for any of these recordings")
+
+
+def _explained(space: RecordedSpace, estimate: Estimate, count: int) -> list[_Explained]:
+    """Those by the estimate, then those by the time."""
+    expected = _order(np.log2(np.maximum(estimate.cycles, 1e-9)))
+    times = np.array([space.times_us.get(member, np.inf) for member in space.members])
+    ran = [place for place in _order(times) if np.isfinite(times[place])]
+    by_estimate = {row: place for place, row in enumerate(expected, 1)}
+    by_time = {row: place for place, row in enumerate(ran, 1)}
+    return [
+        _Explained(
+            by, space.members[row], float(estimate.cycles[row]), by_estimate[row],
+            float(times[row]) if row in by_time else None, by_time.get(row),
+            tuple(_told(term, estimate.features, row) for term in estimate.terms),
+        )
+        for by, rows in (("estimate", expected[:count]), ("time", ran[:count]))
+        for row in rows
+    ]  # fmt: skip
+
+
+def _order(values: Array) -> list[int]:
+    """Places by value, least first; equal ones in their order, on every machine."""
+    return [int(place) for place in np.argsort(np.round(values, 6), kind="stable")]
+
+
+def _told(term: Term, features: Mapping[str, Array], row: int) -> tuple[str, float, str, str]:
+    numbers = {name: float(column[row]) for name, column in features.items()}
+    return term.name, float(term.value[row]), term.unit, term.why.format_map(numbers)
+
+
+def _to_json(space: RecordedSpace, each: _Explained) -> dict[str, object]:
+    return {
+        "recording": space.name,
+        "by": each.by,
+        "knobs": dict(each.member),
+        "estimated_cycles": round(each.cycles, 1),
+        "estimated_place": each.estimated_place,
+        "time_us": each.time_us,
+        "best_us": space.best_us,
+        "recorded_place": each.recorded_place,
+        "terms": [
+            {"name": name, "value": round(value, 4), "unit": unit, "why": why}
+            for name, value, unit, why in each.terms
+        ],
+    }
+
+
+def _print(space: RecordedSpace, each: _Explained) -> None:
+    members = len(space.members)
+    first = each.estimated_place if each.by == "estimate" else each.recorded_place
+    if first == 1:
+        people.print(f"\n{space.name}: {_TITLES[each.by]}", style="bold", markup=False)
+    knobs = " ".join(f"{name}={value}" for name, value in each.member.items())
+    people.print(f"\n{first}. {knobs}", markup=False, soft_wrap=True)
+    recorded = "it did not run"
+    if each.time_us is not None:
+        times = each.time_us / space.best_us
+        recorded = f"recorded {each.time_us:,.1f} us, {times:.2f} times the best, place {each.recorded_place}"
+    people.print(
+        f"   estimated {each.cycles:,.0f} cycles, place {each.estimated_place} of {members}; {recorded}",
+        markup=False,
+    )
+    table = Table(box=None, padding=(0, 1), pad_edge=False, show_header=False)
+    for justify in ("left", "right", "left", "left"):
+        table.add_column(justify=justify)
+    for name, value, unit, why in each.terms:
+        table.add_row(
+            f"   {name}", f"{value:,.0f}" if unit == "cycles" else f"{value:,.2f}", unit, escape(why)
+        )
+    people.print(table)

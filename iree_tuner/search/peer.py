@@ -1,0 +1,72 @@
+"""The order of the SHARK tuner (AMD's), to compare with. Learns nothing.
+
+Written from `amdsharktuner/rocm/rocm_candidate_ordering.py` of nod-ai/amd-shark-ai at efa471a (July 2026), whose
+order for contractions compares, one after the other:
+
+1. a power of two as the reduction's tile first;
+2. a multiple of the SIMD units of a compute unit (4) as the number of subgroups first;
+3. the arithmetic intensity of the matrix instruction;
+4. little of the last round of workgroups over the compute units left idle first;
+5. how near the workgroup's tile is to a square.
+
+Two terms are always False there: 3 and 5 are written as `not` of a positive number, so that they order nothing
+(since its pull request 2787). Repaired here: both are compared as numbers, the larger one first. Term 3 needs the
+shape of the instruction, of which the features have what follows from it: multiply-adds of one instruction. Term 4
+rounds the number of workgroups up, where the original divides sizes by tiles.
+
+That tuner has no order for anything but contractions on GPUs. Where a space has no such features (on CPUs, for
+convolutions) this is a shuffle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from iree_tuner.cost.access import Array
+from iree_tuner.cost.landscape import Landscape
+from iree_tuner.search.pool import Pool
+from iree_tuner.search.strategy import Result
+from iree_tuner.space.configuration import Assignment
+
+_UNITS = 4.0  # SIMD units of a compute unit; a multiprocessor of NVIDIA's has as many partitions
+_NEEDED = ("tile_m", "tile_n", "tile_k", "warps", "tail_x", "own_m", "own_n", "instructions")
+
+
+class Shark:
+    """The pool by the five terms; equal ones at random, as they are there without a solver's order."""
+
+    def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
+        del start
+        self._fits = set(_NEEDED) <= set(space.features)
+        self._features = space.features
+        self._pool = Pool(space, seed)
+
+    def ask(self, count: int) -> list[Assignment]:
+        """The next ones in the order."""
+        places = self._pool.open_places()
+        if not places and self._pool.draw(len(self._pool.members)):
+            places = self._pool.open_places()
+        if self._fits and places:
+            columns = dict(zip(self._features, self._pool.rows[places].T, strict=True))
+            places = [places[each] for each in _order(columns)]
+        return self._pool.propose(places[:count])
+
+    def tell(self, results: Sequence[Result]) -> None:
+        """Nothing is learned."""
+
+
+def _order(columns: dict[str, Array]) -> list[int]:
+    """Rows, best first, from columns of logarithms."""
+    depth = columns["tile_k"]
+    instruction = columns["own_m"] + columns["own_n"] + depth - columns["instructions"]
+    terms = (
+        np.abs(depth - np.round(depth)) > 1e-5,
+        np.mod(np.round(np.exp2(columns["warps"]), 3), _UNITS) > 0,
+        -instruction,
+        1.0 - np.exp2(-columns["tail_x"]),
+        np.abs(columns["tile_m"] - columns["tile_n"]),
+    )
+    keys = [np.round(term.astype(float), 5) for term in terms]
+    return [int(row) for row in np.lexsort(keys[::-1])]
