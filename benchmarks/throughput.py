@@ -116,7 +116,7 @@ class Own:
         )
         (weighed,) = weigh([subject.task], lab, self._stop)
         effort = effort_named("default")
-        self._compile_s = effort.compile_limit_s(weighed.default.seconds)
+        self._compile_s = effort.compile_limit_s(weighed.default.idle_s)
         self._ops = effort.most_ops(weighed.default.ops)
         reproducing = Reproducing(
             records.failures,
@@ -128,7 +128,7 @@ class Own:
         ledger = records.ledger(lambda: study_key(weighed, space, setting_on(subject.target)), reproducing)
         search = Search(
             subject.task.workload.key, space.configuration, self._strategy, weighed.bench,
-            weighed.default.digest, weighed.default_us,
+            weighed.default.digest, weighed.default_us, weighed.default.crowding,
         )  # fmt: skip
         return lab, search, ledger
 

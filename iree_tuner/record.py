@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -52,7 +52,7 @@ def record_module(
     fresh: bool = False,
     warm: bool = False,
     observer: Observer | None = None,
-) -> Iterator[Recorded]:
+) -> Generator[Recorded]:
     """Measure a sample of the space of each of a program's workloads; one item a workload, as it is done.
 
     Args:
@@ -100,9 +100,7 @@ def _record_one(
     if space is None:
         return Recorded(name, None, weighed.note)
     key = study_key(weighed, space, setting_on(lab.target, cold=lab.cold))
-    reproducing = Reproducing(
-        records.failures, name, weighed.bench.harness, lab.target, space.configuration
-    )
+    reproducing = Reproducing(records.failures, name, weighed.bench.harness, lab.target, space.configuration)
     members = list(islice(space.shuffled(seed), count or None))
     found = sample_space(
         weighed, space, members, lab, effort_named(_EFFORT), records.stop,

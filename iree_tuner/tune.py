@@ -21,7 +21,7 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, ProgramSource, load_program
-from iree_tuner.search.registry import check_strategy
+from iree_tuner.search.registry import DEFAULT, check_strategy
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.io import save_spec
@@ -120,7 +120,7 @@ def tune_module(
     chip: str = "host",
     effort: str = "default",
     budget_s: float | None = None,
-    strategy: str = "local",
+    strategy: str = DEFAULT,
     seed: int = 0,
     jobs: int | None = None,
     self_test: bool = False,
@@ -225,7 +225,7 @@ def _tune_one(
         trials,
         effort.batch,
         deadline,
-        effort.compile_limit_s(weighed.default.seconds),
+        effort.compile_limit_s(weighed.default.idle_s),
         effort.most_ops(weighed.default.ops),
     )
     engine = Engine(search, lab, limits, findings.stop, ledger)

@@ -5,8 +5,8 @@
 
 Writes OUTPUT/results.json, plots beside it, and the tables between the markers in OUTPUT.md if there is one.
 Each recording is replayed with a prior that was trained on the recordings of other workloads, so that what is
-shown is shown for workloads that nothing was tuned to. The same recordings and the same release of scikit-learn
-give the same results. Needs the extras `learn` and `report`.
+shown is shown for workloads that nothing was tuned to. The same recordings and the same release of
+scikit-learn give the same results. Needs the extras `learn` and `report`.
 """
 
 from __future__ import annotations

@@ -38,46 +38,38 @@ def tables(results: Results) -> str:
 
 def overall(results: Results) -> str:
     """One row a strategy, over all recordings."""
-    rows: Sequence[Row] = results["recordings"]
-    lines = [
-        [
-            "strategy",
-            "to 2 %",
-            "to 10 %",
-            "share at 16",
-            "10 % at 16",
-            f"{BASELINE} / it",
-            "least",
-        ]
-    ]
+    rows, budget = results["recordings"], results["budget"]
+    head = ["strategy", "to 2 %", "to 10 %", "share at 16", "10 % at 16", f"{BASELINE} / it", "least"]
+    lines = [head]
     for name in results["strategies"]:
-        ratios = [each for row in rows if (each := ratio(row, name)) is not None]
         near = sum((cell(row, name, TO_10) or 1e9) <= 16 for row in rows)
         lines.append(
             [
-                bold(name, results), count(median(rows, name, TO_2)), count(median(rows, name, TO_10)),
-                f"{median(rows, name, AFTER_16):.1%}", f"{near} of {len(rows)}",
-                sooner(statistics.median(ratios) if ratios else None), sooner(min(ratios, default=None)),
+                bold(name, results),
+                count(median(rows, name, TO_2)),
+                count(median(rows, name, TO_10)),
+                f"{median(rows, name, AFTER_16):.1%}",
+                f"{near} of {len(rows)}",
+                of_medians(rows, name),
+                least(rows, name, budget),
             ]
-        )  # fmt: skip
-    seeds, budget = results["seeds"], results["budget"]
+        )
     return (
-        f"Medians over {len(rows)} recordings of medians over {seeds} seeds, {results['batch']} candidates\n"
-        f"at a time, at most {budget} evaluations:\n\n{markdown(lines)}"
+        f"Medians over {len(rows)} recordings of medians over {results['seeds']} seeds, {results['batch']} "
+        f"candidates\nat a time, at most {budget} evaluations:\n\n{markdown(lines)}"
     )
 
 
 def table(results: Results, rows: Sequence[Row]) -> str:
     """One row a recording: evaluations to 2 % for each strategy, and how much sooner the default is there."""
     names: Sequence[str] = results["strategies"]
-    default = results["default"]
+    default, budget = results["default"], results["budget"]
     lines = [["recording", "of", *(bold(name, results) for name in names), "ratio"]]
     for row in rows:
         cells = [count(cell(row, name, TO_2)) for name in names]
-        lines.append([short(row["recording"]), str(row["members"]), *cells, sooner(ratio(row, default))])
+        lines.append([short(row["recording"]), str(row["members"]), *cells, told_ratio(row, default, budget)])
     medians = [count(median(rows, name, TO_2)) for name in names]
-    ratios = [each for row in rows if (each := ratio(row, default)) is not None]
-    lines.append(["**median**", "", *medians, sooner(statistics.median(ratios) if ratios else None)])
+    lines.append(["**median**", "", *medians, of_medians(rows, default)])
     return markdown(lines)
 
 
@@ -107,22 +99,42 @@ def median(rows: Sequence[Row], strategy: str, key: str) -> float:
     return statistics.median(float("inf") if value is None else value for value in values)
 
 
-def ratio(row: Row, strategy: str) -> float | None:
-    """Shuffle's evaluations to 2 % by the strategy's; None where one of the two never came so far."""
-    if BASELINE not in row["strategies"] or strategy not in row["strategies"]:
-        return None
-    baseline, own = cell(row, BASELINE, TO_2), cell(row, strategy, TO_2)
-    return baseline / own if baseline and own else None
+def compared(row: Row, strategy: str) -> bool:
+    """Whether both shuffle and the strategy were run, so that there is a ratio."""
+    return {BASELINE, strategy} <= row["strategies"].keys()
+
+
+def ratio(row: Row, strategy: str, budget: int) -> float:
+    """Shuffle's evaluations to 2 % by the strategy's; the budget stands for what never came so far."""
+    return (cell(row, BASELINE, TO_2) or budget) / (cell(row, strategy, TO_2) or budget)
+
+
+def told_ratio(row: Row, strategy: str, budget: int) -> str:
+    """The ratio, with a sign where it is only a bound."""
+    if not compared(row, strategy):
+        return "-"
+    never = [cell(row, name, TO_2) is None for name in (BASELINE, strategy)]
+    sign = "" if not any(never) else "> " if never[0] else "< "
+    return "-" if all(never) else f"{sign}{ratio(row, strategy, budget):.1f}"
+
+
+def least(rows: Sequence[Row], strategy: str, budget: int) -> str:
+    """The ratio of the recording where the strategy gains least."""
+    ratios = [ratio(row, strategy, budget) for row in rows if compared(row, strategy)]
+    return f"{min(ratios):.1f}" if ratios else "-"
+
+
+def of_medians(rows: Sequence[Row], strategy: str) -> str:
+    """The ratio of the medians over recordings."""
+    if not all(compared(row, strategy) for row in rows):
+        return "-"
+    baseline, own = median(rows, BASELINE, TO_2), median(rows, strategy, TO_2)
+    return "-" if float("inf") in (baseline, own) else f"{baseline / own:.1f}"
 
 
 def count(value: float | None) -> str:
     """A number of evaluations."""
     return "-" if value is None or value == float("inf") else f"{value:g}"
-
-
-def sooner(value: float | None) -> str:
-    """A ratio."""
-    return "-" if value is None else f"{value:.1f}"
 
 
 def bold(name: str, results: Results) -> str:
@@ -220,5 +232,8 @@ def color(results: Results) -> Any:  # noqa: ANN401
     import altair as alt
 
     return alt.Color(
-        "strategy:N", title=None, scale=alt.Scale(domain=list(results["strategies"]), scheme="category10")
+        "strategy:N",
+        title=None,
+        scale=alt.Scale(domain=list(results["strategies"]), scheme="tableau10"),
+        legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1),
     )

@@ -2,7 +2,7 @@
 
     python scripts/train_priors.py recordings
 
-Writes iree_tuner/cost/priors/KIND.npz, one for each kind of features of which there are two workloads or more.
+Writes iree_tuner/cost/priors/KIND.npz, for each kind of features that two workloads or more have.
 Needs scikit-learn. The same recordings and the same release of scikit-learn give the same files.
 """
 

@@ -33,6 +33,7 @@ class Built:
         message: the first error, with what it was about.
         seconds: time in the compiler.
         ops: operations before code generation, nested ones too; 0 where it did not come so far.
+        cpu_s: processor time of that; less than `seconds` where others want the cores too. 0 where unknown.
     """
 
     outcome: Outcome
@@ -40,6 +41,17 @@ class Built:
     message: str = ""
     seconds: float = 0.0
     ops: int = 0
+    cpu_s: float = 0.0
+
+    @property
+    def crowding(self) -> float:
+        """How much longer it took than on an idle machine; 1 at least."""
+        return max(1.0, self.seconds / self.cpu_s) if self.cpu_s > 0 else 1.0
+
+    @property
+    def idle_s(self) -> float:
+        """Time in the compiler, as far as it can be told, on an idle machine."""
+        return self.seconds / self.crowding
 
     @property
     def digest(self) -> str:
@@ -73,14 +85,14 @@ def build_here(
     of code generation. What has more than `most_ops` operations (0: no limit) before code generation is given
     up: LLVM takes more than proportionally longer for it.
     """
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     session = _session(flags)
     try:
         with session.context, ir.Location.unknown():
             built = _build(harness, session, configuration, placement, most_ops)
     except CompileError as error:
         built = Built("compile_error", message=str(error))
-    return replace(built, seconds=time.perf_counter() - start)
+    return replace(built, seconds=time.perf_counter() - start, cpu_s=time.process_time() - cpu)
 
 
 def _build(

@@ -41,7 +41,7 @@ class Builder:
         self._build = build
 
     def start(self, count: int) -> list[Future[None]]:
-        """Have that many workers begin to load the compiler. One that fails at it fails again when it is used."""
+        """Have that many workers begin to load the compiler; one that cannot fails again when it is used."""
         return [self._workers.submit(start_here, self._target.flags) for _ in range(count)]
 
     def build(self, harness: Harness, configuration: Configuration | None) -> Built:

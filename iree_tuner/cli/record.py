@@ -35,7 +35,9 @@ def record(
     fresh: Annotated[bool, Parameter(negative="", help="Measure again what the database knows.")] = False,
     warm: Annotated[bool, Parameter(negative="", help="Time with data in the caches.")] = False,
     dim: Annotated[tuple[str, ...], Parameter(negative="", help="As in `tune`.")] = (),
-    as_json: Annotated[bool, Parameter(name="--json", negative="", help="One JSON object a workload.")] = False,
+    as_json: Annotated[
+        bool, Parameter(name="--json", negative="", help="One JSON object a workload.")
+    ] = False,
 ) -> int:
     """Measure a random sample of the search space of each workload of a program, into recordings.
 
@@ -88,7 +90,12 @@ def _tell(item: Recorded, path: Path | None, *, as_json: bool) -> None:
     outcomes = _outcomes(recording) if recording else {}
     if as_json:
         print_json(
-            {"workload": item.name, "path": str(path) if path else None, "outcomes": outcomes, "note": item.note}
+            {
+                "workload": item.name,
+                "path": str(path) if path else None,
+                "outcomes": outcomes,
+                "note": item.note,
+            }
         )
     counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()) or "nothing"
     note = f" ({item.note})" if item.note else ""

@@ -17,6 +17,7 @@ from iree_tuner.cli.report import report_result, result_to_json
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import load_program
+from iree_tuner.search.registry import DEFAULT
 from iree_tuner.tune import TuningResult, tune_module
 
 
@@ -38,7 +39,7 @@ class TuneFlags:
     budget
         Time for the search, over all workloads: 90s, 5m, 1h30m.
     strategy
-        In what order candidates are tried: local, shuffle.
+        In what order candidates are tried: model, local, shuffle, ... (docs/search.md).
     seed
         Seed of everything random.
     jobs
@@ -69,7 +70,7 @@ class TuneFlags:
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
     effort: str = "default"
     budget: str | None = None
-    strategy: str = "local"
+    strategy: str = DEFAULT
     seed: int = 0
     jobs: int | None = None
     db: Path | None = None

@@ -1,7 +1,7 @@
 """llvm-cpu: tiles of loops against vector registers, caches and cores.
 
-One model for all families, as all of their pipelines do the same: distribute parallel loops, tile what is left
-into vectors, and unroll these. What a pipeline does beyond that is left to models that learn.
+One model for all families, as all of their pipelines do the same: distribute parallel loops, tile what is
+left into vectors, and unroll these. What a pipeline does beyond that is left to models that learn.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from iree_tuner.cost.access import Array, Operand, operands_of
+from iree_tuner.cost.cpu_attention import attention_cycles
 from iree_tuner.cost.terms import Estimate, Term
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets.machine import Machine
@@ -24,7 +26,6 @@ _PORTS = 2.0
 _LATENCY = 4.0
 _MIDDLE_BYTES = 32.0
 _FAR_BYTES = 6.0
-_CONTRACTED = 3  # operands of an op that multiplies: two, and the result
 _EXPOSED = 0.25
 _TASK_CYCLES = 4000.0
 _SHUFFLES = 4.0  # to turn a vector's worth of elements around
@@ -44,7 +45,7 @@ class _Tiles:
     cache: Array
     vector: Array
     peeled: Array
-    parallel: Array  # which loops are
+    parallel: NDArray[np.bool_]  # which loops are
 
 
 def estimate(workload: Workload, knobs: Mapping[str, Array], count: int, machine: Machine) -> Estimate:
@@ -58,6 +59,8 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], count: int, machine
     found |= _shape(workload, tiles, lane)
     spread = _spread(tiles, machine)
     found |= spread
+    if workload.family == "attention":
+        found["compute_cycles"] = attention_cycles(workload, tiles.task, tiles.vector, lanes, machine)
     found["companion_cycles"] = _companions(workload, knobs, tiles, lanes, machine)
     found["compute_cycles"] = found["compute_cycles"] + found["companion_cycles"]
     parts = [found[name] for name in ("compute_cycles", "middle_cycles", "far_cycles")]
@@ -65,7 +68,9 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], count: int, machine
     per_task = np.maximum.reduce(parts) * (1.0 - _EXPOSED) + sum(parts) * _EXPOSED
     cycles = spread["rounds"] * (per_task * found["ragged_x"] + _TASK_CYCLES)
     terms = (
-        Term("compute_cycles", found["compute_cycles"], "cycles", "arithmetic, loads and latency of one task"),
+        Term(
+            "compute_cycles", found["compute_cycles"], "cycles", "arithmetic, loads and latency of one task"
+        ),
         Term("middle_cycles", found["middle_cycles"], "cycles", "traffic from the second-level cache"),
         Term("far_cycles", found["far_cycles"], "cycles", "traffic from beyond it"),
         Term("ragged_x", found["ragged_x"], "x", "tiles that do not divide what is around them"),
@@ -112,9 +117,10 @@ class _Core:
         tiles, machine = self.tiles, self.machine
         loads = np.maximum(1.0, sum(self._loads(operand) for operand in self.operands[:-1]))
         held = loads / np.maximum(1.0, self.depth)
-        # A contraction takes its reduction step by step; what is only added up is loaded whole.
-        if len(self.operands) < _CONTRACTED:
-            held = sum(operand.elements(tiles.vector) for operand in self.operands[:-1]) / self.lanes
+        # A contraction takes its reduction step by step; what has to be turned around is loaded whole.
+        turned = [operand for operand in self.operands[:-1] if self._is_turned(operand)]
+        if turned:
+            held = sum(operand.elements(tiles.vector) for operand in turned) / self.lanes
         needed = self.accumulators + held
         spilled = np.maximum(0.0, needed - (machine.registers or 16))
         chain = _LATENCY * self.depth
@@ -147,10 +153,17 @@ class _Core:
         inner = operand.innermost
         if len(inner) == 1 and inner[0] == (self.lane, 1):
             return elements / np.minimum(self.lanes, self.tiles.vector[:, self.lane])
-        if len(inner) == 1 and inner[0][1] == 1:  # contiguous along another loop: loaded there, turned around
+        if self._is_turned(operand):
             along = np.minimum(self.lanes, self.tiles.vector[:, inner[0][0]])
-            return elements / along + _SHUFFLES * elements / self.lanes
+            return elements / along + _SHUFFLES * elements / self.tiles.vector[:, self.lane] * self.vectors
         return elements
+
+    def _is_turned(self, operand: Operand) -> bool:
+        """Whether it is contiguous along another loop than the lanes: loaded there, and transposed."""
+        if self.lane not in operand.loops or len(operand.innermost) != 1:
+            return False
+        ((loop, factor),) = operand.innermost
+        return loop != self.lane and factor == 1
 
     def _traffic(self) -> tuple[Array, Array]:
         """Bytes that one task moves from the second-level cache, and from beyond it."""
@@ -234,5 +247,7 @@ def _shape(workload: Workload, tiles: _Tiles, lane: int) -> dict[str, Array]:
     found["peeled"] = 1.0 + tiles.peeled
     operands = operands_of(workload)
     found["task_bytes"] = sum((operand.bytes(tiles.task) for operand in operands), np.zeros(len(tiles.task)))
-    found["total_bytes"] = sum((operand.bytes(tiles.sizes) for operand in operands), np.zeros(len(tiles.task)))
+    found["total_bytes"] = sum(
+        (operand.bytes(tiles.sizes) for operand in operands), np.zeros(len(tiles.task))
+    )
     return found

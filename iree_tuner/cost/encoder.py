@@ -77,17 +77,22 @@ class Encoder:
         return self._labels[place].partition(":")[0]
 
     def _columns(self, assignments: Sequence[Assignment]) -> dict[str, Array]:
-        return {
-            name: np.array([each.get(name, 0) for each in assignments], float) for name in self._names
-        }
+        return {name: np.array([each.get(name, 0) for each in assignments], float) for name in self._names}
 
     def _table(self, assignments: Sequence[Assignment]) -> dict[str, Array]:
         """Columns by name."""
         found = self.estimate(assignments)
         if found is None:
             return {
-                name: np.round(np.log2(1.0 + column), _DIGITS)
+                name: _logarithm(1.0 + column)
                 for name, column in self._columns(assignments).items()
             }
         columns = {ESTIMATE: found.cycles, **found.features}
-        return {name: np.round(np.log2(np.maximum(column, 1e-9)), _DIGITS) for name, column in columns.items()}
+        return {
+            name: _logarithm(column) for name, column in columns.items()
+        }
+
+
+def _logarithm(column: Array) -> Array:
+    """To base two, rounded to what all processors agree on."""
+    return np.asarray(np.round(np.log2(np.maximum(column, 1e-9)), _DIGITS), np.float64)

@@ -23,6 +23,6 @@ def shipped_prior(kind: str) -> Forest | None:
 
 
 def guess(forest: Forest, features: Sequence[str], rows: Array) -> Array:
-    """The forest's values, whatever the order of the columns. Raises ValueError for a column that is missing."""
+    """The forest's values, in whatever order the columns are. Raises ValueError for a missing one."""
     places = [list(features).index(name) for name in forest.features]
     return forest.predict(rows[:, places])

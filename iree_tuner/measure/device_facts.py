@@ -114,9 +114,10 @@ def _affinity() -> set[int]:
 
 
 def private_caches(root: Path = _ROOT) -> tuple[int, int]:
-    """Bytes of a core's first-level data cache and of its second-level cache; 0 where the system does not tell."""
+    """Bytes of a core's first-level data cache and second-level cache; 0 where the system does not tell."""
     sizes = _caches(root)
-    return tuple(min(sizes[level].values()) if level in sizes else 0 for level in (1, 2))
+    near, middle = (min(sizes[level].values()) if level in sizes else 0 for level in (1, 2))
+    return near, middle
 
 
 def _cpu_cache(root: Path) -> int:

@@ -144,7 +144,14 @@ class Measurer:
         limit_s = self._limit_s(run_us, 10 * len(vmfbs) * rounds * batch_s)
         try:
             return self._wait(
-                self.workers.submit(self._rounds, vmfbs, replace(bench, device=self.device), rounds, _FINAL_BATCH_S, timeout_s=limit_s)
+                self.workers.submit(
+                    self._rounds,
+                    vmfbs,
+                    replace(bench, device=self.device),
+                    rounds,
+                    _FINAL_BATCH_S,
+                    timeout_s=limit_s,
+                )
             )
         except DeviceError as error:
             raise WorkerCrashError(None, str(error)) from None

@@ -1,4 +1,4 @@
-"""Strategies run against recordings: no device, no noise but what was recorded, the same decisions everywhere.
+"""Strategies run against recordings: no device, and the same decisions everywhere.
 
 A strategy asks for members of the recording and hears the time that each had at first sight. What it found
 is judged by the better times that the recording has of its best members. May import everything up to `store`.

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import statistics
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,11 +23,13 @@ from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JOINED, SPACE, unnamed
-from iree_tuner.store.recordings import workload_of
+from iree_tuner.store.recordings import FORM, workload_of
+from iree_tuner.store.rows import OUTCOMES
 from iree_tuner.targets import machine as machines
 from iree_tuner.targets.machine import Machine
 
 _NEIGHBORS = 8
+_RAN = ("ok", "too_slow")
 
 _FOREIGN = {
     "NVIDIA H200": Machine("gpu", "NVIDIA H200", 132, 16, 65536, 228 << 10, 0, 50 << 20),
@@ -122,10 +125,12 @@ def read_recording(path: Path) -> RecordedSpace:
         lines = [json.loads(line) for line in text.splitlines() if line.strip()]
         if not lines or not isinstance(lines[0], dict) or "recording" not in lines[0]:
             raise ValueError("the first line is not a recording's")
+        if lines[0]["recording"] != FORM:
+            raise ValueError(f"version {lines[0]['recording']!r} of the form is not known here")
         return _space(lines[0], lines[1:], path)
     except OSError as error:
         raise TunerError(f"cannot read: {error.strerror or error}", location=str(path)) from None
-    except (ValueError, TypeError, KeyError, AttributeError, EOFError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, EOFError, zlib.error) as error:
         raise TunerError(f"not a recording: {error}", location=str(path)) from None
 
 
@@ -156,34 +161,52 @@ def _space(header: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], path: 
     times: dict[Assignment, float] = {}
     factor = _second_look(candidates)
     for line in candidates:
+        if line["outcome"] not in OUTCOMES:
+            raise ValueError(f"unknown outcome {line['outcome']!r}")
         member = _member(line, labels)
-        ran = line["outcome"] in ("ok", "too_slow") and line.get("min_us") is not None
-        baseline = line.get("default_us") or default["min_us"]
-        scores[member] = line["min_us"] / baseline if ran else math.inf
-        if ran:
-            times[member] = line.get("again_us") or line["min_us"] * factor
+        scores[member] = math.inf
+        if line["outcome"] in _RAN and line.get("min_us") is not None:
+            scores[member] = _time(line, "min_us") / _time(line, "default_us", _time(default, "min_us"))
+            times[member] = _time(line, "again_us", _time(line, "min_us") * factor)
     if not times:
         raise ValueError("no candidate ran")
     names = tuple(dict.fromkeys(name for member in sorted(scores, key=lambda m: m.items_) for name in member))
     encoder = Encoder(workload, JOINED.join(labels), names, machine)
-    default_us = default.get("again_us") or default["min_us"] * factor
+    default_us = _time(default, "again_us", _time(default, "min_us") * factor)
     name = path.name.partition(".jsonl")[0]
     start = _member(header["start"], labels) if "start" in header else None
     return RecordedSpace(name, workload, encoder, scores, times, default_us, start)
 
 
 def _member(line: Mapping[str, Any], labels: Sequence[str]) -> Assignment:
-    knobs = {name: int(value) for name, value in line["knobs"].items()}
+    knobs: dict[str, int] = {}
+    for name, value in line["knobs"].items():
+        if type(value) is not int:
+            raise TypeError(f"the knob {name} is not an integer")
+        knobs[name] = value
     return unnamed(line["pipeline"], knobs, JOINED.join(labels))
+
+
+def _time(line: Mapping[str, Any], name: str, otherwise: float | None = None) -> float:
+    """Microseconds; what else is taken where the line has none. Raises ValueError for what is no time."""
+    value = line.get(name)
+    if value is None and otherwise is not None:
+        return otherwise
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError(f"{name} is not a time")
+    return float(value)
 
 
 def _labels(header: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[str]:
     if "study" in header:
         return str(header["study"]["space_label"]).split(JOINED)
-    return sorted({line["pipeline"] for line in candidates})
+    labels = {line["pipeline"] for line in candidates}
+    if not all(isinstance(label, str) for label in labels):
+        raise TypeError("a pipeline is not a text")
+    return sorted(labels)
 
 
 def _second_look(candidates: Sequence[Mapping[str, Any]]) -> float:
-    """How the least of a few samples compares with the median of a second look: so are all times made equal."""
-    both = [line["again_us"] / line["min_us"] for line in candidates if line.get("again_us")]
+    """The median of a second look as a multiple of the least of a few samples: it makes all times equal."""
+    both = [_time(line, "again_us") / _time(line, "min_us") for line in candidates if "again_us" in line]
     return statistics.median(both) if both else 1.0

@@ -11,6 +11,9 @@ from iree_tuner.search.registry import check_strategy, make_strategy
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
 
+_FRUITLESS = 1000
+"""Times in a row that a strategy may propose nothing that is new and recorded."""
+
 Make = Callable[[RecordedSpace, int], Strategy]
 """Makes a strategy for a recording and a seed."""
 
@@ -51,24 +54,29 @@ def replay(space: RecordedSpace, name: str, make: Make, seed: int, budget: int, 
     The seed also stands for the order of the recording's members, so that no strategy gains by ties.
     """
     strategy = make(space, seed)
-    best = math.inf
+    best, fruitless = math.inf, 0
     curve: list[float] = []
     asked: set[Assignment] = set()
-    while len(curve) < min(budget, len(space.scores)):
-        proposed = [each for each in strategy.ask(min(batch, budget - len(curve))) if each not in asked]
-        proposed = [each for each in proposed if each in space.scores]
+    limit = min(budget, len(space.scores))
+    while len(curve) < limit and fruitless < _FRUITLESS:
+        proposed = strategy.ask(min(batch, limit - len(curve)))
         if not proposed:
             break
-        asked.update(proposed)
-        for member in proposed:
+        # What nobody recorded cannot be told, and what is known already costs nothing.
+        fresh = [each for each in dict.fromkeys(proposed) if each in space.scores and each not in asked]
+        fruitless = 0 if fresh else fruitless + 1
+        asked.update(fresh)
+        for member in fresh:
             best = min(best, space.times_us.get(member, math.inf) / space.best_us)
             curve.append(best)
-        strategy.tell([Seen(member, space.scores[member]) for member in proposed])
+        strategy.tell([Seen(member, space.scores[member]) for member in fresh])
     return Run(name, seed, tuple(curve), len(space.scores))
 
 
-def replay_all(space: RecordedSpace, name: str, seeds: Iterable[int], budget: int, batch: int) -> Iterator[Run]:
-    """A strategy by name, for each seed; a budget of 0 is all members. Raises UsageError for an unknown name."""
+def replay_all(
+    space: RecordedSpace, name: str, seeds: Iterable[int], budget: int, batch: int
+) -> Iterator[Run]:
+    """A strategy by name, for each seed; a budget of 0 is all members. UsageError for an unknown name."""
     check_strategy(name)
 
     def make(landscape: RecordedSpace, seed: int) -> Strategy:

@@ -14,6 +14,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.replay.recorded import RecordedSpace
 
 _WORST = 4.0  # log2 of a time as a multiple of the best, for what is slower, and for failures
+_DIGITS = 6  # see `cost.encoder`
 _TREES = 100
 _LEAVES = 256
 
@@ -45,15 +46,26 @@ def train(spaces: Sequence[RecordedSpace], seed: int = 0) -> Forest:
 def _table(space: RecordedSpace) -> tuple[Array, Array]:
     """Rows and values of a space's members."""
     times = [space.times_us.get(member, math.inf) / space.best_us for member in space.members]
-    return space.encode(space.members), np.minimum(np.log2(np.array(times)), _WORST)
+    values = np.minimum(np.log2(np.array(times)), _WORST)
+    return space.encode(space.members), np.round(values, _DIGITS)
+
+
+def _single(limits: Array) -> Array:
+    """Limits in single precision that part the same rows: none is rounded up."""
+    rounded = limits.astype(np.float32)
+    return np.where(rounded > limits, np.nextafter(rounded, np.float32(-np.inf)), rounded)
 
 
 def _weights(values: Array) -> Array:
-    weights = np.exp2(-values)
+    weights = np.round(np.exp2(-values), _DIGITS)
     return weights / weights.sum()
 
 
-def _exported(model: Any, features: tuple[str, ...], about: tuple[str, ...]) -> Forest:
+def _exported(
+    model: Any,  # noqa: ANN401
+    features: tuple[str, ...],
+    about: tuple[str, ...],
+) -> Forest:
     """scikit-learn's trees, one after the other."""
     roots: list[int] = []
     parts: list[tuple[Any, ...]] = []
@@ -65,7 +77,7 @@ def _exported(model: Any, features: tuple[str, ...], about: tuple[str, ...]) -> 
         parts.append(
             (
                 np.where(leaf, -1, tree.feature).astype(np.int16),
-                np.where(leaf, 0.0, tree.threshold).astype(np.float32),
+                np.where(leaf, 0.0, _single(tree.threshold)).astype(np.float32),
                 np.where(leaf, 0, tree.children_left + count).astype(np.int32),
                 np.where(leaf, 0, tree.children_right + count).astype(np.int32),
                 tree.value[:, 0, 0].astype(np.float32),

@@ -1,12 +1,14 @@
 """Simulated annealing: a walk that also takes steps to slower candidates, fewer and fewer of them.
 
-As Kernel Tuner does it (B. van Werkhoven, Kernel Tuner, FGCS 90, 2019; `strategies/simulated_annealing.py` at
-96d6abc, June 2026): the temperature falls from 0.1 to 0.0001, over as many candidates as the space has or 3680
-if that is fewer; a step that is slower by a part d is taken with the probability exp(-d / T); what was measured
-before costs nothing when the walk comes there again; after 100 steps without anything new it begins elsewhere.
+As Kernel Tuner does it (B. van Werkhoven, Kernel Tuner: A search-optimizing GPU code auto-tuner, FGCS 90,
+2019; the numbers are those of `strategies/simulated_annealing.py` at 96d6abc, June 2026, which were tuned
+later). The temperature falls from 0.1 to 0.0001 over 3680 candidates, or over all in a smaller space. A
+step that is slower by a part d is taken with the probability exp(-d / T). What was measured before costs
+nothing when the walk comes there again; after 100 steps without anything new it begins elsewhere.
 
-Different here: a step is one to a neighbor, and another with the probability 0.2, and so on, where Kernel Tuner
-changes each parameter with that probability; and several candidates are asked for before the walk goes on.
+Different here: a step leads to a neighbor, or with the probability 0.2 one further, and so on, where Kernel
+Tuner changes each parameter with that probability; and several candidates are asked for before the walk
+goes on.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A genetic algorithm: generations of candidates that inherit from good ones.
 
-As Kernel Tuner does it (B. van Werkhoven, Kernel Tuner, FGCS 90, 2019; `strategies/genetic_algorithm.py` at
-96d6abc, June 2026): 26 members a generation, fewer in small spaces; parents are drawn by rank, by a beta
-distribution; crossover at one point; one child in 55 is replaced by a neighbor; a generation takes the place of
-the one before it. A child that was measured before joins at no cost.
+As Kernel Tuner does it (B. van Werkhoven, Kernel Tuner: A search-optimizing GPU code auto-tuner, FGCS 90,
+2019; the numbers are those of `strategies/genetic_algorithm.py` at 96d6abc, June 2026, which were tuned
+later): 26 members a generation, fewer in small spaces; parents are drawn by rank, by a beta distribution;
+crossover at one point; one child in 55 is replaced by a neighbor; a generation takes the place of the one
+before it. A child that was measured before joins at no cost.
 
 Different here: genes are features and not knobs, so that a child is the member that is nearest to what it
 inherited; and children are born of the last complete generation while the next one is being measured.
@@ -112,6 +113,6 @@ class Genetic:
 
 def _population(size: int) -> int:
     """At most half of the space, then less."""
-    if 2 * _POPULATION <= size:
+    if size >= 2 * _POPULATION:
         return _POPULATION
     return min(max(round(3 * size / _GENERATIONS), 2), _POPULATION)

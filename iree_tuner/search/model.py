@@ -1,7 +1,7 @@
 """The default: begins with what other workloads teach, corrects it by what it sees, looks around the best.
 
-A candidate's time is expected to be the prior's guess plus what a Gaussian process makes of the difference seen
-so far. Half of a batch is chosen for the expected time, the other half for what it might be.
+A candidate's time is expected to follow the prior, as far as it has been right here, plus what a Gaussian
+process makes of the differences. Some of a batch are chosen for the expected time, others for what might be.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from iree_tuner.cost.access import Array
 from iree_tuner.cost.encoder import ESTIMATE
 from iree_tuner.cost.landscape import Landscape
-from iree_tuner.search.pool import Pool, ranked
+from iree_tuner.search.pool import DRAWN, Pool, ranked
 from iree_tuner.search.process import Process
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
@@ -25,6 +25,8 @@ _PARENTS = 3
 _CLIMBS, _CLIMBERS = 4, 16
 _OPTIMISM = (0.0, 1.0, 0.5, 2.0)
 _TOO_NEAR = 0.02
+_GOOD = 0.02  # quantile of the estimates that stands for the best one
+_HOPELESS = 6.0  # log2: estimates beyond that times it say no more
 _TRUST = 0.7  # slope of times against the prior
 _USUAL = 4.0  # results that this counts as
 
@@ -41,11 +43,14 @@ class Model:
         self._asked = 0
         if start is not None:  # the default has the score 1 by definition
             self._learn(start, 1.0)
+            self._pool.propose([self._pool.place(start)])
 
     def ask(self, count: int) -> list[Assignment]:
         """The most promising, each of another kind than those chosen with it."""
         self._look_around()
         places = self._pool.open_places()
+        if not places and self._pool.draw(DRAWN):
+            places = self._pool.open_places()
         if not places:
             return []
         mean, deviation = self._expected()
@@ -69,7 +74,7 @@ class Model:
         self._values.append(value)
 
     def _look_around(self) -> None:
-        """Take in what is next to the best ones; at first, next to what the prior thinks best, step by step."""
+        """Take in what is next to the best; at first, next to what the prior thinks best, step by step."""
         best = np.argsort(np.array(self._values), kind="stable")[:_PARENTS]
         self._spread_from([self._places[place] for place in best])
         if not self._asked:
@@ -84,11 +89,12 @@ class Model:
                 self._pool.add(self._space.neighbors(self._pool.members[place]))
 
     def _prior(self) -> Array:
-        guess = self._space.guess(self._pool.rows)
-        if guess is None:
-            estimate = self._pool.column(ESTIMATE)
-            guess = np.zeros(len(self._pool.members)) if estimate is None else estimate
-        return guess
+        """First principles and what other workloads teach: where one errs, the other often does not."""
+        estimate, guess = self._pool.column(ESTIMATE), self._space.guess(self._pool.rows)
+        prior = np.zeros(len(self._pool.members)) if guess is None else guess
+        if estimate is not None:
+            prior = prior + np.minimum(estimate - float(np.quantile(estimate, _GOOD)), _HOPELESS)
+        return prior
 
     def _expected(self) -> tuple[Array, Array]:
         """Mean and deviation of log2 of the time, for each of the pool."""

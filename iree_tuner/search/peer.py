@@ -1,21 +1,21 @@
 """The order of the SHARK tuner (AMD's), to compare with. Learns nothing.
 
-Written from `amdsharktuner/rocm/rocm_candidate_ordering.py` of nod-ai/amd-shark-ai at efa471a (July 2026), whose
-order for contractions compares, one after the other:
+Written from `amdsharktuner/rocm/rocm_candidate_ordering.py` of nod-ai/amd-shark-ai at efa471a (July 2026).
+Its order for contractions compares, one after the other:
 
-1. a power of two as the reduction's tile first;
-2. a multiple of the SIMD units of a compute unit (4) as the number of subgroups first;
+1. whether the reduction's tile is a power of two: these first;
+2. whether the number of subgroups is a multiple of a compute unit's SIMD units: these first;
 3. the arithmetic intensity of the matrix instruction;
-4. little of the last round of workgroups over the compute units left idle first;
+4. which part of the last round of workgroups over the compute units is idle: little first;
 5. how near the workgroup's tile is to a square.
 
-Two terms are always False there: 3 and 5 are written as `not` of a positive number, so that they order nothing
-(since its pull request 2787). Repaired here: both are compared as numbers, the larger one first. Term 3 needs the
-shape of the instruction, of which the features have what follows from it: multiply-adds of one instruction. Term 4
-rounds the number of workgroups up, where the original divides sizes by tiles.
+Terms 3 and 5 are always False there, and order nothing: since pull request 2787 they are `not` of a number
+that is never 0. Repaired, they are compared as numbers, the larger one first. No feature is the intensity
+of an instruction; its multiply-adds, which follow from features, stand for it. Term 4 counts tiles that are
+not full as whole ones, where the original divides sizes by tiles.
 
-That tuner has no order for anything but contractions on GPUs. Where a space has no such features (on CPUs, for
-convolutions) this is a shuffle.
+That tuner orders contractions on GPUs only. Where a space has no such features (CPUs, convolutions), this
+is a shuffle.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from iree_tuner.search.pool import Pool
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
 
-_UNITS = 4.0  # SIMD units of a compute unit; a multiprocessor of NVIDIA's has as many partitions
+_SIMD_UNITS = 4.0  # of a compute unit; a multiprocessor of NVIDIA's has as many partitions
 _NEEDED = ("tile_m", "tile_n", "tile_k", "warps", "tail_x", "own_m", "own_n", "instructions")
 
 
@@ -63,7 +63,7 @@ def _order(columns: dict[str, Array]) -> list[int]:
     instruction = columns["own_m"] + columns["own_n"] + depth - columns["instructions"]
     terms = (
         np.abs(depth - np.round(depth)) > 1e-5,
-        np.mod(np.round(np.exp2(columns["warps"]), 3), _UNITS) > 0,
+        np.mod(np.round(np.exp2(columns["warps"]), 3), _SIMD_UNITS) > 0,
         -instruction,
         1.0 - np.exp2(-columns["tail_x"]),
         np.abs(columns["tile_m"] - columns["tile_n"]),

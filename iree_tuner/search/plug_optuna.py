@@ -1,15 +1,17 @@
 """Optuna's TPE sampler (J. Bergstra et al., 2011; T. Akiba et al., 2019) as a strategy: the extra `optuna`.
 
-A sampler needs parameters, and a strategy does not know the knobs. The parameters are the principal components
-of the members' features; the member that is nearest to a suggestion is proposed, and the sampler is told where
-that one lies.
+A sampler needs parameters, and a strategy does not know the knobs. The parameters are the principal
+components of the members' features; the member that is nearest to a suggestion is proposed, and the sampler
+is told where that one lies.
 """
 
 from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -42,12 +44,14 @@ class Optuna:
         self._optuna = _optuna()
         self._pool = Pool(space, seed)
         self._axes = _Axes(self._pool.rows)
-        lows, highs = self._axes.of(self._pool.rows).min(axis=0), self._axes.of(self._pool.rows).max(axis=0)
+        points = self._axes.of(self._pool.rows)
         self._distributions = {
-            f"component_{place}": self._optuna.distributions.FloatDistribution(float(low), float(high))
-            for place, (low, high) in enumerate(zip(lows, highs, strict=True))
+            f"component_{place}": self._optuna.distributions.FloatDistribution(column.min(), column.max())
+            for place, column in enumerate(points.T)
         }
-        self._study = _study(self._optuna, seed)
+        with _quiet(self._optuna):
+            sampler = self._optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
+            self._study: Any = self._optuna.create_study(sampler=sampler)
         self._waiting: dict[int, Any] = {}
         if start is not None:  # the default has the score 1 by definition
             self._learn(self._pool.place(start), 1.0)
@@ -88,9 +92,7 @@ class Optuna:
             for (name, each), value in zip(self._distributions.items(), point, strict=True)
         }
         value = float(np.clip(np.log2(max(score, 1e-6)), -10.0, _WORST)) if np.isfinite(score) else _WORST
-        done = self._optuna.trial.create_trial(
-            params=params, distributions=self._distributions, value=value
-        )
+        done = self._optuna.trial.create_trial(params=params, distributions=self._distributions, value=value)
         self._study.add_trial(done)
 
 
@@ -113,21 +115,21 @@ class _Axes:
         return np.round(((rows - self._center) / self._spread) @ self._axes.T, 6)
 
 
-def _optuna() -> Any:
+def _optuna() -> ModuleType:
     try:
         return importlib.import_module("optuna")
     except ImportError:
         raise TunerError("Optuna is not installed", hint="pip install 'iree-tuner[optuna]'") from None
 
 
-def _study(optuna: Any, seed: int) -> Any:
-    """A study that says nothing on standard error."""
+@contextmanager
+def _quiet(optuna: ModuleType) -> Generator[None]:
+    """Nothing on standard error about a new study, and about options that are called experimental."""
     loud = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
-        return optuna.create_study(sampler=sampler)
+            yield
     finally:
         optuna.logging.set_verbosity(loud)

@@ -44,7 +44,8 @@ class Process:
 
     def _factored(self, length: float) -> Array:
         kernel = _matern(self._rows, self._rows, length)
-        return np.linalg.cholesky(kernel + (_NOISE**2 + _JITTER) * np.eye(len(kernel)))
+        noise = (_NOISE**2 + _JITTER) * np.eye(len(kernel))
+        return np.asarray(np.linalg.cholesky(kernel + noise), np.float64)
 
     def _likelihood(self, length: float) -> float:
         factor = self._factored(length)
@@ -54,7 +55,7 @@ class Process:
 
 
 def _solve(factor: Array, values: Array) -> Array:
-    return np.linalg.solve(factor.T, np.linalg.solve(factor, values))
+    return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, values)), np.float64)
 
 
 def _matern(left: Array, right: Array, length: float) -> Array:

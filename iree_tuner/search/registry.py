@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from iree_tuner.cost.landscape import Landscape
 from iree_tuner.errors import TunerError, UsageError
@@ -17,7 +17,8 @@ Factory = Callable[[Landscape, int, Assignment | None], Strategy]
 GROUP = "iree_tuner.strategies"
 """The group of entry points; each is a `Factory` under the name that users write."""
 
-DEFAULT = "local"
+DEFAULT = "model"
+"""What `tune` and `replay` use when nothing else is asked for."""
 
 
 def make_strategy(name: str, space: Landscape, seed: int, start: Assignment | None = None) -> Strategy:
@@ -38,7 +39,9 @@ def make_strategy(name: str, space: Landscape, seed: int, start: Assignment | No
     try:
         factory: Factory = entry.load()
         return factory(space, seed, start)
-    except (ImportError, AttributeError, TypeError) as error:
+    except TunerError:
+        raise
+    except Exception as error:  # whatever another package's code does
         raise TunerError(f"the strategy '{name}' ({entry.value}) cannot be used: {error}") from error
 
 
@@ -54,9 +57,9 @@ def check_strategy(name: str) -> None:
 
 
 @cache
-def _entries():  # noqa: ANN202
+def _entries() -> dict[str, EntryPoint]:
     """Entry points by name. Raises TunerError when two packages claim one name."""
-    found = {}
+    found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=GROUP):
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:

@@ -56,14 +56,14 @@ def to_recording(recording: Recording) -> Iterator[Record]:
     in_order = sorted(recording.trials, key=lambda trial: trial.at)
     baselines = [trial.baseline_us for trial in in_order if trial.baseline_us > 0]  # failures have none
     if baselines:
-        line: Record = {
+        line: dict[str, object] = {
             "pipeline": None, "knobs": None, "outcome": "ok", "time_us": baselines[-1],
             "min_us": baselines[-1], "samples": 1, "compile_s": None,
         }  # fmt: skip
         yield line | _again(None, again_us)
     for trial in recording.trials:
         pipeline, knobs = named(trial.assignment, key.space_label)
-        line = {"pipeline": pipeline, "knobs": knobs, "outcome": trial.outcome}
+        line = dict[str, object](pipeline=pipeline, knobs=knobs, outcome=trial.outcome)
         if trial.samples_us:
             line |= {
                 "time_us": statistics.median(trial.samples_us), "min_us": min(trial.samples_us),
@@ -72,7 +72,9 @@ def to_recording(recording: Recording) -> Iterator[Record]:
         yield line | {"compile_s": trial.compile_s} | _again(trial.assignment, again_us)
 
 
-def _again(assignment: Assignment | None, again_us: Mapping[Assignment | None, float]) -> Record:
+def _again(
+    assignment: Assignment | None, again_us: Mapping[Assignment | None, float]
+) -> dict[str, object]:
     return {"again_us": again_us[assignment]} if assignment in again_us else {}
 
 
@@ -102,8 +104,11 @@ def _header(recording: Recording) -> dict[str, object]:
 
 
 def _conditions(trials: Sequence[Trial]) -> dict[str, object]:
-    """The least and the largest of what was read meanwhile, and of the default's times; null where nothing was."""
-    found: dict[str, object] = {"from": min(trial.at for trial in trials), "to": max(trial.at for trial in trials)}
+    """The least and the largest of what was read meanwhile, and of the default's times."""
+    found: dict[str, object] = {
+        "from": min(trial.at for trial in trials),
+        "to": max(trial.at for trial in trials),
+    }
     for name in ("clock_mhz", "temperature_c", "load", "stolen"):
         values = [getattr(trial.readings, name) for trial in trials]
         known = [value for value in values if value is not None]

@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Literal
 
 
+_KINDS = ("cpu", "gpu")
+
+
 @dataclass(frozen=True)
 class Machine:
     """A CPU or a GPU in numbers; 0 where one is not known.
@@ -38,8 +41,13 @@ def to_json(machine: Machine) -> dict[str, object]:
 
 
 def from_json(data: Mapping[str, object]) -> Machine:
-    """The machine again. Raises TypeError for data that `to_json` did not write."""
+    """The machine again. Raises TypeError or ValueError for data that `to_json` did not write."""
     unknown = data.keys() - {each.name for each in fields(Machine)}
     if unknown:
         raise TypeError(f"unknown of a machine: {', '.join(sorted(unknown))}")
+    if data.get("kind") not in _KINDS:
+        raise ValueError(f"no kind of machine: {data.get('kind')!r}")
+    for name, value in data.items():
+        if name not in ("kind", "name") and (type(value) is not int or value < 0):
+            raise TypeError(f"{name} of a machine is not a number of things")
     return Machine(**data)  # pyright: ignore[reportArgumentType]

@@ -50,13 +50,13 @@ _OPS_A_TIME = 2.0  # times as many operations as patience has times as many seco
 
 EFFORTS: dict[str, Effort] = {
     "quick": Effort(
-        trials=96, batch=16, finalists=4, rounds=320, least_share=0.05, program_rounds=80, patience=4.0
+        trials=40, batch=8, finalists=3, rounds=320, least_share=0.05, program_rounds=80, patience=4.0
     ),
     "default": Effort(
-        trials=320, batch=16, finalists=6, rounds=1280, least_share=0.01, program_rounds=160, patience=4.0
+        trials=160, batch=16, finalists=6, rounds=1280, least_share=0.01, program_rounds=160, patience=4.0
     ),
     "full": Effort(
-        trials=2000, batch=32, finalists=8, rounds=2560, least_share=0.0, program_rounds=320, patience=20.0
+        trials=800, batch=16, finalists=8, rounds=2560, least_share=0.0, program_rounds=320, patience=20.0
     ),
 }
 

@@ -8,6 +8,7 @@ enough candidates are kept ready that no device waits.
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -31,6 +32,9 @@ _REJECT_AT = 3.0
 _DRIFT = 0.03
 """How far the default's time may move on a device without a note."""
 
+_CROWDED_OF = 8
+"""Compilations that say how crowded the machine is."""
+
 _POLL_S = 0.1
 """How often a request to stop is looked for while nothing ends."""
 
@@ -40,7 +44,8 @@ class Limits:
     """When a search ends: after so many trials, or at a time of the monotonic clock.
 
     `batch` candidates are compiled before any is measured, where the two take turns. Each may compile for
-    `compile_s` seconds, and have `most_ops` operations before code generation (0: any number).
+    `compile_s` seconds of an idle machine, and have `most_ops` operations before code generation (0: any
+    number).
     """
 
     trials: int
@@ -69,6 +74,7 @@ class Engine:
         self._ledger = ledger
         self.devices = [Device.of(measurer, search.bench) for measurer in lab.measurers]
         self._begun = 0
+        self._crowded: deque[float] = deque([search.crowding], maxlen=_CROWDED_OF)
         self._exhausted = False
         self._measuring = not lab.alternate  # whether devices may work now
         self._compiling: dict[Future[Built], Assignment] = {}
@@ -127,7 +133,7 @@ class Engine:
         configuration = self._search.configure(assignment)
         harness, limits = self._search.bench.harness, self._limits
         return self._lab.builder.submit(
-            harness, configuration, timeout_s=limits.compile_s, most_ops=limits.most_ops
+            harness, configuration, timeout_s=limits.compile_s * self._crowding, most_ops=limits.most_ops
         )
 
     def _known(self, assignment: Assignment) -> Trial | None:
@@ -212,8 +218,15 @@ class Engine:
         if self._stop.requested:
             self._cancel()
 
+    @property
+    def _crowding(self) -> float:
+        """How much longer code compiles now than on an idle machine."""
+        return statistics.median(self._crowded)
+
     def _built(self, assignment: Assignment, built: Built) -> None:
         limit_s = self._limits.compile_s
+        if built.outcome == "ok":
+            self._crowded.append(built.crowding)
         if built.outcome == "compile_timeout" and built.message.startswith(GIVEN_UP):
             built = replace(built, seconds=limit_s)  # so that a run with more patience tries it again
         elif built.outcome == "compile_timeout" and limit_s < built.seconds:

@@ -51,7 +51,7 @@ class Records:
         return Ledger(self, made, study, known, reproduce)
 
     def relatives(self, key: StudyKey, studies: int, trials: int) -> list[Relative]:
-        """What is known of workloads like one; see `store.relatives`. Nothing where the run is a fresh one."""
+        """What is known of workloads like one (see `store.relatives`); nothing for a fresh run."""
         if self.store is None or self.fresh or self.failure is not None:
             return []
         try:

@@ -18,7 +18,6 @@ from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.weigh import Weighed
 
-
 _RELATIVES = 3
 _EACH = 3
 
@@ -47,6 +46,7 @@ def prepare_search(
         weighed.bench,
         weighed.default.digest,
         weighed.default_us,
+        weighed.default.crowding,
     )
     for starter in starters:
         found = starting_point_of(space, starter.lowering_config, starter.translation_info)
@@ -62,9 +62,7 @@ def prepare_search(
 def best_of_relatives(records: Records, key: StudyKey) -> list[Assignment]:
     """What was best for workloads like one, the best of each first."""
     found = records.relatives(key, _RELATIVES, _EACH)
-    return [
-        each.best[place].assignment for place in range(_EACH) for each in found if place < len(each.best)
-    ]
+    return [each.best[place].assignment for place in range(_EACH) for each in found if place < len(each.best)]
 
 
 def study_key(weighed: Weighed, space: JointSpace, setting: Setting) -> StudyKey:

@@ -57,12 +57,13 @@ def sample_space(
         weighed.bench,
         weighed.default.digest,
         weighed.default_us,
+        weighed.default.crowding,
     )
     limits = Limits(
         len(members),
         effort.batch,
         math.inf,
-        effort.compile_limit_s(weighed.default.seconds),
+        effort.compile_limit_s(weighed.default.idle_s),
         effort.most_ops(weighed.default.ops),
     )
     watch.started(weighed.task, weighed.share, len(members))

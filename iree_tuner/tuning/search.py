@@ -22,6 +22,7 @@ class Search:
         bench: the dispatch, with the default's executable.
         default_digest: hash of the default's code.
         default_us: its time when it was weighed.
+        crowding: how much longer the default compiled than on an idle machine.
         starters: tried before anything that the strategy asks for.
         trials: what became of the candidates so far, in the order in which they ended.
     """
@@ -32,6 +33,7 @@ class Search:
     bench: Bench
     default_digest: str
     default_us: float
+    crowding: float = 1.0
     starters: list[Assignment] = field(default_factory=list[Assignment])
     trials: list[Trial] = field(default_factory=list[Trial])
     best: Trial | None = None

@@ -40,9 +40,9 @@ def contraction_constraints(workload: Workload, limits: CpuLimits, context: ir.C
 def _limit_vectors(tiling: Tiling) -> None:
     """A tile becomes a multiply-add of vectors along the result's rows for each of its other elements.
 
-    Each of them takes five to twelve operations before LLVM. Of 100 sampled tiles of a 512x768x1024 f32 matmul,
-    the 10 of more than 1024 vectors had 8,000 to 29,000 of these, 8 times what the default has, or did not come
-    to an end of unrolling in a minute.
+    Each takes five to twelve operations before LLVM. Of 100 sampled tiles of a 512x768x1024 f32 matmul, the
+    10 of more than 1024 vectors had 8,000 to 29,000 of these, 8 times what the default has, or were not
+    unrolled within a minute.
     """
     workload, limits = tiling.workload, tiling.limits
     if not workload.role("n") or not workload.role("m"):
@@ -53,7 +53,9 @@ def _limit_vectors(tiling: Tiling) -> None:
     lanes = max(1, limits.native_vector_bytes // element_bytes(workload.types[-1]))
     along = (_integer(tiling.vector[row]) + (lanes - 1)) // lanes
     count = product([along, *(_integer(tile) for loop, tile in tiling.vector.items() if loop != row)])
-    message = f"a tile of {{}} vector multiplications compiles for too long: at most {_MOST_VECTORS} are unrolled"
+    message = (
+        f"a tile of {{}} vector multiplications compiles for too long: at most {_MOST_VECTORS} are unrolled"
+    )
     require(count <= _MOST_VECTORS, message, count)
 
 

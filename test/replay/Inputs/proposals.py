@@ -15,7 +15,7 @@ from iree_tuner.replay.recorded import read_recording
 from iree_tuner.replay.run import replay
 from iree_tuner.search.registry import make_strategy
 
-STRATEGIES = ("analytic", "annealing", "genetic", "local", "model", "shuffle")
+STRATEGIES = ("analytic", "annealing", "genetic", "local", "model", "shark", "shuffle")
 RECORDINGS = ("deep_h200.jsonl.gz", "flat_cpu.jsonl.gz", "flat_h200.jsonl", "tall_cpu.jsonl")
 BATCH = 4
 SEEDS = (0, 1)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iree_tuner.cost.access import Operand, bits_of, operands_of, total
@@ -45,6 +45,7 @@ def test_a_constant_index_is_one_element_wide():
     assert operand.elements(np.array([[3.0]])).tolist() == [3.0]
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.dictionaries(st.integers(0, 2), st.integers(1, 3), min_size=1, max_size=2), min_size=1, max_size=3

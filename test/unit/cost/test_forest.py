@@ -1,5 +1,10 @@
 """Forests: against trees walked by hand, and against scikit-learn."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +15,7 @@ from iree_tuner.cost.forest import Forest
 from iree_tuner.cost.prior import guess
 
 FEATURES = ("a", "b", "c")
+RECORDED = Path(__file__).parents[3] / "recordings" / "cuda"
 near = st.integers(-4, 4).map(lambda number: number / 4)
 trees = st.recursive(near, lambda child: st.tuples(st.integers(0, 2), near, child, child), max_leaves=12)
 
@@ -43,6 +49,7 @@ def walked(tree, row):
     return tree
 
 
+@settings(deadline=None)
 @given(st.lists(trees, min_size=1, max_size=4), st.lists(st.tuples(near, near, near), min_size=1, max_size=9))
 def test_a_forest_is_the_mean_of_its_trees(forest, rows):
     expected = [sum(walked(tree, row) for tree in forest) / len(forest) for row in rows]
@@ -133,3 +140,37 @@ def test_a_trained_forest_ranks_what_it_was_trained_on():
     assert values[space.members.index(best)] < np.median(values)
     again = train([space])
     assert (again.limit == forest.limit).all(), "the same recordings give the same forest"
+
+
+TRAINED = """
+import hashlib, sys
+from pathlib import Path
+from iree_tuner.replay.recorded import find_recordings, read_recording
+from iree_tuner.replay.training import train
+
+forest = train([read_recording(path) for path in find_recordings([Path(sys.argv[1])])[:3]])
+parts = [getattr(forest, name) for name in ("roots", "column", "limit", "left", "right", "value")]
+print(hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest())
+"""
+
+PLAIN = {
+    "NPY_DISABLE_CPU_FEATURES": ",".join(reversed(np.show_config("dicts")["SIMD Extensions"]["found"])),
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""What takes from numpy the vector instructions that this machine has beyond the oldest that it runs on."""
+
+
+def test_processors_train_the_same_forest():
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed (extra `learn`)")
+    found = set()
+    for more in ({}, PLAIN):
+        environment = {**os.environ, **more, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(
+            [sys.executable, "-c", TRAINED, str(RECORDED)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found.add(done.stdout)
+    assert len(found) == 1

@@ -81,9 +81,12 @@ def test_results_of_others_are_taken_and_not_asked_for_again(name):
 
 @each_that_learns
 def test_what_learns_beats_shuffle_on_a_smooth_space(name):
+    # A walk of single steps has 25 to go; a first generation is random.
+    rounds = 8 if name in ("model", "optuna") else 16
+
     def best(name, seed):
         strategy = make_strategy(name, Grid(60), seed, at(32, 24))
-        return min(bowl(assignment) for assignment in play(strategy, bowl, 8))
+        return min(bowl(assignment) for assignment in play(strategy, bowl, rounds))
 
     wins = sum(best(name, seed) < best("shuffle", seed) for seed in range(10))
     assert wins >= 7

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 from conftest import matmul
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iree_tuner.space.configuration import Assignment
@@ -52,6 +52,7 @@ def joint(*sizes):
 some = st.lists(st.integers(0, 12), min_size=1, max_size=4).map(lambda sizes: joint(*sizes))
 
 
+@settings(deadline=None)
 @given(labels, assignments, st.data())
 def test_named_and_unnamed_are_inverse(each, knobs, data):
     label = JOINED.join(each)
@@ -67,6 +68,7 @@ def test_a_label_that_is_not_among_them_is_told():
         unnamed("C", {"x": 1}, "A+B")
 
 
+@settings(deadline=None)
 @given(some, st.integers(0, 20))
 def test_shuffled_is_a_permutation_of_the_union(space, seed):
     order = list(space.shuffled(seed))
@@ -76,6 +78,7 @@ def test_shuffled_is_a_permutation_of_the_union(space, seed):
     assert order == list(space.shuffled(seed))
 
 
+@settings(deadline=None)
 @given(some, st.integers(0, 20))
 def test_the_spaces_take_turns(space, seed):
     """Among the first n of each, none has more than its part while others last."""
@@ -86,6 +89,7 @@ def test_the_spaces_take_turns(space, seed):
         assert not lasting or max(seen) - min(lasting) <= 1
 
 
+@settings(deadline=None)
 @given(some, st.integers(0, 5))
 def test_members_are_split_and_joined(space, seed):
     for each in space.shuffled(seed):
@@ -96,6 +100,7 @@ def test_members_are_split_and_joined(space, seed):
         assert named(each, space.label) == (f"Space{place}", dict(member))
 
 
+@settings(deadline=None)
 @given(some, st.integers(0, 5))
 def test_neighbors_are_members_of_the_same_space(space, seed):
     for each in space.shuffled(seed):

@@ -55,6 +55,8 @@ def test_what_is_slower_than_the_default_is_not_taken(store):
 
 def test_equal_code_is_taken_once(store):
     run = store.start_run("program", {})
-    store.add(store.study(LARGER), run, [trial(1, digest="same"), trial(2, digest="same"), trial(3, digest="3")])
+    store.add(
+        store.study(LARGER), run, [trial(1, digest="same"), trial(2, digest="same"), trial(3, digest="3")]
+    )
     (found,) = relatives(store, KEY, 5, 5)
     assert [each.assignment["x"] for each in found.best] == [1, 3]
