@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.status import Status
+from rich.live import Live
+from rich.spinner import Spinner
 
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
@@ -21,7 +22,7 @@ class Progress:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._status: Status | None = None
+        self._status: Live | None = None
         self._tried = 0
         self._planned = 0
 
@@ -72,7 +73,11 @@ class Progress:
     def _show(self, text: str) -> None:
         if not self._console.is_terminal:
             return
+        spinner = Spinner("dots", text)
         if self._status is None:
-            self._status = self._console.status(text)
+            # Standard output is not redirected: it is for results, also while this is shown.
+            self._status = Live(
+                spinner, console=self._console, transient=True, redirect_stdout=False, redirect_stderr=False
+            )
             self._status.start()
-        self._status.update(text)
+        self._status.update(spinner)

@@ -135,14 +135,14 @@ def read_recording(path: Path) -> RecordedSpace:
 
 
 def find_recordings(paths: Sequence[Path]) -> list[Path]:
-    """Files, and those in folders, sorted. Raises TunerError when there are none."""
-    found: list[Path] = []
+    """Files, and those in folders, each once, sorted. Raises TunerError for a folder without any."""
+    found: dict[Path, None] = {}
     for path in paths:
         inside = [each for each in path.rglob("*.jsonl*") if each.is_file()] if path.is_dir() else [path]
-        found.extend(sorted(inside))
-    if not found:
-        raise TunerError("no recordings", location=", ".join(map(str, paths)))
-    return found
+        if not inside:
+            raise TunerError("no recordings", location=str(path))
+        found.update(dict.fromkeys(sorted(inside)))
+    return list(found)
 
 
 def _space(header: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], path: Path) -> RecordedSpace:

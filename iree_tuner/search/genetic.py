@@ -43,6 +43,7 @@ class Genetic:
         self._given: set[int] = set()
         if start is not None:  # the default has the score 1 by definition
             self._grow(self._pool.place(start), 1.0)
+            self._pool.propose([self._pool.place(start)])
 
     def ask(self, count: int) -> list[Assignment]:
         """Children; as long as there are no parents, what was drawn."""

@@ -12,7 +12,7 @@
 
 // JSON: "workload": "matmul_32x48x64_f32_f32_f32", "path": "{{.*}}matmul_32x48x64_f32_f32_f32.jsonl.gz", "outcomes": {
 // PEOPLE: matmul_32x48x64_f32_f32_f32: {{.*}}, in {{.*}}matmul_32x48x64_f32_f32_f32.jsonl.gz
-// DB: "trials": 6
+// DB: "count": 6
 // LINES: {"recording": 1, {{.*}}"machine": {"kind": "cpu"{{.*}}"start": {"pipeline": "DoubleTilingExpert", "knobs": {{.*}}"conditions": {
 // LINES-NEXT: {"pipeline": null, "knobs": null, "outcome": "ok", "time_us": {{.*}}"again_us": {{[0-9.]+}}}
 // LINES-COUNT-6: {"pipeline": "DoubleTilingExpert", "knobs": {
