@@ -83,14 +83,9 @@ class Encoder:
         """Columns by name."""
         found = self.estimate(assignments)
         if found is None:
-            return {
-                name: _logarithm(1.0 + column)
-                for name, column in self._columns(assignments).items()
-            }
+            return {name: _logarithm(1.0 + column) for name, column in self._columns(assignments).items()}
         columns = {ESTIMATE: found.cycles, **found.features}
-        return {
-            name: _logarithm(column) for name, column in columns.items()
-        }
+        return {name: _logarithm(column) for name, column in columns.items()}
 
 
 def _logarithm(column: Array) -> Array:

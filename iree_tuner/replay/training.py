@@ -47,7 +47,7 @@ def _table(space: RecordedSpace) -> tuple[Array, Array]:
     """Rows and values of a space's members."""
     times = [space.times_us.get(member, math.inf) / space.best_us for member in space.members]
     values = np.minimum(np.log2(np.array(times)), _WORST)
-    return space.encode(space.members), np.round(values, _DIGITS)
+    return space.encode(space.members), np.asarray(np.round(values, _DIGITS), np.float64)
 
 
 def _single(limits: Array) -> Array:

@@ -72,9 +72,7 @@ def to_recording(recording: Recording) -> Iterator[Record]:
         yield line | {"compile_s": trial.compile_s} | _again(trial.assignment, again_us)
 
 
-def _again(
-    assignment: Assignment | None, again_us: Mapping[Assignment | None, float]
-) -> dict[str, object]:
+def _again(assignment: Assignment | None, again_us: Mapping[Assignment | None, float]) -> dict[str, object]:
     return {"again_us": again_us[assignment]} if assignment in again_us else {}
 
 

@@ -53,9 +53,9 @@ def test_a_database_on_a_full_disk_can_be_read(small_disk):
     path = small_disk / "trials.db"
     acknowledged, _ = written(path, 0)
     rest = Path(small_disk / "rest")
-    with pytest.raises(OSError, match="No space left"), rest.open("wb", buffering=0) as stream:
-        while stream.write(b"\0" * 4096):
-            continue
+    with rest.open("wb", buffering=0) as stream, pytest.raises(OSError, match="No space left"):
+        while True:
+            stream.write(b"\0" * 4096)
     with Store.open(path, readonly=True) as store:
         found = {row[0] for row in store.read("SELECT json_extract(assignment, '$.x') FROM trials")}
     assert acknowledged <= found
