@@ -53,7 +53,7 @@ def test_a_database_on_a_full_disk_can_be_read(small_disk):
     path = small_disk / "trials.db"
     acknowledged, _ = written(path, 0)
     rest = Path(small_disk / "rest")
-    with rest.open("wb", buffering=0) as stream, pytest.raises(OSError, match="No space left"):
+    with rest.open("wb", buffering=0) as stream, pytest.raises(OSError, match="No space left"):  # noqa: PT012
         while True:
             stream.write(b"\0" * 4096)
     with Store.open(path, readonly=True) as store:
