@@ -10,7 +10,6 @@ from pathlib import Path
 from iree_tuner.compiler.versions import check_release
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.machine import machine_of
-from iree_tuner.program.extract import extract
 from iree_tuner.program.source import ProgramSource, load_program
 from iree_tuner.space.starting_point import starting_point_of
 from iree_tuner.store.recordings import Recording
@@ -22,9 +21,9 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.prepare import study_key
+from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.recording import sample_space
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import make_tasks
 from iree_tuner.tuning.weigh import Weighed, weigh
 
 _EFFORT = "default"
@@ -78,12 +77,7 @@ def record_module(
         open_records(db, program.name, started, stop=stop, fresh=fresh) as records,
         Lab(target_for_device(device, chip), jobs, cold=not warm) as lab,
     ):
-        lab.start()
-        extraction = extract(program, lab.target, lab.compilers)
-        tasks = make_tasks(extraction.dispatches)
-        watch.extracted(extraction, tasks)
-        if not tasks:
-            raise TunerError("the program has no dispatches that can be tuned", location=program.name)
+        tasks = read_tasks(program, lab, watch)
         with stop:
             for weighed in weigh(tasks, lab, stop):
                 yield _record_one(weighed, count, seed, lab, records, watch)

@@ -18,7 +18,6 @@ from iree_tuner.compiler.versions import check_release
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison
-from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.search.registry import DEFAULT, check_strategy
@@ -38,11 +37,11 @@ from iree_tuner.tuning.ledger import Ledger, open_records
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.prepare import best_of_relatives, prepare_search, study_key
 from iree_tuner.tuning.proof import reaching
+from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.result import Findings, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.self_test import self_test
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import make_tasks
 from iree_tuner.tuning.weigh import Weighed, weigh
 from iree_tuner.tuning.whole import compare_whole, with_spec
 
@@ -176,12 +175,7 @@ def tune_module(
 def _tune_program(
     program: Program, findings: Findings, lab: Lab, options: TuningOptions, watch: Observer
 ) -> TuningResult:
-    lab.start()
-    extraction = extract(program, lab.target, lab.compilers)
-    tasks = make_tasks(extraction.dispatches)
-    watch.extracted(extraction, tasks)
-    if not tasks:
-        raise TunerError("the program has no dispatches that can be tuned", location=program.name)
+    tasks = read_tasks(program, lab, watch)
     with findings.stop:
         _tune_all(weigh(tasks, lab, findings.stop), findings, lab, options, watch)
         return _conclude(program, findings, lab, options, watch)

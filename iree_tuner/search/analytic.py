@@ -20,9 +20,7 @@ class Analytic:
 
     def ask(self, count: int) -> list[Assignment]:
         """The next ones in the order."""
-        places = self._pool.open_places()
-        if not places and self._pool.draw(len(self._pool.members)):
-            places = self._pool.open_places()
+        places = self._pool.left()
         estimate = self._pool.column(ESTIMATE)
         order = places if estimate is None else ranked(estimate, places)
         return self._pool.propose(order[:count])

@@ -48,12 +48,8 @@ class Genetic:
     def ask(self, count: int) -> list[Assignment]:
         """Children; as long as there are no parents, what was drawn."""
         asked: list[Assignment] = []
-        while len(asked) < count:
-            left = self._pool.open_places()
-            if not left and not self._pool.draw(len(self._pool.members)):
-                break
-            if left:
-                asked += self._give(self._born(left) if self._parents else left[0])
+        while len(asked) < count and (left := self._pool.left()):
+            asked += self._give(self._born(left) if self._parents else left[0])
         return asked
 
     def tell(self, results: Sequence[Result]) -> None:

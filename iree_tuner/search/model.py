@@ -13,7 +13,7 @@ import numpy as np
 from iree_tuner.cost.access import Array
 from iree_tuner.cost.encoder import ESTIMATE
 from iree_tuner.cost.landscape import Landscape
-from iree_tuner.search.pool import DRAWN, Pool, ranked
+from iree_tuner.search.pool import Pool, ranked
 from iree_tuner.search.process import Process
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
@@ -48,9 +48,7 @@ class Model:
     def ask(self, count: int) -> list[Assignment]:
         """The most promising, each of another kind than those chosen with it."""
         self._look_around()
-        places = self._pool.open_places()
-        if not places and self._pool.draw(DRAWN):
-            places = self._pool.open_places()
+        places = self._pool.left()
         if not places:
             return []
         mean, deviation = self._expected()

@@ -45,9 +45,7 @@ class Shark:
 
     def ask(self, count: int) -> list[Assignment]:
         """The next ones in the order."""
-        places = self._pool.open_places()
-        if not places and self._pool.draw(len(self._pool.members)):
-            places = self._pool.open_places()
+        places = self._pool.left()
         if self._fits and places:
             columns = dict(zip(self._features, self._pool.rows[places].T, strict=True))
             places = [places[each] for each in _order(columns)]

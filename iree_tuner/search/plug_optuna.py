@@ -59,12 +59,8 @@ class Optuna:
     def ask(self, count: int) -> list[Assignment]:
         """The nearest open members to what the sampler suggests."""
         asked: list[Assignment] = []
-        while len(asked) < count:
-            left = self._pool.open_places()
-            if not left and not self._pool.draw(len(self._pool.members)):
-                break
-            if left:
-                asked += self._pool.propose([self._suggested(left)])
+        while len(asked) < count and (left := self._pool.left()):
+            asked += self._pool.propose([self._suggested(left)])
         return asked
 
     def tell(self, results: Sequence[Result]) -> None:

@@ -31,11 +31,7 @@ class Pool:
         self.rows: Array = np.zeros((0, len(space.features)))
         self._places: dict[Assignment, int] = {}
         self._proposed: set[int] = set()
-        self.draw(size)
-
-    def draw(self, count: int) -> int:
-        """Draw more members; how many there were."""
-        return self.add(islice(self._order, count))
+        self.add(islice(self._order, size))
 
     def add(self, members: Iterable[Assignment]) -> int:
         """Take in members that are not there yet; how many there were."""
@@ -60,6 +56,15 @@ class Pool:
     def open_places(self) -> list[int]:
         """Those that were not proposed yet, in the order of their places."""
         return [place for place in range(len(self.members)) if place not in self._proposed]
+
+    def left(self) -> list[int]:
+        """The same; more members are drawn when there is none. Empty at the end of the space."""
+        while not (places := self.open_places()):
+            drawn = list(islice(self._order, max(1, len(self.members))))
+            if not drawn:
+                return []
+            self.add(drawn)
+        return places
 
     def propose(self, places: Sequence[int]) -> list[Assignment]:
         """Give members away; they are not open any more."""
