@@ -34,6 +34,8 @@ _STANDARD_PIPELINE = ctypes_dl.PipelineType.IREE_COMPILER_PIPELINE_STD
 def _bind() -> None:
     enable = _library.ireeCompilerInvocationEnableCallbackDiagnostics
     enable.restype, enable.argtypes = None, [ctypes.c_void_p, ctypes.c_int, _Callback, ctypes.c_void_p]
+    verify = _library.ireeCompilerInvocationSetVerifyIR
+    verify.restype, verify.argtypes = None, [ctypes.c_void_p, ctypes.c_bool]
     for name in ("SetCompileFromPhase", "SetCompileToPhase"):
         entry = getattr(_library, f"ireeCompilerInvocation{name}")
         entry.restype, entry.argtypes = None, [ctypes.c_void_p, ctypes.c_char_p]
@@ -59,12 +61,17 @@ class CompileError(TunerError):
 class CompilerSession:
     """One IREE session with its flags, and the context of all IR that passes through it.
 
+    Args:
+        flags: of the session.
+        verify: whether the IR is verified after each pass, as `iree-compile` does.
+
     Raises:
         TunerError: a flag that the compiler does not know.
     """
 
-    def __init__(self, flags: Sequence[str]) -> None:
+    def __init__(self, flags: Sequence[str], *, verify: bool = True) -> None:
         self._session = Session()
+        self.verify = verify
         self._flags = tuple(flags)
         self.apply_flags()
         self.context: ir.Context = self._session.context
@@ -126,6 +133,7 @@ class CompilerSession:
 
         callback = _Callback(record)  # a local, so that it outlives the invocation
         _library.ireeCompilerInvocationEnableCallbackDiagnostics(_handle(invocation), 0, callback, None)
+        _library.ireeCompilerInvocationSetVerifyIR(_handle(invocation), self.verify)
         try:
             yield invocation, diagnostics
         finally:

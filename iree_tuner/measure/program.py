@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, cast
 
 import iree.runtime as rt
@@ -27,7 +27,6 @@ from iree_tuner.program.dynamic import Size, size_for
 
 _DECLARATION = "iree.abi.declaration"
 _INPUT = re.compile(r"%input\d+: (tensor<[^>]*>|\w+)")
-_BATCH_S = 0.05
 _TIMEOUT_S = 600.0
 _PAIRS_KEPT = 4  # one for each place of the code
 
@@ -49,7 +48,7 @@ class ProgramComparison:
 
 def compare_programs(
     placed: Sequence[tuple[bytes, bytes]], device: str, workers: Workers, rounds: int, reduction_length: int,
-    sizes: Sequence[Size] = (),
+    sizes: Sequence[Size] = (), *, batch_s: float = 0.05,
 ) -> ProgramComparison:  # fmt: skip
     """Interleave two compilations of a program, in the measuring worker, on the same inputs.
 
@@ -60,6 +59,7 @@ def compare_programs(
         rounds: pairs of batches at most, over all places.
         reduction_length: longest sum that a result passes through, for the numerical tolerance.
         sizes: those that stand for dynamic dimensions of the inputs.
+        batch_s: least length of a sample, in seconds.
 
     Raises:
         TunerError: no function can be run: inputs of unknown size, or types without values.
@@ -75,7 +75,8 @@ def compare_programs(
 
     def take(more: int) -> list[list[list[float]]]:
         return [
-            workers.call(_rounds_here, *pair, device, chosen, more, timeout_s=_TIMEOUT_S) for pair in placed
+            workers.call(_rounds_here, *pair, device, chosen, more, batch_s, timeout_s=_TIMEOUT_S)
+            for pair in placed
         ]
 
     (comparison,) = judge(take, 1, JudgePlan(rounds))
@@ -147,12 +148,12 @@ class _LoadedProgram:
 class _Invocations:
     """Takes samples of a program: the time of whole invocations, which is what its user waits for."""
 
-    def __init__(self, program: _LoadedProgram) -> None:
+    def __init__(self, program: _LoadedProgram, batch_s: float) -> None:
         self._program = program
         program.set_inputs(0)
         program.run()
         elapsed = min(program.batch(1) for _ in range(3))
-        self._count = max(1, round(_BATCH_S / max(elapsed, 1e-6)))
+        self._count = max(1, round(batch_s / max(elapsed, 1e-6)))
 
     def batch(self) -> float:
         """Microseconds of one invocation."""
@@ -165,11 +166,13 @@ class _Pair:
     def __init__(self, default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...]) -> None:
         self.default, self.tuned = (_LoadedProgram(each, device, sizes) for each in (default, tuned))
         self.rounds = 0
+        self._sources: tuple[_Invocations, _Invocations] | None = None
 
-    @cached_property
-    def sources(self) -> tuple[_Invocations, _Invocations]:
+    def sources(self, batch_s: float) -> tuple[_Invocations, _Invocations]:
         """What is timed, on the inputs of seed 0."""
-        return _Invocations(self.default), _Invocations(self.tuned)
+        if self._sources is None:
+            self._sources = _Invocations(self.default, batch_s), _Invocations(self.tuned, batch_s)
+        return self._sources
 
 
 @lru_cache(_PAIRS_KEPT)
@@ -191,13 +194,13 @@ def _forget_here() -> None:
 
 
 def _rounds_here(
-    default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...], rounds: int
+    default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...], rounds: int, batch_s: float
 ) -> list[list[float]]:
     """Rounds of one sample of each."""
     pair = _pair(default, tuned, device, sizes)
     sensors = sensors_for(device)
     sensors.start()
-    rows = interleave(pair.sources, sensors, rounds, start=pair.rounds)
+    rows = interleave(pair.sources(batch_s), sensors, rounds, start=pair.rounds)
     pair.rounds += rounds
     return rows
 

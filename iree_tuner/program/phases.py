@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -43,8 +44,23 @@ def compile_program(
         TunerError: the program has nothing to compile.
         WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
     """
+    return workers.wait(
+        submit_program(program, target, workers, stop=stop, output=output, extra_flags=extra_flags)
+    )
+
+
+def submit_program(
+    program: Program,
+    target: Target,
+    workers: Workers,
+    *,
+    stop: Phase | None = None,
+    output: Output = "vmfb",
+    extra_flags: tuple[str, ...] = (),
+) -> Future[Compiled]:
+    """Begin what `compile_program` does; the workers' `wait` raises what that raises."""
     chosen = replace(target, flags=(*target.flags, *extra_flags))
-    return workers.call(run_phases, program.data, program.name, chosen, stop=stop, output=output)
+    return workers.submit(run_phases, program.data, program.name, chosen, stop=stop, output=output)
 
 
 def run_phases(data: bytes, name: str, target: Target, *, stop: Phase | None, output: Output) -> Compiled:

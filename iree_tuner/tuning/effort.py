@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iree_tuner.errors import UsageError
+from iree_tuner.targets import Target
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Effort:
         rounds: interleaved pairs of a comparison at most; most are decided after a few.
         least_share: workloads with a smaller share of the program's time are left alone.
         program_rounds: interleaved pairs of the whole program's comparison.
+        program_batch_s: least length of one of its samples, in seconds.
+        most_places: addresses of the code at which verdicts are taken, at most; a target asks for so many.
         patience: how long a candidate may compile, as a multiple of what the default takes. Code that takes
             much longer is unrolled without measure, and slow (docs/measuring.md has the figures).
     """
@@ -29,6 +32,12 @@ class Effort:
     least_share: float
     program_rounds: int
     patience: float
+    program_batch_s: float = 0.05
+    most_places: int = 4
+
+    def places(self, target: Target) -> int:
+        """Addresses of the code at which a verdict is taken."""
+        return min(self.most_places, target.placements)
 
     def trials_for(self, share: float) -> int:
         """Candidates for a workload with that share of the time: in proportion, but a third at least."""
@@ -50,7 +59,15 @@ _OPS_A_TIME = 2.0  # times as many operations as patience has times as many seco
 
 EFFORTS: dict[str, Effort] = {
     "quick": Effort(
-        trials=40, batch=8, finalists=3, rounds=320, least_share=0.05, program_rounds=80, patience=4.0
+        trials=24,
+        batch=8,
+        finalists=2,
+        rounds=320,
+        least_share=0.05,
+        program_rounds=80,
+        patience=4.0,
+        program_batch_s=0.01,
+        most_places=2,
     ),
     "default": Effort(
         trials=160, batch=16, finalists=6, rounds=1280, least_share=0.01, program_rounds=160, patience=4.0

@@ -49,10 +49,11 @@ def play_finals(task: Task, search: Search, lab: Lab, effort: Effort, ledger: Le
     The samples that choose are not the samples that judge: the best of several noisy numbers looks better
     than it is.
     """
-    defaults = _built(search.bench.harness, None, lab)
+    places = effort.places(lab.target)
+    defaults = _built(search.bench.harness, None, lab, places)
     if not defaults:
         return Final(None, None, "the default could not be built a second time")
-    finalists, notes = _qualified(search, lab, effort.finalists, ledger)
+    finalists, notes = _qualified(search, lab, effort, ledger)
     if not finalists:
         return Final(None, None, notes or "no candidate came near the default")
     plan = JudgePlan(effort.rounds)
@@ -67,21 +68,21 @@ def play_finals(task: Task, search: Search, lab: Lab, effort: Effort, ledger: Le
     ledger.judged(chosen.trial.assignment, comparison)
     if comparison.verdict != "win":
         return Final(None, comparison, notes)
-    against = _elsewhere(task, chosen.configuration, search, lab, plan)
+    against = _elsewhere(task, chosen.configuration, search, lab, plan, places)
     return Final(None, comparison, against) if against else Final(chosen.trial, comparison, notes)
 
 
-def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab) -> Placed:
+def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab, places: int) -> Placed:
     """The default and the candidates at each place; empty when one of them does not build."""
-    columns = [_built(harness, choice, lab) for choice in (None, *configurations)]
+    columns = [_built(harness, choice, lab, places) for choice in (None, *configurations)]
     if not all(columns):
         return []
     return [(default, list(candidates)) for default, *candidates in zip(*columns, strict=True)]
 
 
-def _built(harness: Harness, choice: Configuration | None, lab: Lab) -> list[bytes]:
+def _built(harness: Harness, choice: Configuration | None, lab: Lab, places: int) -> list[bytes]:
     """Executables at each place; empty when one does not build."""
-    found = lab.builder.build_placements(harness, choice, lab.target.placements)
+    found = lab.builder.build_placements(harness, choice, places)
     return [built.vmfb for built in found] if all(built.outcome == "ok" for built in found) else []
 
 
@@ -90,15 +91,15 @@ def _placed(defaults: Sequence[bytes], finalists: Sequence[_Finalist]) -> Placed
     return [(default, list(row)) for default, row in zip(defaults, rows, strict=True)]
 
 
-def _qualified(search: Search, lab: Lab, count: int, ledger: Ledger) -> tuple[list[_Finalist], str]:
+def _qualified(search: Search, lab: Lab, effort: Effort, ledger: Ledger) -> tuple[list[_Finalist], str]:
     """The best candidates that build at every place and whose numbers are right, one for each executable."""
     found: list[_Finalist] = []
     note = ""
     for trial in _promising(search):
-        if len(found) == count:
+        if len(found) == effort.finalists:
             break
         configuration = search.configure(trial.assignment)
-        vmfbs = _built(search.bench.harness, configuration, lab)
+        vmfbs = _built(search.bench.harness, configuration, lab, effort.places(lab.target))
         if not vmfbs:
             note = "a finalist could not be built a second time"
             continue
@@ -123,7 +124,9 @@ def _promising(search: Search) -> Iterator[Trial]:
             yield trial
 
 
-def _elsewhere(task: Task, configuration: Configuration, search: Search, lab: Lab, plan: JudgePlan) -> str:
+def _elsewhere(
+    task: Task, configuration: Configuration, search: Search, lab: Lab, plan: JudgePlan, places: int
+) -> str:
     """Why a winner does not do for another dispatch with the same workload; empty when it does for all.
 
     A spec matches the root op, so that it reaches them all; what is fused with it may differ.
@@ -133,7 +136,7 @@ def _elsewhere(task: Task, configuration: Configuration, search: Search, lab: La
         if harness is None or harness.module == search.bench.harness.module:
             continue
         tuned = lab.builder.build(harness, configuration)
-        placed = build_placed(harness, [configuration], lab) if tuned.outcome == "ok" else []
+        placed = build_placed(harness, [configuration], lab, places) if tuned.outcome == "ok" else []
         if not placed:
             return f"in {dispatch.name} it ends in {tuned.outcome}: {tuned.message}"
         default, (candidate, *_) = placed[0]

@@ -12,7 +12,7 @@ from iree_tuner.tuning.weigh import Weighed
 
 def self_test(weighed: Weighed, lab: Lab, effort: Effort) -> WorkloadResult:
     """Send copies of the default through the finals, as if they were candidates."""
-    places = build_placed(weighed.bench.harness, [], lab)
+    places = build_placed(weighed.bench.harness, [], lab, effort.places(lab.target))
     plan = JudgePlan(effort.rounds)
     copies = [(default, [default] * effort.finalists) for default, _ in places]
     best = max(lab.measurer.compare(copies, weighed.bench, plan), key=lambda comparison: comparison.speedup)

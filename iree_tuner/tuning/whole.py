@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import wait
 from dataclasses import replace
 
 from iree.compiler import ir
@@ -12,7 +13,7 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.measure.program import ProgramComparison, compare_programs
 from iree_tuner.program.dynamic import sizes_of
-from iree_tuner.program.phases import compile_program
+from iree_tuner.program.phases import submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.tuning.effort import Effort
@@ -32,17 +33,24 @@ def compare_whole(
         TunerError: the program cannot be compiled with the spec, or cannot be run here.
         WorkerCrashError, WorkerTimeoutError: the compiler or the program died or did not come back.
     """
-    with_it = with_spec(program, spec)
-
-    def built(source: Program, placement: int) -> bytes:
-        return compile_program(placed_program(source, placement), lab.target, lab.compilers).data
-
-    placed = [(built(program, place), built(with_it, place)) for place in range(lab.target.placements)]
     longest = max(result.task.workload.reduction_length for result in results)
     return compare_programs(
-        placed, lab.measurer.device, lab.measurer.workers, effort.program_rounds,
-        longest * len(results) ** 2, sizes_of(program),
+        _built(program, with_spec(program, spec), lab, effort.places(lab.target)), lab.measurer.device,
+        lab.measurer.workers, effort.program_rounds, longest * len(results) ** 2, sizes_of(program),
+        batch_s=effort.program_batch_s,
     )  # fmt: skip
+
+
+def _built(program: Program, tuned: Program, lab: Lab, places: int) -> list[tuple[bytes, bytes]]:
+    """Both compilations for each place of the code, side by side. Raises what `compile_program` raises."""
+    compiling = [
+        submit_program(placed_program(source, place), lab.target, lab.compilers)
+        for place in range(places)
+        for source in (program, tuned)
+    ]
+    wait(compiling)  # all of them, also after a failure: nothing may compile when something is timed
+    made = [lab.compilers.wait(each).data for each in compiling]
+    return list(zip(made[::2], made[1::2], strict=True))
 
 
 def with_spec(program: Program, spec: bytes) -> Program:
