@@ -116,7 +116,7 @@ class Own:
         )
         (weighed,) = weigh([subject.task], lab, self._stop)
         effort = effort_named("default")
-        self._compile_s = effort.compile_limit_s(weighed.default.idle_s)
+        self._compile_s = effort.compile_limit_s(weighed.default.idle_s, waited_for=lab.alternate)
         self._ops = effort.most_ops(weighed.default.ops)
         reproducing = Reproducing(
             records.failures,

@@ -219,7 +219,7 @@ def _tune_one(
         trials,
         effort.batch,
         deadline,
-        effort.compile_limit_s(weighed.default.idle_s),
+        effort.compile_limit_s(weighed.default.idle_s, waited_for=lab.alternate),
         effort.most_ops(weighed.default.ops),
     )
     engine = Engine(search, lab, limits, findings.stop, ledger)

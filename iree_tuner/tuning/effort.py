@@ -43,9 +43,13 @@ class Effort:
         """Candidates for a workload with that share of the time: in proportion, but a third at least."""
         return round(self.trials * min(1.0, max(1 / 3, share / _FULL_SHARE)))
 
-    def compile_limit_s(self, default_s: float) -> float:
-        """Seconds that a candidate may compile, where the default takes `default_s`."""
-        return max(_LEAST_PATIENCE_S, self.patience * default_s)
+    def compile_limit_s(self, default_s: float, *, waited_for: bool) -> float:
+        """Seconds that a candidate may compile, where the default takes `default_s`.
+
+        `waited_for` says that nothing is measured meanwhile; where it is, more patience costs little.
+        """
+        least = _LEAST_PATIENCE_S if waited_for else _LEAST_PATIENCE_BESIDE_S
+        return max(least, self.patience * default_s)
 
     def most_ops(self, default_ops: int) -> int:
         """Operations that a candidate may have before code generation: LLVM's time grows faster."""
@@ -54,6 +58,7 @@ class Effort:
 
 _FULL_SHARE = 0.25
 _LEAST_PATIENCE_S = 1.0
+_LEAST_PATIENCE_BESIDE_S = 5.0
 _LEAST_OPS = 8000
 _OPS_A_TIME = 2.0  # times as many operations as patience has times as many seconds
 

@@ -63,7 +63,7 @@ def sample_space(
         len(members),
         effort.batch,
         math.inf,
-        effort.compile_limit_s(weighed.default.idle_s),
+        effort.compile_limit_s(weighed.default.idle_s, waited_for=lab.alternate),
         effort.most_ops(weighed.default.ops),
     )
     watch.started(weighed.task, weighed.share, len(members))
