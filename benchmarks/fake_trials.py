@@ -19,9 +19,10 @@ def build(
     configuration: Configuration | None,
     placement: int,
     most_ops: int,
+    verify: bool,
 ) -> Built:
     """An executable of a usual size, after the seconds that the configuration's label asks for."""
-    del harness, flags, placement, most_ops
+    del harness, flags, placement, most_ops, verify
     if configuration is None:
         return Built("ok", DEFAULT)
     seconds = float(configuration.ops[0].label)

@@ -81,7 +81,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("recordings", type=Path, nargs="*", help="files, and folders of them")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument(
-        "--strategy", action="append", help="several may be given; all of this project's else"
+        "--strategy",
+        action="append",
+        help="several may be given; else all of this project's whose libraries are installed",
     )
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--budget", type=int, default=AFTER[-1])
@@ -101,16 +103,13 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
     """Replay everything; one process a recording. Raises TunerError for what cannot be read or used."""
     if not can_train():
         raise TunerError("priors need scikit-learn", hint="pip install 'iree-tuner[learn]'")
-    strategies = tuple(dict.fromkeys(options.strategy or own_strategies()))
-    for name in strategies:
+    for name in options.strategy or ():
         check_strategy(name)
-    plan = Plan(
-        tuple(find_recordings(options.recordings)), strategies, options.seeds, options.budget, options.batch
-    )
     # What is no recording, and what is not installed, is told before anything runs.
-    first, *_ = read_all(plan.paths)
-    for name in strategies:
-        make_strategy(name, first, 0, first.start)
+    paths = tuple(find_recordings(options.recordings))
+    first, *_ = read_all(paths)
+    strategies = asked_for(options.strategy, first) if options.strategy else own_strategies(first)
+    plan = Plan(paths, strategies, options.seeds, options.budget, options.batch)
     # One process a core is all that there is to gain, and sums of several threads need not be the same twice.
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     rows: list[Mapping[str, object]] = []
@@ -130,7 +129,7 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
         "budget": plan.budget,
         "batch": plan.batch,
         "default": DEFAULT,
-        "strategies": list(strategies),
+        "strategies": list(plan.strategies),
         "recordings": sorted(rows, key=lambda row: (str(row["target"]), str(row["recording"]))),
         "curves": [
             {"target": target, "strategy": name, "recordings": len(found)} | middle(found)
@@ -139,9 +138,26 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def own_strategies() -> list[str]:
-    """Those of this project: other packages' stand in their own tables."""
-    return sorted(entry.name for entry in entry_points(group=GROUP) if entry.value.startswith("iree_tuner."))
+def asked_for(names: Sequence[str], space: RecordedSpace) -> tuple[str, ...]:
+    """Each once. Raises TunerError for one that cannot be made."""
+    for name in names:
+        make_strategy(name, space, 0, space.start)
+    return tuple(dict.fromkeys(names))
+
+
+def own_strategies(space: RecordedSpace) -> tuple[str, ...]:
+    """Those of this project that can be made: other packages' stand in their own tables."""
+    found: list[str] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        if not entry.value.startswith("iree_tuner."):
+            continue
+        try:
+            make_strategy(entry.name, space, 0, space.start)
+        except TunerError as error:  # it needs an extra
+            print(f"{entry.name} is left out: {error}", file=sys.stderr)
+        else:
+            found.append(entry.name)
+    return tuple(found)
 
 
 def replayed(place: int, plan: Plan) -> tuple[dict[str, object], dict[str, Curve]]:

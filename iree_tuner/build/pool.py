@@ -14,8 +14,8 @@ from iree_tuner.targets import Target
 
 DEFAULT_TIMEOUT_S = 60.0
 
-Build = Callable[[bytes, tuple[str, ...], Configuration | None, int, int], Built]
-"""What runs in a worker: a harness, flags, a configuration or None, placement, most ops; see `build_here`."""
+Build = Callable[[bytes, tuple[str, ...], Configuration | None, int, int, bool], Built]
+"""What runs in a worker: harness, flags, configuration or None, place, most ops, verify; see `build_here`."""
 
 
 class Builder:
@@ -73,6 +73,7 @@ class Builder:
         placement: int = 0,
         timeout_s: float = math.inf,
         most_ops: int = 0,
+        verify: bool = True,
     ) -> Future[Built]:
         """Begin a compilation; `result` says how it ended. `timeout_s` can only shorten the builder's own."""
         return self._workers.submit(
@@ -82,6 +83,7 @@ class Builder:
             configuration,
             placement,
             most_ops,
+            verify,
             timeout_s=min(timeout_s, self.timeout_s),
         )
 

@@ -30,6 +30,17 @@ class Landscape(Protocol):
         """Every member once, in a random order that is the same for the same seed."""
         ...
 
+    def staged(self, seed: int) -> Iterator[Assignment]:
+        """The same, but first the members whose secondary options are plain, and then all others.
+
+        So that a tile comes once before its variants do, where a space has such options.
+        """
+        ...
+
+    def is_plain(self, assignment: Assignment) -> bool:
+        """Whether a member is among the first of `staged`, and not a variant of such a one."""
+        ...
+
     def encode(self, assignments: Sequence[Assignment]) -> Array:
         """A row of numbers for each assignment, logarithms of similar size."""
         ...
@@ -59,6 +70,14 @@ class SpaceLandscape:
     def shuffled(self, seed: int) -> Iterator[Assignment]:
         """As `JointSpace` shuffles."""
         return self._space.shuffled(seed)
+
+    def staged(self, seed: int) -> Iterator[Assignment]:
+        """As `JointSpace` does."""
+        return self._space.staged(seed)
+
+    def is_plain(self, assignment: Assignment) -> bool:
+        """As `JointSpace` tells."""
+        return self._space.is_plain(assignment)
 
     def encode(self, assignments: Sequence[Assignment]) -> Array:
         """As `Encoder` encodes."""

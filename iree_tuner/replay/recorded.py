@@ -87,6 +87,14 @@ class RecordedSpace:
         order = np.random.default_rng(seed).permutation(len(self.members))
         return (self.members[place] for place in order)
 
+    def staged(self, seed: int) -> Iterator[Assignment]:
+        """As `shuffled`: a recording is a random sample, and hardly has two variants of one tile."""
+        return self.shuffled(seed)
+
+    def is_plain(self, assignment: Assignment) -> bool:  # noqa: ARG002
+        """True: there are no stages here, see `staged`."""
+        return True
+
     def encode(self, assignments: Sequence[Assignment]) -> Array:
         """As the encoder does."""
         return self.encoder.encode(assignments)

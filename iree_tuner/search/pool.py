@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -14,9 +14,15 @@ from iree_tuner.space.configuration import Assignment
 DRAWN = 4096
 """Members drawn from a space at first: all of a small one."""
 
+ENOUGH = 256
+"""So many tiles are enough to choose from, without variants of them; a run rarely measures more."""
+
 
 class Pool:
     """Members that were drawn or added, in that order; each has a place.
+
+    Tiles are drawn before their variants (`Landscape.staged`): these are for a strategy to add, next to what
+    is good. They are drawn as well where there are few tiles, and when all else was proposed.
 
     Args:
         space: what they are of.
@@ -26,12 +32,16 @@ class Pool:
 
     def __init__(self, space: Landscape, seed: int, size: int = DRAWN) -> None:
         self._space = space
-        self._order = space.shuffled(seed)
+        self._order = space.staged(seed)
         self.members: list[Assignment] = []
         self.rows: Array = np.zeros((0, len(space.features)))
         self._places: dict[Assignment, int] = {}
         self._proposed: set[int] = set()
-        self.add(islice(self._order, size))
+        drawn = list(islice(self._order, size))
+        plain = sum(map(space.is_plain, drawn))
+        first = plain if plain >= ENOUGH else len(drawn)
+        self.add(drawn[:first])
+        self._order = chain(drawn[first:], self._order)
 
     def add(self, members: Iterable[Assignment]) -> int:
         """Take in members that are not there yet; how many there were."""

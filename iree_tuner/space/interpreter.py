@@ -12,7 +12,7 @@ must exclude zero in another assert.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -106,6 +106,19 @@ def read_program(op: ir.Operation) -> Program:
             node = _node(inner, operands)
         nodes[inner.results[0]] = node
     return Program(tuple(dict.fromkeys(knobs)), tuple(auxiliaries), tuple(assertions))
+
+
+def pinned(program: Program, values: Mapping[str, int]) -> Program:
+    """The program with one more assert for each of some variables: that it has this value."""
+    more = [
+        Assertion(
+            Node("smt.eq", (_variable(name), Node("constant", (), value)), None, frozenset((name,))),
+            f"{name} must be {value}",
+            (),
+        )
+        for name, value in values.items()
+    ]
+    return replace(program, assertions=(*program.assertions, *more))
 
 
 def conjuncts(node: Node) -> list[Node]:

@@ -67,15 +67,25 @@ class JointSpace:
 
         A small space may hold what is best as well as a large one, so that each has the same part.
         """
-        orders = [space.shuffled(seed) for space in self.spaces]
-        left = list(range(len(orders)))
-        while left:
-            for place in tuple(left):
-                member = next(orders[place], None)
-                if member is None:
-                    left.remove(place)
-                else:
-                    yield self.join(place, member)
+        return self._in_turn([space.shuffled(seed) for space in self.spaces])
+
+    def staged(self, seed: int) -> Iterator[Assignment]:
+        """As `shuffled`, but first all plain members, and then all others.
+
+        The first ones come at once; where no knob is secondary, it is the same order.
+        """
+        yield from self._in_turn([space.shuffled_plain(seed) for space in self.spaces])
+        yield from self._in_turn([_variants(space, seed) for space in self.spaces])
+
+    def is_plain(self, assignment: Assignment) -> bool:
+        """Whether every secondary knob of its own space has its plain value."""
+        place, member = self.split(assignment)
+        return self.spaces[place].is_plain(member)
+
+    def plain(self, assignment: Assignment) -> Assignment:
+        """The member with the same primary knobs and plain secondary ones; where that is none, itself."""
+        place, member = self.split(assignment)
+        return self.join(place, self.spaces[place].plain(member))
 
     def neighbors(self, assignment: Assignment) -> list[Assignment]:
         """Its neighbors in its own space."""
@@ -102,3 +112,20 @@ class JointSpace:
             return 0, assignment
         knobs = {name: value for name, value in assignment.items() if name != SPACE}
         return assignment.get(SPACE, -1), Assignment.of(knobs)
+
+    def _in_turn(self, orders: Sequence[Iterator[Assignment]]) -> Iterator[Assignment]:
+        left = list(range(len(orders)))
+        while left:
+            for place in tuple(left):
+                member = next(orders[place], None)
+                if member is None:
+                    left.remove(place)
+                else:
+                    yield self.join(place, member)
+
+
+def _variants(space: Space, seed: int) -> Iterator[Assignment]:
+    """The members that are not plain."""
+    if not space.secondary:
+        return iter(())
+    return (member for member in space.shuffled(seed) if not space.is_plain(member))

@@ -16,12 +16,13 @@ from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.enumeration import Members, enumerate_members
-from iree_tuner.space.interpreter import Assertion, Program, read_program
+from iree_tuner.space.interpreter import Assertion, Program, pinned, read_program
 from iree_tuner.space.join import Join
 from iree_tuner.space.judge import Judge
 from iree_tuner.space.materialize import materialize
 from iree_tuner.space.moves import neighbors
 from iree_tuner.space.sampling import shuffled
+from iree_tuner.space.secondary import plain_values
 
 VARIANT = "iree_tuner.variant"
 """Attribute of a constraints op that tells it from another one of the same pipeline."""
@@ -105,6 +106,29 @@ class Space:
         """
         return map(self._assignment, shuffled(self._join, lambda: self._members, seed))
 
+    @cached_property
+    def secondary(self) -> Mapping[str, int]:
+        """The knobs that are worth trying on good tiles only, and their plain values (`space.secondary`)."""
+        return plain_values(self.pipeline, self._join.relations.domains)
+
+    def is_plain(self, assignment: Mapping[str, int]) -> bool:
+        """Whether every secondary knob has its plain value."""
+        return all(assignment.get(name) == value for name, value in self.secondary.items())
+
+    def plain(self, assignment: Mapping[str, int]) -> Assignment:
+        """The member with the same primary knobs and plain secondary ones; where that is none, itself."""
+        wanted = Assignment.of({**assignment, **self.secondary})
+        if self.is_plain(assignment) or not self.contains(wanted):
+            return Assignment.of(assignment)
+        return wanted
+
+    def shuffled_plain(self, seed: int) -> Iterator[Assignment]:
+        """As `shuffled`, only the plain members."""
+        if not self.secondary:
+            return self.shuffled(seed)
+        join = self._plain_join
+        return map(self._assignment, shuffled(join, lambda: enumerate_members(join), seed))
+
     def sample(self, n: int, seed: int) -> list[Assignment]:
         """The first `n` of `shuffled(seed)`: distinct, and uniform over the legal set."""
         return list(islice(self.shuffled(seed), n))
@@ -159,6 +183,10 @@ class Space:
     @cached_property
     def _join(self) -> Join:
         return Join(self._program)
+
+    @cached_property
+    def _plain_join(self) -> Join:
+        return Join(pinned(self._program, self.secondary))
 
     @cached_property
     def _members(self) -> Members:

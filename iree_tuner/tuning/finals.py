@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from iree_tuner.build.candidate import Built
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.judging import JudgePlan
@@ -50,9 +51,9 @@ def play_finals(task: Task, search: Search, lab: Lab, effort: Effort, ledger: Le
     than it is.
     """
     places = effort.places(lab.target)
-    defaults = _built(search.bench.harness, None, lab, places)
-    if not defaults:
-        return Final(None, None, "the default could not be built a second time")
+    defaults, failed = _built(search.bench.harness, None, lab, places)
+    if failed is not None:
+        return Final(None, None, f"the default could not be built a second time: {failed.message}")
     finalists, notes = _qualified(search, lab, effort, ledger)
     if not finalists:
         return Final(None, None, notes or "no candidate came near the default")
@@ -74,16 +75,19 @@ def play_finals(task: Task, search: Search, lab: Lab, effort: Effort, ledger: Le
 
 def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab, places: int) -> Placed:
     """The default and the candidates at each place; empty when one of them does not build."""
-    columns = [_built(harness, choice, lab, places) for choice in (None, *configurations)]
+    columns = [_built(harness, choice, lab, places)[0] for choice in (None, *configurations)]
     if not all(columns):
         return []
     return [(default, list(candidates)) for default, *candidates in zip(*columns, strict=True)]
 
 
-def _built(harness: Harness, choice: Configuration | None, lab: Lab, places: int) -> list[bytes]:
-    """Executables at each place; empty when one does not build."""
+def _built(
+    harness: Harness, choice: Configuration | None, lab: Lab, places: int
+) -> tuple[list[bytes], Built | None]:
+    """Executables at each place; none when one does not build, and that one."""
     found = lab.builder.build_placements(harness, choice, places)
-    return [built.vmfb for built in found] if all(built.outcome == "ok" for built in found) else []
+    failed = next((built for built in found if built.outcome != "ok"), None)
+    return ([], failed) if failed else ([built.vmfb for built in found], None)
 
 
 def _placed(defaults: Sequence[bytes], finalists: Sequence[_Finalist]) -> Placed:
@@ -99,9 +103,12 @@ def _qualified(search: Search, lab: Lab, effort: Effort, ledger: Ledger) -> tupl
         if len(found) == effort.finalists:
             break
         configuration = search.configure(trial.assignment)
-        vmfbs = _built(search.bench.harness, configuration, lab, effort.places(lab.target))
-        if not vmfbs:
-            note = "a finalist could not be built a second time"
+        vmfbs, failed = _built(search.bench.harness, configuration, lab, effort.places(lab.target))
+        if failed is not None:  # it was not verified when it was screened
+            note = f"a finalist could not be built a second time: {failed.message}"
+            if failed.outcome == "compile_error":
+                refused = replace(trial, outcome="compile_error", message=failed.message, samples_us=())
+                search.amend(trial, ledger.record(refused))
             continue
         agreement = lab.measurer.agrees(vmfbs[0], search.bench)
         if agreement.ok:

@@ -42,7 +42,7 @@ def _limit_vectors(tiling: Tiling) -> None:
 
     Each takes five to twelve operations before LLVM. Of 100 sampled tiles of a 512x768x1024 f32 matmul, the
     10 of more than 1024 vectors had 8,000 to 29,000 of these, 8 times what the default has, or were not
-    unrolled within a minute. In the 11 recorded contractions (recordings/llvm-cpu, taken with that limit) half
+    unrolled within a minute. In 11 recorded contractions (recordings/llvm-cpu, taken with that limit) half
     of the 237 with more than 512 were given up, and the others reach 7 to 49 % of the best one's speed.
     """
     workload, limits = tiling.workload, tiling.limits

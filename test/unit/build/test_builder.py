@@ -106,3 +106,12 @@ def test_code_of_too_many_operations_is_given_up_before_it_is_generated(builder,
     assert found.outcome == "compile_timeout"
     assert found.message == f"given up before code generation: {default.ops} operations"
     assert builder.result(builder.submit(matmul.harness, None, most_ops=default.ops)).digest == default.digest
+
+
+def test_code_is_the_same_without_verification(builder, matmul):
+    good = configuration(matmul.default, matmul.pipeline)
+    verified, other = (
+        builder.result(builder.submit(matmul.harness, good, verify=each)) for each in (True, False)
+    )
+    assert verified.outcome == "ok"
+    assert verified.vmfb == other.vmfb

@@ -27,6 +27,12 @@ class Listed:
         places = np.random.default_rng(seed).permutation(len(self.rows))
         return (Assignment.of({"place": int(place)}) for place in places)
 
+    def staged(self, seed):
+        return self.shuffled(seed)
+
+    def is_plain(self, assignment):
+        return True
+
     def encode(self, assignments):
         rows = [[self.rows[each["place"]][name] for name in self.features] for each in assignments]
         return np.round(np.log2(np.array(rows, float)), 6)

@@ -8,15 +8,22 @@ from grid import Grid, Outcome, at, bowl, play
 
 from iree_tuner.search.registry import make_strategy, strategy_names
 
-LEARNING = ("annealing", "genetic", "local", "model", "optuna")
+LEARNING = ("annealing", "genetic", "local", "model", "optuna", "ranker")
 
-needs_optuna = pytest.mark.skipif(
-    importlib.util.find_spec("optuna") is None, reason="needs `pip install 'iree-tuner[optuna]'`"
-)
+NEEDED = {"optuna": ("optuna", "optuna"), "ranker": ("sklearn", "learn")}
+"""What a strategy imports, and the extra that brings it."""
+
+
+def marks(name):
+    if name not in NEEDED:
+        return ()
+    module, extra = NEEDED[name]
+    missing = importlib.util.find_spec(module) is None
+    return pytest.mark.skipif(missing, reason=f"needs `pip install 'iree-tuner[{extra}]'`")
 
 
 def names(chosen):
-    return [pytest.param(name, marks=needs_optuna if name == "optuna" else ()) for name in chosen]
+    return [pytest.param(name, marks=marks(name)) for name in chosen]
 
 
 each_strategy = pytest.mark.parametrize("name", names(strategy_names()))
@@ -82,7 +89,7 @@ def test_results_of_others_are_taken_and_not_asked_for_again(name):
 @each_that_learns
 def test_what_learns_beats_shuffle_on_a_smooth_space(name):
     # A walk of single steps has 25 to go; a first generation is random.
-    rounds = 8 if name in ("model", "optuna") else 16
+    rounds = 8 if name in ("model", "optuna", "ranker") else 16
 
     def best(name, seed):
         strategy = make_strategy(name, Grid(60), seed, at(32, 24))
@@ -92,7 +99,7 @@ def test_what_learns_beats_shuffle_on_a_smooth_space(name):
     assert wins >= 7
 
 
-@pytest.mark.parametrize("name", names(["annealing", "genetic", "optuna", "shark"]))
+@pytest.mark.parametrize("name", names(["annealing", "genetic", "optuna", "ranker", "shark"]))
 def test_more_is_drawn_of_a_space_that_is_larger_than_the_pool(name, monkeypatch):
     from iree_tuner.search import annealing, pool
 

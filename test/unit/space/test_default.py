@@ -181,6 +181,9 @@ def test_inside(prepare: Prepare, target: str, program: Program) -> None:
     assert space.contains(default.assignment)
     assert default.reasons == ()
     assert starting_point(space, *choice(prepared.dispatch)) == default.assignment
+    asked = {name: default.assignment[name] for name in space.secondary}
+    usual = {"pipeline_depth": 1} if space.pipeline == "CooperativeMatrixVectorize" else {}
+    assert asked == {**space.secondary, **usual}
 
 
 @pytest.mark.parametrize(("target", "program", "reasons"), OUTSIDE, ids=str)

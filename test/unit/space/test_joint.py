@@ -33,6 +33,14 @@ class Listed:
         order = sorted(range(self.size), key=lambda x: (x * step) % max(1, self.size))
         return (Assignment.of({"x": x}) for x in order)
 
+    secondary = {}  # noqa: RUF012
+
+    def is_plain(self, assignment):
+        return True
+
+    def shuffled_plain(self, seed):
+        return self.shuffled(seed)
+
     def neighbors(self, assignment):
         return [
             Assignment.of({"x": x}) for x in (assignment["x"] - 1, assignment["x"] + 1) if 0 <= x < self.size

@@ -62,14 +62,14 @@ def words_of(text):
     return {word.partition(":")[0]: word.partition(":")[2] for word in text.split()}
 
 
-def fake_build(harness, flags, configuration, placement=0, most_ops=0):
+def fake_build(harness, flags, configuration, placement=0, most_ops=0, verify=True):
     """A compiler: the executable is the configuration's own text."""
     text = configuration.ops[0].value if configuration else DEFAULT.decode()
     words = words_of(text)
     time.sleep(float(words.get("compile", 0)))
     for word in words:
         misbehave(word)
-    if "refuse" in words:
+    if "refuse" in words or (verify and "invalid" in words):
         return Built("compile_error", message="the compiler refuses 4096 things", seconds=0.01)
     kept = " ".join(word for word in text.split() if not word.startswith(("compile:", "id:")))
     return Built("ok", kept.encode(), seconds=float(words.get("compile", 0)))
