@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from iree_tuner.cost.access import Array, bits_of, total
+from iree_tuner.cost.access import Array, bits_of, operands_of, total
 from iree_tuner.cost.terms import Estimate, Term
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets.machine import Machine
@@ -18,6 +18,7 @@ _SHAPE = (16, 8, 16)  # of an instruction, where nothing says otherwise: NVIDIA'
 _MOST_REGISTERS = 255.0
 _THREADS_OF_UNIT = 2048.0
 _GROUPS_OF_UNIT = 32.0
+_BANKS = 32
 
 # A multiprocessor of Hopper or Ampere, each cycle, by the makers' white papers: multiply-adds of f16 through
 # mma.sync, bytes from shared memory, bytes from the second-level cache and from memory.
@@ -52,6 +53,7 @@ def estimate(
     """
     found = _tiles(workload, knobs, second, shapes or (_SHAPE,))
     found |= _memory(workload, found, machine)
+    found |= _conflicts(workload, found)
     found |= _cycles(workload, found, machine)
     waves = found["waves"]
     per_group = np.maximum.reduce([found["matrix_cycles"], found["shared_cycles"], found["far_cycles"]])
@@ -116,23 +118,27 @@ def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
     left, right, result = (bits_of(kind) / 8 for kind in workload.types[:3])
     m, n, k = found["tile_m"], found["tile_n"], found["tile_k"]
     shared = (m * left + n * right) * k
-    held = found["own_m"] * found["own_n"] * max(result, 4.0) / 4.0 / 32.0
+    held = (
+        found["own_m"] * found["own_n"] * max(result, 2.0) / 4.0 / 32.0
+    )  # accumulators are of the result's type
     # Fragments of both operands for one instruction's depth, and what is under way from memory.
     fragments = (found["own_m"] * left + found["own_n"] * right) * 16.0 / 4.0 / 32.0
     under_way = shared / 4.0 / found["threads"]
-    registers = held + fragments + under_way + 32.0
+    needed = held + fragments + 32.0
+    registers = needed + under_way
     limit = machine.near_bytes or 200 << 10
     by_memory = np.floor(limit / np.maximum(shared, 1024.0))
     by_threads = np.floor(_THREADS_OF_UNIT / found["threads"])
-    needed = np.minimum(registers, _MOST_REGISTERS) * found["threads"]
-    by_registers = np.floor((machine.registers or 65536) / needed)
+    taken = np.minimum(registers, _MOST_REGISTERS) * found["threads"]
+    by_registers = np.floor((machine.registers or 65536) / taken)
     resident = np.clip(np.minimum.reduce([by_memory, by_threads, by_registers]), 1.0, _GROUPS_OF_UNIT)
     units = max(1, machine.units)
     resident = np.minimum(resident, np.maximum(1.0, np.ceil(found["groups"] / units)))
     return {
         "shared_bytes": shared,
         "registers": registers,
-        "spill_x": 1.0 + np.maximum(0.0, registers - _MOST_REGISTERS) / 64.0,
+        # What is under way need not be held: loads may sink to where their values are stored.
+        "spill_x": 1.0 + np.maximum(0.0, needed - _MOST_REGISTERS) / 64.0,
         "resident": resident,
         "resident_warps": resident * found["warps"],
         "groups_per_unit": found["groups"] / units,
@@ -144,12 +150,32 @@ def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
     }
 
 
+def _conflicts(workload: Workload, found: Mapping[str, Array]) -> dict[str, Array]:
+    """How often a load of fragments from shared memory is repeated, because lanes meet in a bank.
+
+    32 banks of four bytes. The lanes of a warp read four words next to each other of eight rows, where the
+    reduction is contiguous; else single elements of four pairs of rows, eight next to each other in each.
+    Rows follow each other at a tile's width. The compiler pads them, unless it is told not to.
+    """
+    last = workload.role("k")[-1]
+    factors: dict[str, Array] = {}
+    for name, operand, side in zip(("left_x", "right_x"), operands_of(workload)[:2], ("m", "n"), strict=True):
+        along = bool(operand.innermost) and operand.innermost[-1][0] == last
+        width = found["tile_k" if along else f"tile_{side}"] * operand.bits / 8
+        words = np.maximum(1.0, np.round(width * (1.0 if along else 2.0) / 4.0)).astype(np.int64)
+        apart = np.gcd(words, _BANKS)
+        repeated = np.clip(apart / 4.0, 1.0, 8.0) if along else np.clip(apart / 8.0, 1.0, 4.0)
+        factors[name] = np.where(found["conflicts"] > 1.0, repeated, 1.0)
+    return factors
+
+
 def _cycles(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
     left, right, result = (bits_of(kind) / 8 for kind in workload.types[:3])
     m, n, k, steps = found["tile_m"], found["tile_n"], found["tile_k"], found["steps"]
     rate = _MATRIX_OPS * 2.0 / left
     matrix = m * n * k * steps / rate * found["idle_x"]
-    through = found["warps"] * (found["own_m"] * left + found["own_n"] * right) * k * found["serial_x"]
+    rows, columns = found["own_m"] * left * found["left_x"], found["own_n"] * right * found["right_x"]
+    through = found["warps"] * (rows + columns) * k * found["serial_x"]
     shared = steps * (through + found["shared_bytes"]) / _SHARED_BYTES
     units = max(1, machine.units)
     moved = found["shared_bytes"] * steps

@@ -27,6 +27,7 @@ _OPTIMISM = (0.0, 1.0, 0.5, 2.0)
 _TOO_NEAR = 0.02
 _GOOD = 0.02  # quantile of the estimates that stands for the best one
 _HOPELESS = 6.0  # log2: estimates beyond that times it say no more
+_TAUGHT = 0.25  # weight of what other workloads teach, next to the estimate: it mostly repeats it
 _TRUST = 0.7  # slope of times against the prior
 _USUAL = 4.0  # results that this counts as
 
@@ -73,26 +74,31 @@ class Model:
 
     def _look_around(self) -> None:
         """Take in what is next to the best; at first, next to what the prior thinks best, step by step."""
-        best = np.argsort(np.array(self._values), kind="stable")[:_PARENTS]
-        self._spread_from([self._places[place] for place in best])
-        if not self._asked:
-            for _ in range(_CLIMBS):
-                self._spread_from(ranked(self._prior(), range(len(self._pool.members)))[:_CLIMBERS])
-
-    def _spread_from(self, places: Sequence[int]) -> None:
-        """Take in the neighbors of some, once."""
-        for place in places:
+        for each in np.argsort(np.array(self._values), kind="stable")[:_PARENTS]:
+            place = self._places[each]
             if place not in self._spread:
                 self._spread.add(place)
                 self._pool.add(self._space.neighbors(self._pool.members[place]))
+        if not self._asked:
+            self._climb()
+
+    def _climb(self) -> None:
+        """Follow the prior from what it thinks best, among tiles alone: nothing is known to be good yet."""
+        seen: set[int] = set()
+        for _ in range(_CLIMBS):
+            for place in ranked(self._prior(), range(len(self._pool.members)))[:_CLIMBERS]:
+                if place not in seen:
+                    seen.add(place)
+                    around = self._space.neighbors(self._pool.members[place])
+                    self._pool.add(each for each in around if self._space.is_plain(each))
 
     def _prior(self) -> Array:
         """First principles and what other workloads teach: where one errs, the other often does not."""
         estimate, guess = self._pool.column(ESTIMATE), self._space.guess(self._pool.rows)
-        prior = np.zeros(len(self._pool.members)) if guess is None else guess
-        if estimate is not None:
-            prior = prior + np.minimum(estimate - float(np.quantile(estimate, _GOOD)), _HOPELESS)
-        return prior
+        if estimate is None:
+            return np.zeros(len(self._pool.members)) if guess is None else guess
+        prior = np.minimum(estimate - float(np.quantile(estimate, _GOOD)), _HOPELESS)
+        return prior if guess is None else prior + _TAUGHT * guess
 
     def _expected(self) -> tuple[Array, Array]:
         """Mean and deviation of log2 of the time, for each of the pool."""
