@@ -1,6 +1,7 @@
 """Run search strategies over recordings, and write what `docs/search.md` shows of them.
 
     python scripts/search_curves.py recordings --seeds 50 --output docs/search
+    python scripts/search_curves.py recordings --seeds 3 --strategy optuna --add --output docs/search
     python scripts/search_curves.py --redraw --output docs/search
 
 Writes OUTPUT/results.json, plots beside it, and the tables between the markers in OUTPUT.md if there is one.
@@ -24,6 +25,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from search_report import draw, write_tables
@@ -61,6 +63,8 @@ def main() -> None:
             raise TunerError("plots need altair", hint="pip install 'iree-tuner[report]', or --no-plots")
         if not options.redraw:
             results = measured(options)
+            if options.add:
+                results = added(json.loads(path.read_text(encoding="utf-8")), results)
             options.output.mkdir(parents=True, exist_ok=True)
             path.write_text(as_text(results), encoding="utf-8")
         results = json.loads(path.read_text(encoding="utf-8"))
@@ -90,6 +94,11 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--redraw", action="store_true", help="run nothing; draw what is in results.json")
+    parser.add_argument(
+        "--add",
+        action="store_true",
+        help="keep other strategies that are in results.json, of the same recordings",
+    )
     parser.add_argument("--no-plots", action="store_true")
     options = parser.parse_args()
     if bool(options.recordings) == options.redraw:
@@ -125,7 +134,7 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
             seconds = time.monotonic() - start
             print(f"{done} of {len(futures)}, {seconds:.0f} s: {row['recording']}", file=sys.stderr)
     return {
-        "seeds": plan.seeds,
+        "seeds": dict.fromkeys(plan.strategies, plan.seeds),
         "budget": plan.budget,
         "batch": plan.batch,
         "default": DEFAULT,
@@ -136,6 +145,23 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
             for (target, name), found in sorted(curves.items())
         ],
     }
+
+
+def added(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, object]:
+    """Both, and the new ones of what is in both. Raises TunerError where these cannot stand side by side."""
+    alike = ("recording", "workload", "members", "trained_on")
+    known, found = ([[row[key] for key in alike] for row in each["recordings"]] for each in (old, new))
+    if known != found or any(old[key] != new[key] for key in ("budget", "batch")):
+        raise TunerError("results.json is of other recordings, or of another budget", hint="leave out --add")
+    rows = [
+        {**row, "strategies": row["strategies"] | more["strategies"]}
+        for row, more in zip(old["recordings"], new["recordings"], strict=True)
+    ]
+    kept = [curve for curve in old["curves"] if curve["strategy"] not in new["strategies"]]
+    curves = sorted([*kept, *new["curves"]], key=lambda curve: (curve["target"], curve["strategy"]))
+    names = list(dict.fromkeys([*old["strategies"], *new["strategies"]]))
+    seeds = old["seeds"] | new["seeds"]
+    return {**new, "seeds": seeds, "strategies": names, "recordings": rows, "curves": curves}
 
 
 def asked_for(names: Sequence[str], space: RecordedSpace) -> tuple[str, ...]:

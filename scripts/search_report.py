@@ -39,13 +39,23 @@ def tables(results: Results) -> str:
 def overall(results: Results) -> str:
     """One row a strategy, over all recordings."""
     rows, budget = results["recordings"], results["budget"]
-    head = ["strategy", "to 2 %", "to 10 %", "share at 16", "10 % at 16", f"{BASELINE} / it", "least"]
+    head = [
+        "strategy",
+        "seeds",
+        "to 2 %",
+        "to 10 %",
+        "share at 16",
+        "10 % at 16",
+        f"{BASELINE} / it",
+        "least",
+    ]
     lines = [head]
     for name in results["strategies"]:
         near = sum((cell(row, name, TO_10) or 1e9) <= 16 for row in rows)
         lines.append(
             [
                 bold(name, results),
+                str(results["seeds"][name]),
                 count(median(rows, name, TO_2)),
                 count(median(rows, name, TO_10)),
                 f"{median(rows, name, AFTER_16):.1%}",
@@ -55,8 +65,8 @@ def overall(results: Results) -> str:
             ]
         )
     return (
-        f"Medians over {len(rows)} recordings of medians over {results['seeds']} seeds, {results['batch']} "
-        f"candidates\nat a time, at most {budget} evaluations:\n\n{markdown(lines)}"
+        f"Medians over {len(rows)} recordings of medians over seeds, {results['batch']} candidates at a "
+        f"time,\nat most {budget} evaluations:\n\n{markdown(lines)}"
     )
 
 
@@ -190,7 +200,7 @@ def curves(results: Results, target: str) -> Any:  # noqa: ANN401
         y=alt.Y("share:Q", title="share of the best", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)),
         strokeWidth=alt.condition(is_default, alt.value(3.5), alt.value(1.5)),
     )
-    title = f"{TARGETS.get(target, target)}: median of {number} recordings, {results['seeds']} seeds each"
+    title = f"{TARGETS.get(target, target)}: median of {number} recordings"
     return (band + line).properties(width=640, height=360, title=title)
 
 
@@ -223,7 +233,7 @@ def strip(results: Results) -> Any:  # noqa: ANN401
         color=alt.Color("target:N", title=None), shape=alt.Shape("target:N", title=None)
     )
     middles = base.mark_tick(color="black", thickness=2, size=22).encode(x="median(evaluations):Q")
-    title = f"each mark a recording (median of {results['seeds']} seeds), the bar their median"
+    title = "each mark a recording (median over seeds), the bar their median"
     return (marks + middles).properties(width=640, height=26 * len(order), title=title)
 
 
