@@ -51,11 +51,13 @@ def main() -> None:
     parser.add_argument("--load", type=int, default=0, help="competing processes")
     parser.add_argument("--copies", type=int, default=6, help="candidates; only the best is judged twice")
     parser.add_argument("--rounds", type=int, default=160)
+    parser.add_argument("--places", type=int, default=4, help="addresses of the code at most; `quick` has 2")
     parser.add_argument("--device", default="local-task")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
     bench, places = default_of(options.program, options.device)
+    places = places[: options.places]
     with busy(options.load):
         if options.record:
             record(options.record, bench, options.copies + 1, options.rounds)
