@@ -13,7 +13,7 @@ from iree_tuner.build.outcome import Outcome
 from iree_tuner.build.placement import place
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import session_for
-from iree_tuner.program.dispatch import OP_TAG
+from iree_tuner.program.bindings import OP_TAG
 from iree_tuner.space.configuration import Configuration
 
 _LOWERING_CONFIG = "lowering_config"

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 
 from iree_tuner.build.candidate import Built, build_here, start_here
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.targets import Target
 

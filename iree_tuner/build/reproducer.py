@@ -23,7 +23,7 @@ from iree_tuner.build.outcome import Outcome
 from iree_tuner.build.placement import place
 from iree_tuner.build.scripts import ARRAYS, script
 from iree_tuner.compiler.context import new_context
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 
 RUN = "iree_tuner_run"

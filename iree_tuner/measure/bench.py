@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 
 
 @dataclass(frozen=True)

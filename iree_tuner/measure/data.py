@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.program.dispatch import Binding, TensorSlice
+from iree_tuner.program.bindings import Binding, TensorSlice
 
 _DTYPES: dict[str, npt.DTypeLike] = {
     "f64": np.float64,

@@ -10,7 +10,7 @@ from pathlib import Path
 from iree_tuner.measure.hal_device import HalDevice, find_hal_device
 from iree_tuner.measure.sensors.amd import AmdSensors, open_amd
 from iree_tuner.measure.sensors.nvidia import NvidiaSensors, open_nvidia
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 
 _MIB = 1 << 20
 _UNKNOWN_CACHE = 64 * _MIB

@@ -16,6 +16,7 @@ from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.worker import (
+    ENDED_BY,
     DeviceError,
     Timed,
     agree_here,
@@ -102,6 +103,8 @@ class Measurer:
         except DeviceError as error:
             return Timed("run_error", message=str(error))
         except (WorkerCrashError, WorkerTaskError) as error:
+            if isinstance(error, WorkerCrashError) and error.exit_code == -ENDED_BY:
+                return Timed("too_slow", message="its first run took so long that it was ended")
             return Timed("run_crash", message=str(error))
         except WorkerTimeoutError:
             return Timed("run_timeout", message="no result within the time limit")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.measure.data import fill
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 
 _HOST = rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE
 _MAPPED = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING

@@ -7,6 +7,7 @@ that runs rotate through, and the sensors. Filling 64 MiB for each candidate wou
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -23,13 +24,18 @@ from iree_tuner.measure.readings import UNKNOWN, Readings, Sensors
 from iree_tuner.measure.runner import RUNTIME_ERRORS, LoadedDispatch, Memory, device_for, probe
 from iree_tuner.measure.sampling import ScreenPlan, interleave, screen
 from iree_tuner.measure.sensors import sensors_for
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
+
+ENDED_BY = signal.SIGALRM
+"""Ends this process where a run takes far too long: its candidate is too slow, which is no crash."""
 
 _STATIONS_KEPT = 3
 _SETS_KEPT = 8
 _FIRST_RUN = 1.25  # single runs are slower than those of a batch, but not by that
 _NO_SPIKE = 2.5  # times that
 _CALL_US = 200.0  # of one call with one run, beside the run itself
+_LONGEST = 10.0  # times what is hopeless: a run is ended then, with this process
+_LONGEST_LEAST_S = 0.4  # as a new process costs as much
 
 
 class DeviceError(Exception):
@@ -121,8 +127,9 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         loaded.fill(0)
         if not bench.device.startswith("local-"):
             loaded.run(1)  # drivers of GPUs finish compiling when a kernel is launched first
-        first_us = loaded.run(1) * 1e6
         hopeless_us = float("inf") if limit_us is None else _FIRST_RUN * limit_us + _CALL_US
+        with ended_after(bench.device, max(_LONGEST_LEAST_S, _LONGEST * hopeless_us / 1e6)):
+            first_us = loaded.run(1) * 1e6
         # A first run is slower than others, and a spike may hit it: it is looked at again.
         if first_us > hopeless_us and first_us < _NO_SPIKE * hopeless_us:
             first_us = loaded.run(1) * 1e6
@@ -194,6 +201,20 @@ def agree_here(vmfb: bytes, bench: Bench, seeds: Sequence[int]) -> Agreement:
         station = _station(bench)
         loaded = LoadedDispatch(vmfb, bench.harness, bench.device, station.memory)
         return station.check.thorough(loaded, seeds)
+
+
+@contextmanager
+def ended_after(device: str, seconds: float) -> Generator[None]:
+    """End this process when a run on the host takes longer: nothing else ends it. See `ENDED_BY`."""
+    if not device.startswith("local-") or seconds == float("inf"):
+        yield
+        return
+    signal.signal(ENDED_BY, signal.SIG_DFL)  # the runtime holds the interpreter: no handler of its would run
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def leave_here() -> None:

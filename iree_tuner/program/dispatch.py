@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from iree_tuner.ops.workload import Workload
+from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import CpuLimits, Limits
-
-OP_TAG = "iree_tuner_op"
-"""Attribute that carries an op's label (`root`, `companion_0`) in a harness."""
-
-Access = Literal["read", "write", "read_write"]
 
 
 @dataclass(frozen=True)
@@ -25,59 +20,6 @@ class Calls:
 
     count: int
     in_loop: bool = False
-
-
-@dataclass(frozen=True)
-class TensorSlice:
-    """A tensor in a binding: `offset` in bytes from the binding's start."""
-
-    offset: int
-    shape: tuple[int, ...]
-    element_type: str
-    access: Access
-
-
-@dataclass(frozen=True)
-class Binding:
-    """One buffer of a dispatch, as a range of the harness's single buffer, in bytes."""
-
-    offset: int
-    length: int
-    tensors: tuple[TensorSlice, ...]
-
-
-_PAGE = 4096
-_GUARD = 256  # bytes behind the last binding that nobody may write
-
-
-def stride_of(buffer_bytes: int) -> int:
-    """Bytes from one copy of a harness's bindings to the next: whole pages, with a guard behind the last."""
-    return -(-(buffer_bytes + _GUARD) // _PAGE) * _PAGE
-
-
-@dataclass(frozen=True)
-class Harness:
-    """A module that runs one dispatch `n` times.
-
-    `function(n: i32, copies: i32, first: i32, buffer: !hal.buffer)`: iteration i uses copy
-    `(first + i) mod copies` of all bindings; copies lie `stride` bytes apart, and there is at least one.
-
-    Attributes:
-        module: bytecode; the dispatch is as tuning specs see it, its ops tagged with `OP_TAG`.
-        function: the exported function.
-        buffer_bytes: size of one copy of all bindings.
-        bindings: where they are in it.
-    """
-
-    module: bytes
-    function: str
-    buffer_bytes: int
-    bindings: tuple[Binding, ...]
-
-    @property
-    def stride(self) -> int:
-        """Bytes from one copy of the bindings to the next."""
-        return stride_of(self.buffer_bytes)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from iree_tuner.errors import TunerError
 from iree_tuner.ops.dynamic import dynamic_parts, why_refused
 from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.workload import Workload
+from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls
-from iree_tuner.program.dispatch import OP_TAG, Calls, Dispatch, Harness
+from iree_tuner.program.dispatch import Calls, Dispatch
 from iree_tuner.program.dynamic import Size, is_open, pin, sizes_of, why_wrong, with_sizes
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
 from iree_tuner.program.phases import select_target

@@ -8,7 +8,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 
 
 def fingerprint(harness: Harness) -> str:

@@ -18,7 +18,7 @@ from iree.compiler.dialects import arith, hal, util
 from iree.compiler.passmanager import PassManager
 
 from iree_tuner.compiler.session import CompilerSession
-from iree_tuner.program.dispatch import Access, Binding, TensorSlice, stride_of
+from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
 from iree_tuner.program.folding import fold
 
 _ACCESS: dict[str, Access] = {"readonly": "read", "writeonly": "write"}

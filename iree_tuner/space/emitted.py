@@ -15,7 +15,7 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError, session_for
 from iree_tuner.ops.workload import Workload
-from iree_tuner.program.dispatch import OP_TAG, Harness
+from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.harness import run_passes
 from iree_tuner.targets import Target
 

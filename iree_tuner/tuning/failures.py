@@ -9,7 +9,7 @@ from pathlib import Path
 from iree_tuner.build.reproducer import Failure, write_reproducer
 from iree_tuner.compiler.versions import installed
 from iree_tuner.measure.trial import Trial
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.targets import Target
 

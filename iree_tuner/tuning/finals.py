@@ -11,7 +11,7 @@ from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.lab import Lab

@@ -10,7 +10,7 @@ from iree_tuner.build.candidate import Built
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.ops.workload import Workload
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 from iree_tuner.space.build import build_spaces
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.joint import JointSpace

@@ -22,7 +22,7 @@ from iree_tuner.measure.reference.values import (
     rounded,
     to_memory,
 )
-from iree_tuner.program.dispatch import Binding
+from iree_tuner.program.bindings import Binding
 from iree_tuner.program.folding import fold
 
 _PASSED_ON = (

@@ -11,7 +11,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.measure.data import values_in, written
 from iree_tuner.measure.reference.interpreter import Interpreter
 from iree_tuner.measure.reference.values import Unsupported, UnsupportedError
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import find_function
 

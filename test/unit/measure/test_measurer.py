@@ -13,7 +13,7 @@ from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.worker import rounds_here
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,18 @@ def test_a_crash_and_a_hang_are_outcomes(faulty):
     assert worker_of(faulty)
     assert faulty.time(b"hang", orders(), limit_us=10.0).outcome == "run_timeout"
     assert worker_of(faulty)
+
+
+def test_a_run_on_the_host_that_takes_far_too_long_is_ended(faulty):
+    before = worker_of(faulty)
+    ended = faulty.time(b"slow run", orders(), limit_us=10.0)
+    assert (ended.outcome, ended.samples_us) == ("too_slow", ())
+    assert "ended" in ended.message
+    after = worker_of(faulty)
+    assert after != before
+    assert faulty.time(b"quick run", orders(), limit_us=10.0).outcome == "ok"
+    assert faulty.time(b"slow run on a GPU", orders(), limit_us=10.0).outcome == "ok"
+    assert worker_of(faulty) == after
 
 
 def test_candidates_run_on_the_measurers_own_device(faulty):

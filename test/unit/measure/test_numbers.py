@@ -8,7 +8,7 @@ from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.check import QUICK_SEED, THOROUGH_SEEDS, Check
 from iree_tuner.measure.data import fill
 from iree_tuner.measure.reference import Unsupported
-from iree_tuner.program.dispatch import Binding, Harness, TensorSlice
+from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 
 SIZE = 512
 INPUT, OUTPUT = slice(0, 256), slice(256, 496)

@@ -8,7 +8,7 @@ import pytest
 
 from iree_tuner.measure.data import fill, kept, kind_of, magnitudes_of, outputs, random_values
 from iree_tuner.measure.numerics import compare, epsilon, halting_error, sum_error
-from iree_tuner.program.dispatch import Binding, TensorSlice
+from iree_tuner.program.bindings import Binding, TensorSlice
 
 TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 SUMS = 64

@@ -10,7 +10,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.measure.protocol import Batches, clock_step
 from iree_tuner.measure.runner import LoadedDispatch, Memory, device_for
-from iree_tuner.program.dispatch import stride_of
+from iree_tuner.program.bindings import stride_of
 from iree_tuner.targets import parse_target
 
 DEVICE = "local-task"

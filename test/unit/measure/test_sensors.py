@@ -14,7 +14,7 @@ from iree_tuner.measure.sensors import describe, sensors_for
 from iree_tuner.measure.sensors.amd import open_amd
 from iree_tuner.measure.sensors.cpu import CpuSensors
 from iree_tuner.measure.sensors.nvidia import open_nvidia
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 
 TICK = os.sysconf("SC_CLK_TCK")
 

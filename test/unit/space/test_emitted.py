@@ -12,7 +12,8 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers, session_for
-from iree_tuner.program.dispatch import Dispatch, Harness
+from iree_tuner.program.bindings import Harness
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space import emitted

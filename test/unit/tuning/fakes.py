@@ -21,7 +21,7 @@ from iree_tuner.compiler.worker import WorkerTimeoutError
 from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.worker import Timed
-from iree_tuner.program.dispatch import Harness
+from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.search import Search
