@@ -58,7 +58,7 @@ JOBS = 2
 PROTOCOL = (
     f"the engine of `iree-tuner tune`: {JOBS} compile workers and one that measures, which live on; each "
     "candidate's configuration is seen to arrive; equal code is measured once; buffers are rotated through "
-    "more memory than the caches hold; slow candidates end early (a first run of over 0.4 s with its process); "
+    "more memory than the caches hold; slow candidates end early, runs of over 0.4 s with their process; "
     "results are compared with the default's; "
     "a candidate is given up when it has 8 times as many operations as the default before code generation "
     "(at least 8,000), or compiles for 4 times as long (at least a second); "
