@@ -67,6 +67,7 @@ class RecordedSpace:
         self.features = encoder.features
         self.kind = encoder.kind
         self.scores = scores
+        self._nearest: dict[Assignment, list[Assignment]] = {}
         self.times_us = times_us
         self.default_us = default_us
         self.start = start
@@ -101,12 +102,12 @@ class RecordedSpace:
 
     def neighbors(self, assignment: Assignment) -> list[Assignment]:
         """The nearest members, nearest first: by knobs, each a step of a factor of two."""
-        rows = self._knobs
-        here = self._row(assignment)
-        distances = np.round(np.abs(rows - here).sum(axis=1), 6)
-        order = np.argsort(distances, kind="stable")
-        found = [self.members[place] for place in order[: _NEIGHBORS + 1]]
-        return [member for member in found if member != assignment][:_NEIGHBORS]
+        if assignment not in self._nearest:
+            distances = np.round(np.abs(self._knobs - self._row(assignment)).sum(axis=1), 6)
+            order = np.argsort(distances, kind="stable")
+            found = [self.members[place] for place in order[: _NEIGHBORS + 1]]
+            self._nearest[assignment] = [member for member in found if member != assignment][:_NEIGHBORS]
+        return list(self._nearest[assignment])
 
     def guess(self, rows: Array) -> Array | None:
         """By `prior`, which must not know this workload."""

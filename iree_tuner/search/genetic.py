@@ -88,8 +88,7 @@ class Genetic:
         rows = self._pool.rows
         cut = int(self._rng.integers(max(1, rows.shape[1])))
         genes = np.concatenate([rows[first, :cut], rows[second, cut:]])
-        spread = np.maximum(rows.std(axis=0), 1e-3)
-        return np.round((np.abs(rows - genes) / spread).sum(axis=1), 6)
+        return np.round((np.abs(rows - genes) / self._pool.spread).sum(axis=1), 6)
 
     def _couple(self) -> tuple[int, int]:
         """Two parents, likelier those of a better rank."""

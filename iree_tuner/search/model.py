@@ -111,8 +111,7 @@ class Model:
         values = np.array([self._values[each] for each in kept])
         line = _line(prior[seen], values)
         expected = line[0] + line[1] * prior
-        spread = np.maximum(rows.std(axis=0), 1e-3)
-        process = Process(rows[seen], values - expected[seen], spread)
+        process = Process(rows[seen], values - expected[seen], self._pool.spread)
         mean, deviation = process.predict(rows)
         return expected + mean, deviation
 
@@ -124,8 +123,7 @@ class Model:
         return sorted([*best, *last[: _MOST // 2]])
 
     def _scaled(self) -> Array:
-        rows = self._pool.rows
-        return rows / np.maximum(rows.std(axis=0), 1e-3)
+        return self._pool.rows / self._pool.spread
 
 
 def _line(prior: Array, values: Array) -> tuple[float, float]:

@@ -37,6 +37,7 @@ class Pool:
         self.rows: Array = np.zeros((0, len(space.features)))
         self._places: dict[Assignment, int] = {}
         self._proposed: set[int] = set()
+        self._spread: Array | None = None
         drawn = list(islice(self._order, size))
         plain = sum(map(space.is_plain, drawn))
         first = plain if plain >= ENOUGH else len(drawn)
@@ -51,12 +52,21 @@ class Pool:
                 self._places[member] = len(self.members)
                 self.members.append(member)
             self.rows = np.concatenate([self.rows, self._space.encode(fresh)])
+            self._spread = None
         return len(fresh)
 
     def place(self, member: Assignment) -> int:
         """Its place; it is taken in when it is not there yet."""
         self.add([member])
         return self._places[member]
+
+    @property
+    def spread(self) -> Array:
+        """Standard deviation of each feature, but no less than a trifle: what it is divided by."""
+        spread = self._spread
+        if spread is None:
+            spread = self._spread = np.maximum(np.asarray(self.rows.std(axis=0), np.float64), 1e-3)
+        return spread
 
     def column(self, feature: str) -> Array | None:
         """Values of a feature for all members; None where the space has none of that name."""

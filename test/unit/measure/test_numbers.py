@@ -72,7 +72,7 @@ def loads(monkeypatch):
             return [values(memory, OUTPUT).reshape(6, 10)]
 
         monkeypatch.setattr(check_module, "LoadedDispatch", load)
-        monkeypatch.setattr(check_module, "reference_outputs", refer)
+        monkeypatch.setattr("iree_tuner.measure.reference.reference_outputs", refer)
         return Check(Bench(harness(access), "fake", b"", Tolerance("f32", 4)))
 
     use.loaded = loaded

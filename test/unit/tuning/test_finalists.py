@@ -13,7 +13,7 @@ from iree_tuner.tuning.stop import StopRequest
 
 def test_what_only_compiles_unverified_does_not_win():
     stop, lab = StopRequest(), fake_lab(alternate=True)
-    search = fake_search(["code:1 time:50 invalid", "code:2 time:200"])
+    search = fake_search(["code:1 time:50 invalid", "code:2 time:120"])
     ledger = Records(None, stop).ledger(lambda: None, lambda trial: "")
     try:
         screened = list(Engine(search, lab, Limits(2, 2, math.inf), stop, ledger).run())
@@ -24,4 +24,4 @@ def test_what_only_compiles_unverified_does_not_win():
     assert final.winner is None
     assert "could not be built a second time: the compiler refuses" in final.note
     assert sorted(trial.outcome for trial in search.trials) == ["compile_error", "ok"]
-    assert search.best.time_us == 200
+    assert search.best.time_us == 120
