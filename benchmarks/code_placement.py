@@ -15,7 +15,8 @@ from iree_tuner.build import build_here
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.worker import rounds_here
-from iree_tuner.program import extract, load_program
+from iree_tuner.program import load_program
+from iree_tuner.program.extract import extract
 from iree_tuner.targets import target_for_device
 
 PLACES = 4

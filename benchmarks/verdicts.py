@@ -30,7 +30,8 @@ from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.worker import rounds_here
-from iree_tuner.program import extract, load_program
+from iree_tuner.program import load_program
+from iree_tuner.program.extract import extract
 from iree_tuner.targets import target_for_device
 
 PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from iree_tuner.program.bindings import Binding, Harness, TensorSlice
     from iree_tuner.program.dispatch import Calls, Dispatch
-    from iree_tuner.program.extract import Extraction, extract
+    from iree_tuner.program.extract import Extraction
     from iree_tuner.program.source import Program, load_program
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "Harness",
     "Program",
     "TensorSlice",
-    "extract",
     "load_program",
 ]
 
@@ -32,7 +31,6 @@ _HOMES = {
     "Harness": "iree_tuner.program.bindings",
     "Program": "iree_tuner.program.source",
     "TensorSlice": "iree_tuner.program.bindings",
-    "extract": "iree_tuner.program.extract",
     "load_program": "iree_tuner.program.source",
 }
 
