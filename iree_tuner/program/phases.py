@@ -44,23 +44,13 @@ def compile_program(
         TunerError: the program has nothing to compile.
         WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
     """
-    return workers.wait(
-        submit_program(program, target, workers, stop=stop, output=output, extra_flags=extra_flags)
-    )
-
-
-def submit_program(
-    program: Program,
-    target: Target,
-    workers: Workers,
-    *,
-    stop: Phase | None = None,
-    output: Output = "vmfb",
-    extra_flags: tuple[str, ...] = (),
-) -> Future[Compiled]:
-    """Begin what `compile_program` does; the workers' `wait` raises what that raises."""
     chosen = replace(target, flags=(*target.flags, *extra_flags))
-    return workers.submit(run_phases, program.data, program.name, chosen, stop=stop, output=output)
+    return workers.call(run_phases, program.data, program.name, chosen, stop=stop, output=output)
+
+
+def submit_program(program: Program, target: Target, workers: Workers) -> Future[Compiled]:
+    """Begin to compile to a VM module; the workers' `wait` raises what `compile_program` raises."""
+    return workers.submit(run_phases, program.data, program.name, target, stop=None, output="vmfb")
 
 
 def run_phases(data: bytes, name: str, target: Target, *, stop: Phase | None, output: Output) -> Compiled:
