@@ -3,8 +3,9 @@
 May import the rooms before it: `compiler`, `targets`, `ops`, `program`, `space`, `search`.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
     from iree_tuner.build.candidate import Built, build_here
@@ -14,15 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["Builder", "Built", "Outcome", "build_here"]
 
 _HOMES = {
-    "Builder": "iree_tuner.build.pool",
-    "Built": "iree_tuner.build.candidate",
-    "Outcome": "iree_tuner.build.outcome",
-    "build_here": "iree_tuner.build.candidate",
+    "Builder": "pool",
+    "Built": "candidate",
+    "Outcome": "outcome",
+    "build_here": "candidate",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imported when it is used: the measuring worker needs little of this, and starts sooner so."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(__name__, _HOMES)

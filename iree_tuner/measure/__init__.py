@@ -4,8 +4,9 @@ One measuring worker a device; protocol and statistics here, nothing about searc
 May import the rooms before it: `compiler`, `targets`, `ops`, `program`, `space`, `search`, `build`.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
     from iree_tuner.measure.measurer import Measurer
@@ -17,18 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Measurer", "Readings", "Setting", "Trial", "Verdict", "compare_pairs"]
 
 _HOMES = {
-    "Comparison": "iree_tuner.measure.statistics",
-    "Measurer": "iree_tuner.measure.measurer",
-    "Readings": "iree_tuner.measure.readings",
-    "Setting": "iree_tuner.measure.setting",
-    "Trial": "iree_tuner.measure.trial",
-    "Verdict": "iree_tuner.measure.statistics",
-    "compare_pairs": "iree_tuner.measure.statistics",
+    "Comparison": "statistics",
+    "Measurer": "measurer",
+    "Readings": "readings",
+    "Setting": "setting",
+    "Trial": "trial",
+    "Verdict": "statistics",
+    "compare_pairs": "statistics",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imported when it is used: the measuring worker needs little of this, and starts sooner so."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(__name__, _HOMES)

@@ -3,8 +3,9 @@
 May import `compiler`, `targets` and `ops`.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
     from iree_tuner.program.bindings import Binding, Harness, TensorSlice
@@ -24,19 +25,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Binding": "iree_tuner.program.bindings",
-    "Calls": "iree_tuner.program.dispatch",
-    "Dispatch": "iree_tuner.program.dispatch",
-    "Extraction": "iree_tuner.program.extract",
-    "Harness": "iree_tuner.program.bindings",
-    "Program": "iree_tuner.program.source",
-    "TensorSlice": "iree_tuner.program.bindings",
-    "load_program": "iree_tuner.program.source",
+    "Binding": "bindings",
+    "Calls": "dispatch",
+    "Dispatch": "dispatch",
+    "Extraction": "extract",
+    "Harness": "bindings",
+    "Program": "source",
+    "TensorSlice": "bindings",
+    "load_program": "source",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imported when it is used: the measuring worker needs little of this, and starts sooner so."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(__name__, _HOMES)

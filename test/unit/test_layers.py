@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "iree_tuner"
 
 ORDER = (
     "errors",
+    "lazily",
     "compiler",
     "targets",
     "ops",
