@@ -40,6 +40,9 @@ from iree_tuner.search.registry import DEFAULT, GROUP, check_strategy, make_stra
 AFTER = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Evaluations at which the curves are written down."""
 
+AT_ONCE = 10
+"""Seeds that a process runs before it takes what is next."""
+
 Curve = dict[str, list[float]]
 
 
@@ -109,7 +112,7 @@ def parsed() -> argparse.Namespace:
 
 
 def measured(options: argparse.Namespace) -> dict[str, object]:
-    """Replay everything; one process a recording. Raises TunerError for what cannot be read or used."""
+    """Replay everything, a process a core. Raises TunerError for what cannot be read or used."""
     if not can_train():
         raise TunerError("priors need scikit-learn", hint="pip install 'iree-tuner[learn]'")
     for name in options.strategy or ():
@@ -123,16 +126,11 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     rows: list[Mapping[str, object]] = []
     curves: dict[tuple[str, str], list[Curve]] = {}
-    start = time.monotonic()
-    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
-        futures = [pool.submit(replayed, place, plan) for place in range(len(plan.paths))]
-        for done, future in enumerate(as_completed(futures), 1):
-            row, found = future.result()
-            rows.append(row)
-            for name, curve in found.items():
-                curves.setdefault((str(row["target"]), name), []).append(curve)
-            seconds = time.monotonic() - start
-            print(f"{done} of {len(futures)}, {seconds:.0f} s: {row['recording']}", file=sys.stderr)
+    for place, runs in enumerate(all_runs(plan, options.jobs)):
+        row, found = told(place, runs, plan)
+        rows.append(row)
+        for name, curve in found.items():
+            curves.setdefault((str(row["target"]), name), []).append(curve)
     return {
         "seeds": dict.fromkeys(plan.strategies, plan.seeds),
         "budget": plan.budget,
@@ -186,21 +184,55 @@ def own_strategies(space: RecordedSpace) -> tuple[str, ...]:
     return tuple(found)
 
 
-def replayed(place: int, plan: Plan) -> tuple[dict[str, object], dict[str, Curve]]:
-    """One recording: its row of the results, and a curve for each strategy. Runs in a process of its own."""
-    spaces = read_all(plan.paths)
+def all_runs(plan: Plan, jobs: int) -> list[dict[str, list[Run]]]:
+    """For each recording, the runs of each strategy in the order of their seeds."""
+    runs: list[dict[str, list[Run]]] = [{} for _ in plan.paths]
+    parts = [range(first, min(first + AT_ONCE, plan.seeds)) for first in range(0, plan.seeds, AT_ONCE)]
+    start = time.monotonic()
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        futures = {
+            pool.submit(replayed, place, name, seeds, plan): (place, name)
+            for place in range(len(plan.paths))
+            for name in plan.strategies
+            for seeds in parts
+        }
+        for done, future in enumerate(as_completed(futures), 1):
+            place, name = futures[future]
+            runs[place].setdefault(name, []).extend(future.result())
+            seconds = time.monotonic() - start
+            print(
+                f"{done} of {len(futures)}, {seconds:.0f} s: {plan.paths[place].name} {name}", file=sys.stderr
+            )
+    return [{name: sorted(each[name], key=lambda run: run.seed) for name in plan.strategies} for each in runs]
+
+
+def replayed(place: int, name: str, seeds: range, plan: Plan) -> list[Run]:
+    """Some seeds of a strategy on a recording. Runs in a process of its own."""
+    return list(replay_all(left_out(place, plan.paths), name, seeds, plan.budget, plan.batch))
+
+
+@cache
+def left_out(place: int, paths: Sequence[Path]) -> RecordedSpace:
+    """A recording with the prior that the others teach, once a process."""
+    spaces = read_all(paths)
     space = spaces[place]
     space.prior = train_prior(space, spaces)
+    return space
+
+
+def told(place: int, runs: Mapping[str, list[Run]], plan: Plan) -> tuple[dict[str, object], dict[str, Curve]]:
+    """One recording: its row of the results, and a curve for each strategy."""
+    spaces = read_all(plan.paths)
+    space = spaces[place]
     medians: dict[str, object] = {}
     curves: dict[str, Curve] = {}
-    for name in plan.strategies:
-        runs = list(replay_all(space, name, range(plan.seeds), plan.budget, plan.batch))
-        found = summarize(space.name, runs)
+    for name, each in runs.items():
+        found = summarize(space.name, each)
         counts = zip(WITHIN, found.evaluations, strict=True)
         medians[name] = {
             f"evaluations_to_{within * 100:.0f}_percent": finite(count) for within, count in counts
         } | {f"share_after_{SHOWN_AFTER}": round(found.share, 4)}
-        curves[name] = quartiles(runs, plan.budget)
+        curves[name] = quartiles(each, plan.budget)
     row: dict[str, object] = {
         "recording": space.name,
         "workload": space.workload.name,

@@ -54,6 +54,7 @@ class Ranker:
         self._pool = Pool(space, seed)
         self._places: list[int] = []
         self._values: list[float] = []
+        self._guessed: Array | None = None
         if start is not None:  # the default has the score 1 by definition
             self._learn(start, 1.0)
 
@@ -89,8 +90,11 @@ class Ranker:
 
     def _order(self) -> Array:
         """Before anything was seen, least first: first principles and what other workloads suggest, added."""
-        estimate, guess = self._pool.column(ESTIMATE), self._space.guess(self._pool.rows)
-        order = np.zeros(len(self._pool.members)) if guess is None else guess
+        size = len(self._pool.members)
+        if self._guessed is None or len(self._guessed) != size:  # members are only ever added
+            guess = self._space.guess(self._pool.rows)
+            self._guessed = np.zeros(size) if guess is None else guess
+        estimate, order = self._pool.column(ESTIMATE), self._guessed
         return order if estimate is None else order + np.minimum(estimate - estimate.min(), _HOPELESS)
 
     def _judged(self, order: Array) -> tuple[Array, Array]:
