@@ -54,7 +54,10 @@ def host_features() -> set[str]:
 
 
 config.available_features.update(host_features())
-config.available_features.update(name for name in ("onnx", "jax", "torch", "sklearn") if has(name))
+packages = ("jax", "onnx", "onnxruntime", "onnxscript", "sklearn", "torch")
+config.available_features.update(name for name in packages if has(name))
+if has("iree.turbine"):
+    config.available_features.add("iree-turbine")
 
 # No test takes this long; one that hangs should say so. lit needs psutil to enforce it.
 if has("psutil"):

@@ -29,6 +29,7 @@ def extract(
     device: str = "local-task",
     target: str | None = None,
     dim: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    function: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Print a program's dispatches: what each computes and how often it is called.
@@ -46,13 +47,15 @@ def extract(
     dim
         A size that stands for dynamic dimensions of the inputs: `128` for all, `0.1=128` for dimension 1 of
         input 0. May be given several times.
+    function
+        Count calls from this entry function only. May be given several times.
     as_json
         One JSON object a dispatch, on standard output.
     """
     source = sized(load_program(program), dim)
     chosen = parse_target(target) if target else target_for_device(device)
     with Workers(1) as workers:
-        found = extract_dispatches(source, chosen, workers)
+        found = extract_dispatches(source, chosen, workers, [name.removeprefix("@") for name in function])
     for diagnostic in found.diagnostics:
         people.print(str(diagnostic), style="yellow", markup=False)
     if not found.dispatches:

@@ -9,11 +9,14 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from iree_tuner import __version__
+from iree_tuner.cli.compile import compile_
 from iree_tuner.cli.db import app as db_app
 from iree_tuner.cli.doctor import doctor
 from iree_tuner.cli.extract import extract
+from iree_tuner.cli.profile import profile
 from iree_tuner.cli.record import record
 from iree_tuner.cli.replay import replay
+from iree_tuner.cli.report_html import report
 from iree_tuner.cli.space import space
 from iree_tuner.cli.spec import app as spec_app
 from iree_tuner.cli.tune import tune
@@ -30,12 +33,15 @@ app = App(
     version=__version__,
 )
 app.command(tune)
+app.command(compile_, name="compile")
 app.command(record)
 app.command(replay)
 app.command(extract)
+app.command(profile)
 app.command(space)
 app.command(spec_app)
 app.command(db_app)
+app.command(report)
 app.command(doctor)
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
 
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.extract import Extraction
+from iree_tuner.tuning.observer import Standing
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task
+
+_SHOWN = 12
+"""Searches in the live table."""
 
 
 class Progress:
@@ -25,6 +31,8 @@ class Progress:
         self._status: Live | None = None
         self._tried = 0
         self._planned = 0
+        self._counts: dict[str, int] = {}
+        self._standings: Sequence[Standing] = ()
 
     def __enter__(self) -> Self:
         self._show("reading the program")
@@ -43,14 +51,27 @@ class Progress:
         self._console.print(f"{len(extraction.dispatches)} dispatches, {len(tasks)} workloads to tune")
         self._show("timing the defaults")
 
+    def working(self, what: str) -> None:
+        """Something that takes a while."""
+        self._show(what)
+
+    def noted(self, message: str) -> None:
+        """Found out on the way."""
+        self._console.print(message, style="yellow", markup=False)
+
     def started(self, task: Task, share: float, trials: int) -> None:
-        """A search begins."""
-        self._tried, self._planned = 0, trials
+        """A search begins, or goes on."""
+        self._tried, self._planned = self._counts.get(task.workload.key, 0), trials
         self._show(f"{task.workload.name} ({share:.0%} of the time)")
+
+    def standing(self, standings: Sequence[Standing]) -> None:
+        """How all searches stand, those with the largest shares first."""
+        self._standings = standings
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
         """Count, and show the best so far."""
         self._tried += len(trials)
+        self._counts[task.workload.key] = self._tried
         gain = f"best {1 / best.score:.2f}x" if best is not None else "nothing faster yet"
         self._show(f"{task.workload.name}: {self._tried} of {self._planned} tried, {gain}")
 
@@ -65,15 +86,17 @@ class Progress:
         tried = f"{len(result.trials)} tried" if result.trials else "no search"
         self._console.print(f"  {result.share:4.0%}  {result.task.workload.name}: {tried}, {verdict}{note}")
 
-    def compared(self, comparison: Comparison) -> None:
-        """The last step."""
+    def compared(self, what: str, comparison: Comparison) -> None:
+        """The whole program, in two versions."""
         low, high = comparison.interval
-        self._console.print(f"the program with the spec: {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})")
+        self._console.print(
+            f"the program, {what}: {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})", markup=False
+        )
 
     def _show(self, text: str) -> None:
         if not self._console.is_terminal:
             return
-        spinner = Spinner("dots", text)
+        spinner = Group(*self._table(), Spinner("dots", Text(text)))
         if self._status is None:
             # Standard output is not redirected: it is for results, also while this is shown.
             self._status = Live(
@@ -81,3 +104,17 @@ class Progress:
             )
             self._status.start()
         self._status.update(spinner)
+
+    def _table(self) -> Iterator[Table]:
+        """The largest searches, while there are several."""
+        if len(self._standings) < 2:
+            return
+        table = Table("workload", "share", "tried", "best", "saves us", "", box=None)
+        for each in sorted(self._standings, key=lambda one: -one.share)[:_SHOWN]:
+            table.add_row(
+                each.task.workload.name, f"{each.share:.1%}", str(each.tried), f"{1 / each.best:.2f}x",
+                f"{each.gain_us:.0f}", "" if each.open else "done",
+            )  # fmt: skip
+        if len(self._standings) > _SHOWN:
+            table.caption = f"and {len(self._standings) - _SHOWN} smaller ones"
+        yield table

@@ -10,8 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.tune import TuningResult
+from iree_tuner.targets.options import options_of
+from iree_tuner.tuned import TuningResult
 from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.whole import Step
 
 
 def report_result(console: Console, result: TuningResult, path: Path) -> None:
@@ -25,24 +27,43 @@ def report_result(console: Console, result: TuningResult, path: Path) -> None:
         console.print("interrupted: this is what was found until then")
     if result.note:
         console.print(escape(result.note), style="yellow")
-    if result.dropped or not result.wins:
+    if result.choices[1:]:
+        console.print(_choices(result))
+    if result.entries or result.flags:
+        _tell_how_to_use(console, result, path)
+    else:
         console.print(f"nothing beats the compiler's own choices: {path} is a spec that changes nothing")
-        return
-    if result.whole is not None:
-        console.print(f"program ({result.whole.function}): {_speedup(result.whole.comparison)}")
+
+
+def _tell_how_to_use(console: Console, result: TuningResult, path: Path) -> None:
+    if result.whole is not None and result.comparison is not None:
+        console.print(f"program ({result.whole.function}): {_speedup(result.comparison)}")
+    if result.flags:
+        alone = f", {_speedup(result.flags_alone)} alone" if result.flags_alone else ""
+        console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True, markup=False)
+    console.print(f"spec: {path}, {len(result.entries)} of {len(result.results)} workloads")
+    console.print("use it, one way or another:", style="bold")
     program = escape(result.program.name)
     flags = " ".join(result.target.flags)
-    console.print(f"spec: {path}, {len(result.wins)} of {len(result.results)} workloads")
-    console.print("use it, either way:", style="bold")
-    console.print(
-        f"  iree-compile {program} {flags} --iree-codegen-tuning-spec-path={path} -o tuned.vmfb",
-        soft_wrap=True,
-    )
-    console.print(
-        f"  iree-tuner spec embed {program} {path} -o tuned.mlir && "
+    for command in (
+        f"iree-tuner compile {program} --spec {path} -o tuned.vmfb",
+        f"iree-compile {program} {flags} --iree-codegen-tuning-spec-path={path} -o tuned.vmfb",
+        f"iree-tuner spec embed {program} {path} -o tuned.mlir && "
         f"iree-compile tuned.mlir {flags} -o tuned.vmfb",
-        soft_wrap=True,
-    )
+    ):
+        console.print(f"  {command}", soft_wrap=True)
+
+
+def _choices(result: TuningResult) -> Table:
+    """Compiler flags that were tried."""
+    table = Table("flags", "speedup (interval)", "verdict", box=None)
+    for choice in result.choices:
+        options = "+".join(options_of(choice.target)) or "as given"
+        comparison = choice.comparison
+        table.add_row(
+            options, _speedup(comparison) if comparison else "", comparison.verdict if comparison else ""
+        )
+    return table
 
 
 def result_to_json(result: TuningResult, path: Path) -> Iterator[dict[str, object]]:
@@ -57,14 +78,31 @@ def result_to_json(result: TuningResult, path: Path) -> Iterator[dict[str, objec
         "wins": len(result.wins),
         "speedup": result.speedup,
         "interval": list(result.interval),
-        "verdict": result.whole.comparison.verdict if result.whole else "tie",
+        "verdict": result.comparison.verdict if result.comparison else "tie",
+        "flags": list(result.flags),
+        "flags_speedup": result.flags_alone.speedup if result.flags_alone else None,
+        "entries": len(result.entries),
+        "left_out": [entry.workload.name for entry in result.left_out],
+        "steps": [_step(step) for step in result.steps],
         "interrupted": result.interrupted,
         "dropped": result.dropped,
         "note": result.note,
     }
-    if result.whole is not None:
-        record |= _times(result.whole.comparison) | {"function": result.whole.function}
+    if result.whole is not None and result.comparison is not None:
+        record |= _times(result.comparison) | {"function": result.whole.function}
     yield record
+
+
+def _step(step: Step) -> dict[str, object]:
+    comparison = step.comparison
+    return {
+        "what": step.what,
+        "against": step.against,
+        "speedup": comparison.speedup if comparison else None,
+        "interval": list(comparison.interval) if comparison else None,
+        "verdict": comparison.verdict if comparison else None,
+        "error": step.error,
+    }
 
 
 def _workload_to_json(result: WorkloadResult) -> dict[str, object]:

@@ -11,13 +11,16 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.durations import parse_duration
+from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.progress import Progress
 from iree_tuner.cli.report import report_result, result_to_json
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import load_program
+from iree_tuner.report.bodies import use_body
+from iree_tuner.report.page import check_installed
 from iree_tuner.search.registry import DEFAULT
+from iree_tuner.store.findings import Finding
 from iree_tuner.tune import TuningResult, tune_module
 
 
@@ -37,7 +40,7 @@ class TuneFlags:
     effort
         How much is tried: quick, default or full.
     budget
-        Time for the search, over all workloads: 90s, 5m, 1h30m.
+        Time for all of it: 90s, 5m, 1h30m; spent where the program gains most by it.
     strategy
         In what order candidates are tried: model, local, shuffle, ... (docs/search.md).
     seed
@@ -56,9 +59,15 @@ class TuneFlags:
         Also write the program compiled with the spec.
     starter
         A spec whose configurations are tried first; may be given several times. Those that ship by default.
-    dim
-        A size that stands for dynamic dimensions of the inputs: 128 for all, 0.1=128 for dimension 1 of input
-        0. May be given several times.
+    keep_flags
+        Try no compiler flags; none are tried either where the chip has options.
+    in_model
+        Candidates of a workload that are tried in the whole program, where several win alone.
+    profile
+        Look where the program's time goes, before and after; by default where the effort is more than quick,
+        and with a budget.
+    report
+        Also write a report of the run, as one HTML file.
     self_test
         Try nothing but the default itself, to see that the measurements call it a tie.
     as_json
@@ -79,16 +88,20 @@ class TuneFlags:
     warm: Annotated[bool, Parameter(negative="")] = False
     vmfb: Path | None = None
     starter: Annotated[tuple[Path, ...] | None, Parameter(negative="--no-starters")] = None
-    dim: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    keep_flags: Annotated[bool, Parameter(negative="")] = False
+    in_model: int = 1
+    profile: bool | None = None
+    report: Path | None = None
     self_test: Annotated[bool, Parameter(negative="")] = False
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 
 
 _DEFAULTS = TuneFlags()
+_INPUTS = InputFlags()
 
 
-def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
-    """Tune a program's dispatches on a device and write the tuning spec.
+def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = _INPUTS) -> int:
+    """Tune a program on a device: compiler flags, and a tuning spec for its dispatches.
 
     Ctrl-C ends the search; what was found until then is judged and written.
 
@@ -104,19 +117,29 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS) -> int:
         raise UsageError("--no-db goes neither with --db nor with --fresh")
     if flags.jobs is not None and flags.jobs < 1:
         raise UsageError("--jobs must be at least 1")
-    source = sized(load_program(program), flags.dim)
+    if flags.in_model < 1:
+        raise UsageError("--in-model must be at least 1")
+    source = inputs.sized(load_program(program))
+    run = inputs.request(source)
     path = _writable(flags.output or _beside(program), (".mlir", ".mlirbc"))
     vmfb = _writable(flags.vmfb, (".vmfb",)) if flags.vmfb else None
+    page = _writable(flags.report, (".html",)) if flags.report else None
+    if page is not None:
+        check_installed()
     with Progress(people) as progress:
         result = tune_module(
             source, device=flags.device, chip=flags.chip, effort=flags.effort, budget_s=budget_s,
             strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test,
             starters=flags.starter, db=None if flags.no_db else flags.db or default_database(),
-            fresh=flags.fresh, warm=flags.warm, observer=progress,
+            fresh=flags.fresh, warm=flags.warm, run=run, keep_flags=flags.keep_flags, in_model=flags.in_model,
+            profile=flags.profile, observer=progress,
         )  # fmt: skip
     path = _save(result, path)
     if vmfb is not None:
         vmfb.write_bytes(result.vmfb())
+    use = use_body(program, result.target.flags, str(path))
+    if page is not None:
+        result.report([Finding("use", use)]).save(page)
     for record in result_to_json(result, path) if flags.as_json else ():
         print_json(record)
     report_result(people, result, path)

@@ -1,271 +1,285 @@
-"""Whole programs: run their functions on generated inputs, and compare two compilations of one program."""
+"""Whole programs: run their functions, time them, and compare several compilations of one program."""
 
 from __future__ import annotations
 
-import re
+import hashlib
+import math
+import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, cast
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-import iree.runtime as rt
-import numpy as np
-import numpy.typing as npt
-from iree.runtime.array_interop import map_dtype_to_element_type
-
-from iree_tuner.compiler.worker import Workers
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.data import dtype_of, random_values
 from iree_tuner.measure.judging import JudgePlan, judge
-from iree_tuner.measure.numerics import Agreement, compare
-from iree_tuner.measure.runner import device_for
-from iree_tuner.measure.sampling import interleave
-from iree_tuner.measure.sensors import sensors_for
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.measure.program_worker import (
+    CALL_S,
+    Failed,
+    Table,
+    agree_here,
+    default_here,
+    forget_here,
+    marked,
+    rounds_here,
+)
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.program.dynamic import Size, size_for
+from iree_tuner.measure.worker import leave_here
 
-_DECLARATION = "iree.abi.declaration"
-_INPUT = re.compile(r"%input\d+: (tensor<[^>]*>|\w+)")
-_TIMEOUT_S = 600.0
-_PAIRS_KEPT = 4  # one for each place of the code
+_TIMEOUT_S = 600.0  # of the default
+_LEAST_S = 60.0  # of another: to load, and to run a few times
+_PATIENCE = 20.0  # times what the default takes
+_TOGETHER = 6  # compilations that take turns with the default: all of them are loaded at once
+_ROUNDS_ALONE = 8
+_DIED = (WorkerCrashError, WorkerTimeoutError)
+_AS_GIVEN = ProgramRun()
 
 
 @dataclass(frozen=True)
 class ProgramComparison:
-    """One program, compiled in two ways.
+    """A compilation of a program against the default one.
 
     Attributes:
-        function: the entry function that was run.
-        comparison: times, with the program's default in the place of the default.
+        function: the entry functions that were run.
+        comparison: times of one invocation, with the program's default in the place of the default; None
+            where there is an error.
         agreement: whether the results are the same, within the types' tolerance.
+        error: why it was not timed: it does not load or run, killed its process, or has wrong results. Empty
+            if it was.
     """
 
     function: str
-    comparison: Comparison
+    comparison: Comparison | None
     agreement: Agreement
+    error: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it runs and its results are right."""
+        return not self.error
 
 
 def compare_programs(
-    placed: Sequence[tuple[bytes, bytes]], device: str, workers: Workers, rounds: int, reduction_length: int,
-    sizes: Sequence[Size] = (), *, batch_s: float = 0.05,
-) -> ProgramComparison:  # fmt: skip
-    """Interleave two compilations of a program, in the measuring worker, on the same inputs.
+    placed: Sequence[Sequence[bytes]], device: str, workers: Workers, rounds: int, reduction_length: int,
+    run: ProgramRun = _AS_GIVEN, *, batch_s: float = 0.05, seconds: float = 120.0,
+) -> list[ProgramComparison]:  # fmt: skip
+    """Interleave compilations of a program with its default, in the measuring worker, on the same inputs.
+
+    An invocation, of which the times are, is each of the chosen functions once. What fails is told of each,
+    and does not disturb the others. Several take turns with one default; more than a few are split.
 
     Args:
-        placed: for each place of the code, the program as the compiler makes it and with the spec.
+        placed: for each place of the code, the program as the compiler makes it, and each other compilation.
         device: device URI.
         workers: the measuring worker.
-        rounds: pairs of batches at most, over all places.
+        rounds: pairs of batches at most for each compilation, over all places.
         reduction_length: longest sum that a result passes through, for the numerical tolerance.
-        sizes: those that stand for dynamic dimensions of the inputs.
+        run: which functions, on which inputs, with which parameters.
         batch_s: least length of a sample, in seconds.
+        seconds: what those that take turns may take together.
+
+    Returns:
+        One for each other compilation, in their order.
 
     Raises:
-        TunerError: no function can be run: inputs of unknown size, or types without values.
-        WorkerCrashError, WorkerTimeoutError: the program died or did not come back.
+        TunerError: the default cannot be run as asked: no function whose inputs can be made, files that do
+            not fit, or it fails.
+        WorkerCrashError, WorkerTimeoutError: the default died or did not come back.
     """
-    chosen = tuple(sizes)
-    found = [
-        workers.call(_agree_here, *pair, device, chosen, reduction_length, timeout_s=_TIMEOUT_S)
-        for pair in placed
-    ]
-    function = found[0][0]
-    agreement = max((each for _, each in found), key=lambda each: each.worst)
-
-    def take(more: int) -> list[list[list[float]]]:
-        return [
-            workers.call(_rounds_here, *pair, device, chosen, more, batch_s, timeout_s=_TIMEOUT_S)
-            for pair in placed
-        ]
-
-    (comparison,) = judge(take, 1, JudgePlan(rounds))
-    workers.call(_forget_here)
-    return ProgramComparison(function, comparison, agreement)
+    with _bench(device, workers, run, batch_s) as bench:
+        paths = [bench.write(vmfbs) for vmfbs in placed]
+        function = bench.check_default([each[0] for each in paths])
+        blank = ProgramComparison(function, None, Agreement(True, 0.0))
+        found = dict.fromkeys(range(len(placed[0]) - 1), blank)
+        for first in range(0, len(found), _TOGETHER):
+            group = [index for index in found if first <= index < first + _TOGETHER]
+            for index in group:
+                found[index] = bench.checked(paths, index + 1, found[index], reduction_length)
+            bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds))
+        return [found[index] for index in sorted(found)]
 
 
-class _LoadedProgram:
-    """A program's first runnable function, loaded, with its inputs."""
+def time_program(
+    vmfb: bytes, device: str, workers: Workers, run: ProgramRun = _AS_GIVEN, rounds: int = 16,
+    batch_s: float = 0.05,
+) -> tuple[float, ...]:  # fmt: skip
+    """Microseconds of one invocation of a program, one value a batch.
 
-    def __init__(self, vmfb: bytes, device: str, sizes: Sequence[Size]) -> None:
-        config, hal = device_for(device)
-        self._device = config.device
-        module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
-        try:
-            self._context = rt.VmContext(config.vm_instance, modules=[hal, module])
-        except (RuntimeError, ValueError) as error:
-            raise TunerError(f"the program does not load: {str(error).splitlines()[0]}") from None
-        self.name, self._function, self._inputs = _first_runnable(module, sizes)
-        self._arguments: Any = None
+    Args:
+        vmfb: the program, compiled.
+        device: device URI.
+        workers: the measuring worker.
+        run: which functions, each once an invocation, on which inputs, with which parameters.
+        rounds: how many batches.
+        batch_s: least length of a batch, in seconds.
 
-    def set_inputs(self, seed: int) -> None:
-        """Put generated inputs on the device."""
-        rng = np.random.default_rng(seed)
-        arguments = rt.VmVariantList(len(self._inputs))
-        for shape, element_type in self._inputs:
-            if shape is None:
-                push = arguments.push_float if element_type.startswith("f") else arguments.push_int
-                push(1)
-                continue
-            values = np.ascontiguousarray(random_values(shape, element_type, seed, rng))
-            view = self._device.allocator.allocate_buffer_copy(
-                memory_type=rt.MemoryType.DEVICE_LOCAL,
-                allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-                device=self._device,
-                buffer=values,
-                element_type=_hal_type(element_type, values),
-            )
-            arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
-        self._arguments = arguments
-
-    def run(self) -> rt.VmVariantList:
-        """One invocation; its results."""
-        results = rt.VmVariantList(4)
-        self._context.invoke(self._function, self._arguments, results)
-        return results
-
-    def batch(self, count: int) -> float:
-        """Seconds of so many invocations."""
-        start = time.perf_counter()
-        for _ in range(count):
-            self.run()
-        return time.perf_counter() - start
-
-    def outputs(self) -> list[npt.NDArray[np.generic]]:
-        """Results of one invocation as arrays."""
-        results = self.run()
-        found: list[npt.NDArray[np.generic]] = []
-        for index in range(results.size):
-            value = results.get_variant(index)
-            if isinstance(value, rt.VmRef):
-                view = cast(rt.HalBufferView, value.deref(rt.HalBufferView))
-                found.append(rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host())
-            else:
-                found.append(np.asarray(value))
-        return found
+    Raises:
+        TunerError: the program cannot be run as asked, or fails.
+        WorkerCrashError, WorkerTimeoutError: it died or did not come back.
+    """
+    with _bench(device, workers, run, batch_s) as bench:
+        paths = bench.write([vmfb])
+        bench.check_default(paths)
+        return tuple(sample for (sample,) in bench.rounds(paths, rounds, 0))
 
 
-class _Invocations:
-    """Takes samples of a program: the time of whole invocations, which is what its user waits for."""
+class _FailedError(Exception):
+    """One of those that take turns failed: its number among them, and why."""
 
-    def __init__(self, program: _LoadedProgram, batch_s: float) -> None:
-        self._program = program
-        program.set_inputs(0)
-        program.run()
-        elapsed = min(program.batch(1) for _ in range(3))
-        self._count = max(1, round(batch_s / max(elapsed, 1e-6)))
-
-    def batch(self) -> float:
-        """Microseconds of one invocation."""
-        return self._program.batch(self._count) / self._count * 1e6
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(message)
+        self.index = index
+        self.message = message
 
 
-class _Pair:
-    """A program's two compilations, and how many rounds they have had."""
+class _Bench:
+    """Calls of the measuring worker about programs that are kept as files."""
 
-    def __init__(self, default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...]) -> None:
-        self.default, self.tuned = (_LoadedProgram(each, device, sizes) for each in (default, tuned))
-        self.rounds = 0
-        self._sources: tuple[_Invocations, _Invocations] | None = None
+    def __init__(self, folder: Path, device: str, workers: Workers, run: ProgramRun, batch_s: float) -> None:
+        self._folder = folder
+        self._marker = folder / "running"
+        self._table = Table((), device, run, str(self._marker), batch_s)
+        self._workers = workers
+        self._limit_s = _TIMEOUT_S
 
-    def sources(self, batch_s: float) -> tuple[_Invocations, _Invocations]:
-        """What is timed, on the inputs of seed 0."""
-        if self._sources is None:
-            self._sources = _Invocations(self.default, batch_s), _Invocations(self.tuned, batch_s)
-        return self._sources
+    def write(self, vmfbs: Sequence[bytes]) -> list[str]:
+        """A file for each program, as each is loaded. Raises TunerError where there is no room."""
+        paths: list[str] = []
+        for number, vmfb in enumerate(vmfbs):
+            content = self._folder / hashlib.sha256(vmfb).hexdigest()
+            path = content.with_suffix(f".{number}.vmfb")
+            try:
+                if not content.exists():
+                    content.write_bytes(vmfb)
+                if not path.exists():
+                    path.hardlink_to(content)
+            except OSError as error:
+                raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+            paths.append(str(path))
+        return paths
 
+    def check_default(self, paths: Sequence[str]) -> str:
+        """Run the default of each place; the names of its functions. Others are given its time, and more."""
+        name, start = "", time.monotonic()
+        for path in paths:
+            found = self._workers.call(default_here, self._of([path]), timeout_s=_TIMEOUT_S)
+            if isinstance(found, Failed):
+                self._replace_worker()
+                raise TunerError(found.message)
+            name = found
+        elapsed_s = (time.monotonic() - start) / len(paths)
+        self._limit_s = min(_TIMEOUT_S, max(_LEAST_S, _PATIENCE * elapsed_s))
+        return name
 
-@lru_cache(_PAIRS_KEPT)
-def _pair(default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...]) -> _Pair:
-    return _Pair(default, tuned, device, sizes)
-
-
-def _agree_here(
-    default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...], reduction_length: int
-) -> tuple[str, Agreement]:
-    """Name of the function that is run, and whether its results are the same."""
-    pair = _pair(default, tuned, device, sizes)
-    return pair.default.name, _agreement(pair.tuned, pair.default, reduction_length)
-
-
-def _forget_here() -> None:
-    """Programs have weights: let go of them."""
-    _pair.cache_clear()
-
-
-def _rounds_here(
-    default: bytes, tuned: bytes, device: str, sizes: tuple[Size, ...], rounds: int, batch_s: float
-) -> list[list[float]]:
-    """Rounds of one sample of each."""
-    pair = _pair(default, tuned, device, sizes)
-    sensors = sensors_for(device)
-    sensors.start()
-    rows = interleave(pair.sources(batch_s), sensors, rounds, start=pair.rounds)
-    pair.rounds += rounds
-    return rows
-
-
-def _agreement(tuned: _LoadedProgram, default: _LoadedProgram, reduction_length: int) -> Agreement:
-    worst = 0.0
-    for seed in (0, 1):
-        for program in (tuned, default):
-            program.set_inputs(seed)
-        for got, expected in zip(tuned.outputs(), default.outputs(), strict=True):
-            kind = _mlir_name(expected.dtype)
-            found = compare(got, expected, kind, kind, reduction_length)
+    def checked(
+        self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, reduction_length: int
+    ) -> ProgramComparison:
+        """What is said of a compilation before it is timed: its agreement over all places, or an error."""
+        worst = blank.agreement
+        for here in paths:
+            table = self._of([here[0], here[number]])
+            found = self._agree(table, reduction_length)
+            if isinstance(found, Failed):
+                self._replace_worker()
+                return replace(blank, agreement=_unknown(found.message), error=found.message)
             if not found.ok:
-                return Agreement(False, found.worst, f"seed {seed}: {found.message}")
-            worst = max(worst, found.worst)
-    return Agreement(True, worst)
+                return replace(blank, agreement=found, error=f"wrong results: {found.message}")
+            worst = max(worst, found, key=lambda each: each.worst)
+        return replace(blank, agreement=worst)
+
+    def _agree(self, table: Table, reduction_length: int) -> Agreement | Failed:
+        """The default is tried again where it died: what ran in its process before may have harmed it."""
+        for is_last in (False, True):
+            try:
+                return self._workers.call(agree_here, table, 1, reduction_length, timeout_s=self._limit_s)
+            except _DIED as error:
+                if marked(self._marker) != 0:
+                    return Failed(1, str(error))
+                if is_last:
+                    raise
+        raise AssertionError("one of two attempts returns or raises")
+
+    def compare(
+        self, paths: Sequence[Sequence[str]], group: Sequence[int], found: dict[int, ProgramComparison],
+        plan: JudgePlan,
+    ) -> None:  # fmt: skip
+        """Time those of a group that are right; again without one that fails."""
+        while alive := [index for index in group if found[index].ok]:
+            turns = [[here[0], *(here[index + 1] for index in alive)] for here in paths]
+            taken = [0] * len(turns)
+
+            def take(
+                more: int, turns: list[list[str]] = turns, taken: list[int] = taken
+            ) -> list[list[list[float]]]:
+                rows = [self.rounds(here, more, start) for here, start in zip(turns, taken, strict=True)]
+                taken[:] = [start + more for start in taken]
+                return rows
+
+            try:
+                comparisons = judge(take, len(alive), plan)
+            except _FailedError as error:
+                failed = alive[error.index - 1]
+                found[failed] = replace(found[failed], error=error.message)
+                continue
+            except _DIED as error:  # while the default ran: who harmed it?
+                if len(alive) > 1:
+                    for index in alive:
+                        self.compare(paths, [index], found, plan)
+                    return
+                self.rounds([paths[0][0]], _ROUNDS_ALONE, 0)  # raises where nobody did
+                message = f"it makes the default fail: {error}"
+                found[alive[0]] = replace(found[alive[0]], error=message)
+                return
+            for index, comparison in zip(alive, comparisons, strict=True):
+                found[index] = replace(found[index], comparison=comparison)
+            return
+
+    def rounds(self, paths: Sequence[str], rounds: int, start: int) -> list[list[float]]:
+        """Rounds of one sample of each. Raises _FailedError where one that is not the default fails."""
+        rows: list[list[float]] = []
+        while len(rows) < rounds:
+            try:
+                found = self._workers.call(
+                    rounds_here, self._of(paths), rounds - len(rows), start + len(rows),
+                    timeout_s=CALL_S + len(paths) * self._limit_s,
+                )  # fmt: skip
+            except _DIED as error:
+                running = marked(self._marker)
+                if running == 0:
+                    raise
+                raise _FailedError(running, str(error)) from None
+            if isinstance(found, Failed):
+                self._replace_worker()
+                if found.index == 0:
+                    raise TunerError(found.message)
+                raise _FailedError(found.index, found.message)
+            rows += found
+        return rows
+
+    def _of(self, paths: Sequence[str]) -> Table:
+        return replace(self._table, paths=tuple(paths))
+
+    def _replace_worker(self) -> None:
+        """After an error on a GPU nothing runs in the process."""
+        if not self._table.device.startswith("local-"):
+            try:
+                self._workers.call(leave_here, timeout_s=_TIMEOUT_S)
+            except _DIED:
+                return
 
 
-Input = tuple[tuple[int, ...] | None, str]  # shape (None for a scalar) and element type
+@contextmanager
+def _bench(device: str, workers: Workers, run: ProgramRun, batch_s: float) -> Generator[_Bench]:
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        try:
+            yield _Bench(Path(folder), device, workers, run, batch_s)
+        finally:
+            with suppress(RuntimeError):  # closed meanwhile
+                workers.submit(forget_here)
 
 
-def _first_runnable(module: rt.VmModule, sizes: Sequence[Size]) -> tuple[str, rt.VmFunction, list[Input]]:
-    refused: list[str] = []
-    for name in module.function_names:
-        function = module.lookup_function(name)
-        declaration = function.reflection.get(_DECLARATION) if function is not None else None
-        if function is None or declaration is None or name.endswith("$async"):
-            continue
-        inputs = [_input(text, i, sizes) for i, text in enumerate(_INPUT.findall(declaration))]
-        known = [found for found in inputs if found is not None]
-        if len(known) == len(inputs):
-            return name, function, known
-        refused.append(name)
-    if refused:
-        raise TunerError(f"inputs of {', '.join(refused)} have sizes or types that cannot be generated")
-    raise TunerError("the program has no entry function with a known signature")
-
-
-def _input(text: str, number: int, sizes: Sequence[Size]) -> Input | None:
-    """`tensor<2x3xf32>` or a scalar type, as IREE's ABI declaration writes it; a `?` has its given size."""
-    if not text.startswith("tensor<"):
-        return (None, text) if dtype_of(text) is not None else None
-    *written, element_type = text[len("tensor<") : -1].split("x")
-    shape = [int(size) if size.isdigit() else size_for(sizes, (number, i)) for i, size in enumerate(written)]
-    known = tuple(size for size in shape if size is not None)
-    return (known, element_type) if dtype_of(element_type) and len(known) == len(shape) else None
-
-
-def _hal_type(element_type: str, values: npt.NDArray[np.generic]) -> rt.HalElementType:
-    if element_type == "i1":
-        return rt.HalElementType.BOOL_8
-    found = map_dtype_to_element_type(values.dtype)
-    if found is None:
-        raise TunerError(f"the runtime has no element type for {element_type}")
-    return found
-
-
-_MLIR_NAMES = {
-    "float64": "f64",
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "complex64": "complex<f32>",
-}
-
-
-def _mlir_name(dtype: np.dtype[np.generic]) -> str:
-    return _MLIR_NAMES.get(dtype.name, "i32")
+def _unknown(message: str) -> Agreement:
+    return Agreement(False, math.inf, message)

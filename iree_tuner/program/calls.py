@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from iree.compiler import ir
 
+from iree_tuner.errors import TunerError
 from iree_tuner.program.dispatch import Calls
 
 DISPATCH = "stream.cmd.dispatch"
@@ -12,17 +15,29 @@ _CALLS = ("util.call", "func.call")
 _LOOPS = ("scf.for", "scf.while", "scf.forall", "scf.parallel")
 
 
-def count_calls(module: ir.Module) -> dict[str, Calls]:
-    """Calls by export name, summed over the entry functions (public ones that no other function calls).
+def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Calls]:
+    """Calls by export name, summed over the entry functions: the public ones that no other function calls.
 
     Sites in initializers run once, while the program is loaded, and count nothing.
+
+    Args:
+        module: at `executable-sources`.
+        entries: names of the functions that count instead.
+
+    Raises:
+        TunerError: there is no such function.
     """
     functions = {_name(op): op for op in _top_level(module) if op.name in _FUNCTIONS}
     sites = {name: _sites(function) for name, function in functions.items()}
     called = {callee for found in sites.values() for callee, _, is_call in found if is_call}
-    entries = [name for name, op in functions.items() if _is_public(op) and name not in called]
-    totals: dict[str, Calls] = {}
+    public = [name for name, op in functions.items() if _is_public(op) and name not in called]
     for entry in entries:
+        if entry not in functions:
+            raise TunerError(
+                f"the program has no entry function '{entry}'", hint=f"there are: {', '.join(public)}"
+            )
+    totals: dict[str, Calls] = {}
+    for entry in entries or public:
         for export, calls in _reach(entry, sites, in_loop=False, above=()).items():
             totals[export] = _add(totals.get(export), calls)
     return totals

@@ -37,37 +37,42 @@ class Extraction:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def extract(program: Program, target: Target, workers: Workers) -> Extraction:
+def extract(program: Program, target: Target, workers: Workers, entries: Sequence[str] = ()) -> Extraction:
     """Compile a program to `executable-sources` and describe its dispatches, in a worker.
 
     Dispatches with dynamic sizes have a workload if the program was given sizes (`program.dynamic.sized`).
+    Where `entries` are named, calls are counted from these functions only.
 
     Raises:
         CompileError: the program does not parse or compile; the message has the location.
-        TunerError: the program has no functions, or not the dynamic dimensions that sizes are given for.
+        TunerError: the program has no functions, or not those that are named, or not the dynamic dimensions
+            that sizes are given for.
         WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
     """
-    return workers.call(extract_here, program.data, program.name, target, sizes_of(program))
+    return workers.call(extract_here, program.data, program.name, target, sizes_of(program), tuple(entries))
 
 
-def extract_here(data: bytes, name: str, target: Target, sizes: tuple[Size, ...] = ()) -> Extraction:
+def extract_here(
+    data: bytes, name: str, target: Target, sizes: tuple[Size, ...] = (), entries: tuple[str, ...] = ()
+) -> Extraction:
     """The part of `extract` that runs in a worker."""
     # The tuner's attributes name the root op; the flag is global to the process, so every session
     # here sets it, in one way or the other.
     session = session_for((*target.flags, "--iree-codegen-add-tuner-attributes=true"))
     with session.context, ir.Location.unknown():
-        return _extract(data, name, target, session, sizes)
+        module = session.parse(data, name)
+        if not list(module.body.operations):
+            raise TunerError("the program has no functions", location=name)
+        select_target(module, target)
+        diagnostics = tuple(session.run(module, stop="executable-sources"))
+        calls = count_calls(module, entries)
+        return Extraction(_dispatches(module, calls, name, target, session, sizes), diagnostics)
 
 
-def _extract(
-    data: bytes, name: str, target: Target, session: CompilerSession, sizes: tuple[Size, ...]
-) -> Extraction:
-    module = session.parse(data, name)
-    if not list(module.body.operations):
-        raise TunerError("the program has no functions", location=name)
-    select_target(module, target)
-    diagnostics = tuple(session.run(module, stop="executable-sources"))
-    calls = count_calls(module)
+def _dispatches(
+    module: ir.Module, calls: dict[str, Calls], name: str, target: Target, session: CompilerSession,
+    sizes: tuple[Size, ...],
+) -> tuple[Dispatch, ...]:  # fmt: skip
     exports = _exports(module)
     found: dict[str, Dispatch] = {}
     pin(module, sizes, session, name)
@@ -83,7 +88,7 @@ def _extract(
         if export not in found:
             reason = "its sizes or offsets are known only at run time, and not from the inputs' dimensions"
             found[export] = Dispatch(export, calls.get(export, Calls(0)), None, reason)
-    return Extraction(tuple(found[export] for export in exports), diagnostics)
+    return tuple(found[export] for export in exports)
 
 
 def _harnesses(module: ir.Module, session: CompilerSession) -> Iterator[RawHarness]:

@@ -10,7 +10,7 @@ from iree.compiler.dialects import transform
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.family import ROOT, family
-from iree_tuner.spec.entry import ANNOTATION, SpecEntry, annotation
+from iree_tuner.spec.entry import ANNOTATION, FLAGS, SpecEntry, annotation
 from iree_tuner.spec.grammar import (
     COMPILATION_INFO,
     DEFAULT_ENTRYPOINT,
@@ -29,6 +29,7 @@ def build_spec(
     *,
     name: str = "tuning_spec",
     prologue: Sequence[str] | None = None,
+    flags: Sequence[str] = (),
 ) -> ir.Module:
     """Build a verified spec; entries that come first win.
 
@@ -39,6 +40,7 @@ def build_spec(
         prologue: passes to run on a dispatch's function before matching; those that the workloads ask
             for when not given. The grammar of `tuning_spec_with_default_entrypoint` has no place for
             them, so that such a spec goes without that attribute.
+        flags: compiler flags that the spec belongs to; written down in it (`spec.entry.read_flags`).
 
     Raises:
         TunerError: entries that contradict each other, or a configuration that does not fit its workload.
@@ -51,7 +53,10 @@ def build_spec(
         top.attributes[WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         builder = _Builder(module)
         pairs = [builder.add(entry) for entry in _distinct(entries)]
-        entrypoint(module, pairs, passes)
+        sequence = entrypoint(module, pairs, passes)
+        if flags:
+            texts = ir.ArrayAttr.get([ir.StringAttr.get(flag) for flag in flags])
+            sequence.attributes[ANNOTATION] = ir.DictAttr.get({FLAGS: texts})
         if pairs and not passes:
             top.attributes[DEFAULT_ENTRYPOINT] = ir.UnitAttr.get()
         try:
@@ -71,7 +76,9 @@ def prologue_for(entries: Iterable[SpecEntry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for entry in entries for name in entry.workload.prologue))
 
 
-def entrypoint(module: ir.Module, pairs: Sequence[tuple[str, str]], prologue: Sequence[str]) -> None:
+def entrypoint(
+    module: ir.Module, pairs: Sequence[tuple[str, str]], prologue: Sequence[str]
+) -> ir.Operation:
     """Append `__kernel_config` with one `foreach_match` over (matcher, action) pairs to a spec.
 
     Without pairs it hands on its argument: `foreach_match` does not verify without any.
@@ -90,6 +97,7 @@ def entrypoint(module: ir.Module, pairs: Sequence[tuple[str, str]], prologue: Se
             actions = ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(action) for _, action in pairs])
             handle = transform.ForeachMatchOp(any_op, [], handle, [], matchers, actions).results[0]
         transform.YieldOp([handle])
+    return sequence.operation
 
 
 class _Builder:

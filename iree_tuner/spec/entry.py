@@ -13,6 +13,7 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.ops.workload import from_json as workload_from_json
 from iree_tuner.ops.workload import to_json as workload_to_json
 from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.spec.grammar import ENTRYPOINT
 
 ANNOTATION = "iree_tuner"
 """Discardable attribute of a matcher's sequence. Without a dot: the verifier refuses unknown dialects."""
@@ -20,6 +21,7 @@ ANNOTATION = "iree_tuner"
 WORKLOAD_KEY = "workload"
 OP_NAME = "op"
 LOOPS = "loops"
+FLAGS = "flags"
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,17 @@ def annotation(entry: SpecEntry) -> ir.DictAttr:
         else:
             found[name] = ir.FloatAttr.get(ir.F64Type.get(), float(value))
     return ir.DictAttr.get(found)
+
+
+def read_flags(spec: ir.Module) -> tuple[str, ...]:
+    """Compiler flags that a spec belongs to; none for specs that were not built with any."""
+    for view in spec.body.operations:
+        attributes = view.operation.attributes
+        noted = attributes[ANNOTATION] if ENTRYPOINT in attributes and ANNOTATION in attributes else None
+        if isinstance(noted, ir.DictAttr) and FLAGS in noted:
+            flags = noted[FLAGS]
+            return tuple(ir.StringAttr(flag).value for flag in ir.ArrayAttr(flags))
+    return ()
 
 
 def read_provenance(matcher: ir.Operation) -> Provenance | None:

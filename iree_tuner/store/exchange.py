@@ -1,8 +1,9 @@
 """Contents of a database as records, and records into a database: what export, import and merge share.
 
-There are four kinds of record, told apart by their `kind`: a study, a run, a trial and a verdict. Studies are
-known by the digest of their key, the others by names that were drawn at random when they were made, so that
-what is there already is passed over.
+There are five kinds of record, told apart by their `kind`: a study, a run, a trial, a verdict, a finding.
+Findings speak of whole runs, and go along only where all studies do. Studies are known by the digest of
+their key, the others by names that were drawn at random when they were made, so that what is there already
+is passed over.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from iree_tuner.store import study as studies
+from iree_tuner.store.findings import body_of, body_text
 from iree_tuner.store.rows import (
     assignment_of,
     assignment_text,
@@ -26,7 +28,14 @@ from iree_tuner.store.rows import (
     trial_to_json,
     trial_to_row,
 )
-from iree_tuner.store.store import NEWEST_LAST, Store, insert_study, insert_trials, insert_verdict
+from iree_tuner.store.store import (
+    NEWEST_LAST,
+    Store,
+    insert_finding,
+    insert_study,
+    insert_trials,
+    insert_verdict,
+)
 
 Record = Mapping[str, object]
 
@@ -39,6 +48,7 @@ class Added:
     runs: int = 0
     trials: int = 0
     verdicts: int = 0
+    findings: int = 0
 
 
 def records(store: Store, chosen: Sequence[int]) -> Iterator[Record]:
@@ -49,9 +59,11 @@ def records(store: Store, chosen: Sequence[int]) -> Iterator[Record]:
         digests[row["id"]] = row["digest"]
         yield {"kind": "study", "study": row["digest"], "key": json.loads(row["key"])}
     runs: dict[object, object] = {}
+    everything = {row["id"] for row in store.read("SELECT id FROM studies")} <= set(chosen)
+    also = "UNION SELECT run_id FROM findings" if everything else ""
     of_runs = (
         f"SELECT * FROM runs WHERE id IN (SELECT run_id FROM trials WHERE study_id IN ({marks}) "
-        f"UNION SELECT run_id FROM verdicts WHERE study_id IN ({marks})) ORDER BY started, uid"
+        f"UNION SELECT run_id FROM verdicts WHERE study_id IN ({marks}) {also}) ORDER BY started, uid"
     )
     for row in store.read(of_runs, (*chosen, *chosen)):
         runs[row["id"]] = row["uid"]
@@ -73,6 +85,16 @@ def records(store: Store, chosen: Sequence[int]) -> Iterator[Record]:
             "run": runs[row["run_id"]], "at": row["at"],
             "assignment": None if row["assignment"] is None else json.loads(row["assignment"]),
             "comparison": json.loads(row["comparison"]),
+        }  # fmt: skip
+    if everything:
+        yield from _findings(store, runs)
+
+
+def _findings(store: Store, runs: Mapping[object, object]) -> Iterator[Record]:
+    for row in store.read("SELECT * FROM findings ORDER BY at, id"):
+        yield {
+            "kind": "finding", "uid": row["uid"], "run": runs[row["run_id"]], "at": row["at"],
+            "about": row["kind"], "body": body_of(row["body"]),
         }  # fmt: skip
 
 
@@ -110,6 +132,8 @@ class _Loader:
             )
         elif kind == "verdict":
             self._verdict(record)
+        elif kind == "finding":
+            self._finding(record)
         else:
             raise ValueError(f"unknown kind {kind!r}")
 
@@ -159,6 +183,16 @@ class _Loader:
                 number(record["at"]),
             ),
         )
+
+    def _finding(self, record: Record) -> None:
+        run, body = _text(record, "run"), record["body"]
+        if run not in self.runs:
+            raise ValueError("its run is not in a line before it")
+        if not isinstance(body, Mapping):
+            raise TypeError("the body is not an object")
+        text = body_text(cast("Record", body))
+        row = (_text(record, "uid"), self.runs[run], _text(record, "about"), text, number(record["at"]))
+        self.added.findings += insert_finding(self.connection, row)
 
 
 def counts(added: Added) -> dict[str, int]:

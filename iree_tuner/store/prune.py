@@ -45,7 +45,7 @@ def unwanted(store: Store, choice: Unwanted) -> list[int]:
 
 
 def prune(store: Store, trials: list[int]) -> None:
-    """Delete trials, then the runs, studies and verdicts that are left without any; return the space.
+    """Delete trials, then runs, with their findings, studies and verdicts without any; return the space.
 
     What a run uses that has not ended stays, for it may be going on.
     """
@@ -58,17 +58,24 @@ def prune(store: Store, trials: list[int]) -> None:
                 (number,),
             )
         connection.executemany("DELETE FROM trials WHERE id = ?", [(number,) for number in trials])
+        # A run that found all its trials in earlier ones has verdicts only.
+        connection.execute(
+            "INSERT INTO touched SELECT DISTINCT study_id, run_id, state = 'running' "
+            "FROM verdicts JOIN runs ON runs.id = run_id WHERE study_id IN (SELECT study FROM touched)"
+        )
         empty = (
             "IN (SELECT study FROM touched GROUP BY study HAVING max(running) = 0) "
             "AND NOT EXISTS (SELECT 1 FROM trials WHERE study_id = {0})"
         )
         connection.execute("DELETE FROM verdicts WHERE study_id " + empty.format("verdicts.study_id"))
         connection.execute("DELETE FROM studies WHERE id " + empty.format("studies.id"))
-        connection.execute(
-            "DELETE FROM runs WHERE id IN (SELECT run FROM touched WHERE NOT running) "
-            "AND NOT EXISTS (SELECT 1 FROM trials WHERE run_id = runs.id) "
-            "AND NOT EXISTS (SELECT 1 FROM verdicts WHERE run_id = runs.id)"
+        left = (
+            "IN (SELECT run FROM touched WHERE NOT running) "
+            "AND NOT EXISTS (SELECT 1 FROM trials WHERE run_id = {0}) "
+            "AND NOT EXISTS (SELECT 1 FROM verdicts WHERE run_id = {0})"
         )
+        connection.execute("DELETE FROM findings WHERE run_id " + left.format("findings.run_id"))
+        connection.execute("DELETE FROM runs WHERE id " + left.format("runs.id"))
         connection.execute("DROP TABLE touched")
     with told(store.path):
         store.connection.execute("VACUUM")

@@ -27,7 +27,13 @@ def _least_times(connection: sqlite3.Connection) -> None:
     connection.executemany("UPDATE trials SET time_us = ? WHERE id = ?", times)
 
 
-STEPS: Sequence[Step] = (_tables, _least_times)
+def _findings(connection: sqlite3.Connection) -> None:
+    """Version 3 keeps what a run found out beside its trials."""
+    for statement in _FINDINGS.split(";"):
+        connection.execute(statement)
+
+
+STEPS: Sequence[Step] = (_tables, _least_times, _findings)
 """Step number N makes a database of version N - 1 one of version N. Steps are added, never changed."""
 
 VERSION = len(STEPS)
@@ -82,6 +88,18 @@ CREATE TABLE verdicts (
 );
 CREATE INDEX verdicts_of_study ON verdicts (study_id);
 CREATE INDEX verdicts_of_run ON verdicts (run_id)
+"""
+
+_FINDINGS = """
+CREATE TABLE findings (
+    id INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL UNIQUE,
+    run_id INTEGER NOT NULL REFERENCES runs(id),
+    kind TEXT NOT NULL,
+    body TEXT NOT NULL,
+    at REAL NOT NULL
+);
+CREATE INDEX findings_of_run ON findings (run_id)
 """
 
 

@@ -19,6 +19,7 @@ from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import schema
 from iree_tuner.store.failure import StoreError, told
+from iree_tuner.store.findings import Finding, body_of, body_text
 from iree_tuner.store.rows import (
     COLUMNS,
     assignment_text,
@@ -147,6 +148,17 @@ class Store:
         with self.write() as connection:
             insert_verdict(connection, row)
 
+    def add_finding(self, run_id: int, kind: str, body: Mapping[str, object]) -> None:
+        """Keep what a run found out beside its trials: a kind and a body of `store.findings`."""
+        row = (secrets.token_hex(8), run_id, text(kind), body_text(body), time.time())
+        with self.write() as connection:
+            insert_finding(connection, row)
+
+    def findings(self, run_id: int) -> list[Finding]:
+        """What `add_finding` kept of a run, in the order in which it did."""
+        found = self.read("SELECT kind, body, at FROM findings WHERE run_id = ? ORDER BY at, id", (run_id,))
+        return [Finding(row["kind"], body_of(row["body"]), row["at"]) for row in found]
+
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:
@@ -181,6 +193,12 @@ def insert_verdict(connection: sqlite3.Connection, row: Sequence[object]) -> int
         "INSERT OR IGNORE INTO verdicts (uid, study_id, run_id, assignment, comparison, at) "
         "VALUES (?, ?, ?, ?, ?, ?)"
     )
+    return connection.execute(query, tuple(row)).rowcount  # pyright: ignore[reportArgumentType]
+
+
+def insert_finding(connection: sqlite3.Connection, row: Sequence[object]) -> int:
+    """Add a finding: uid, run, kind, body, time; how many were new, 0 or 1."""
+    query = "INSERT OR IGNORE INTO findings (uid, run_id, kind, body, at) VALUES (?, ?, ?, ?, ?)"
     return connection.execute(query, tuple(row)).rowcount  # pyright: ignore[reportArgumentType]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from iree_tuner.errors import UsageError
 from iree_tuner.targets import cuda, hip, llvm_cpu, vulkan
+from iree_tuner.targets.options import options_of, with_gpu_options
 from iree_tuner.targets.target import Target
 
 _Make = Callable[[str, str | None], Target]
@@ -33,13 +34,22 @@ def parse_target(text: str) -> Target:
     if backend not in _GPUS:
         raise UsageError(f"unknown target '{text}'", hint=f"supported here: {_SUPPORTED}")
     make, chips = _GPUS[backend]
+    chip, *options = chip.split("+")
     if chip not in chips:
         near = difflib.get_close_matches(chip, chips, n=4, cutoff=0.3) or chips[:8]
         raise UsageError(
             f"unknown target '{text}'",
             hint=f"for {backend}: {', '.join(f'{backend}:{each}' for each in near)}",
         )
-    return make(chip, None)
+    return with_gpu_options(make(chip, None), options)
+
+
+def with_options(target: Target, options: Sequence[str]) -> Target:
+    """The target with these options in the place of its own. Raises UsageError for one that there is not."""
+    base = target.chip.split("+")[0]
+    if tuple(options) == options_of(target):
+        return target
+    return replace(parse_target(f"{target.backend}:{'+'.join((base, *options))}"), device=target.device)
 
 
 def target_for_device(uri: str, chip: str = "host") -> Target:

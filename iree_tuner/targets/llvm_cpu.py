@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from iree_tuner.errors import UsageError
+from iree_tuner.targets.options import LEVELS, flags_of
 from iree_tuner.targets.target import Target
 
 DRIVERS = ("local-task", "local-sync")
@@ -31,8 +31,18 @@ _DATA_TILING = "data-tiling"
 OPTIONS = {
     _DATA_TILING: "--iree-opt-data-tiling",
     "no-microkernels": "--iree-llvmcpu-enable-ukernels=none",
+    "all-microkernels": "--iree-llvmcpu-enable-ukernels=all",
+    "im2col": "--iree-global-opt-use-im2col-for-convs",
+    **LEVELS,
 }
 """What can be asked for beside a CPU, and the flag for it."""
+
+AXES = (
+    ("im2col",),
+    (_DATA_TILING, f"{_DATA_TILING}+no-microkernels", f"{_DATA_TILING}+all-microkernels"),
+    tuple(LEVELS),
+)
+"""Options that decide what a program's dispatches are, most promising axis first; see `Target.axes`."""
 
 
 def target(chip: str, device: str | None) -> Target:
@@ -41,12 +51,6 @@ def target(chip: str, device: str | None) -> Target:
     Raises UsageError for an option that there is not.
     """
     cpu, *options = chip.split("+")
-    for option in options:
-        if option not in OPTIONS:
-            raise UsageError(
-                f"llvm-cpu has no option '{option}'",
-                hint=f"there are: {', '.join(f'+{name}' for name in OPTIONS)}",
-            )
     return Target(
         backend="llvm-cpu",
         chip=chip,
@@ -55,9 +59,10 @@ def target(chip: str, device: str | None) -> Target:
             "--iree-hal-target-device=local",
             "--iree-hal-local-target-device-backends=llvm-cpu",
             f"--iree-llvmcpu-target-cpu={cpu or 'host'}",
-            *(OPTIONS[option] for option in options),
+            *flags_of("llvm-cpu", options, OPTIONS),
         ),
         preparation=_PREPARATION,
         spec_prologue=(*(_DATA_TILING_PROLOGUE if _DATA_TILING in options else ()), *_SPEC_PROLOGUE),
+        axes=AXES,
         placements=4,  # the four multiples of 16 in a cache line of 64 bytes
     )

@@ -20,6 +20,8 @@ class Effort:
         least_share: workloads with a smaller share of the program's time are left alone.
         program_rounds: interleaved pairs of the whole program's comparison.
         program_batch_s: least length of one of its samples, in seconds.
+        options: compilations of the program with other compiler flags that are tried, at most.
+        model_steps: comparisons of the whole program at most that find out which winners hurt it.
         most_places: addresses of the code at which verdicts are taken, at most; a target asks for so many.
         patience: how long a candidate may compile, as a multiple of what the default takes. Code that takes
             much longer is unrolled without measure, and slow (docs/measuring.md has the figures).
@@ -34,6 +36,8 @@ class Effort:
     patience: float
     program_batch_s: float = 0.05
     most_places: int = 4
+    options: int = 16
+    model_steps: int = 8
 
     def places(self, target: Target) -> int:
         """Addresses of the code at which a verdict is taken."""
@@ -73,6 +77,8 @@ EFFORTS: dict[str, Effort] = {
         patience=4.0,
         program_batch_s=0.01,
         most_places=2,
+        options=0,
+        model_steps=4,
     ),
     "default": Effort(
         trials=160, batch=16, finalists=6, rounds=1280, least_share=0.01, program_rounds=160, patience=4.0

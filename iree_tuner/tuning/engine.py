@@ -103,6 +103,17 @@ class Engine:
         finally:
             self._cancel()
 
+    def extend(self, trials: int, deadline: float) -> None:
+        """Let `run` be called once more, for so many trials more, until a time of the monotonic clock."""
+        self._limits = replace(self._limits, trials=self._begun + trials, deadline=deadline)
+        for device in self.devices:  # something else ran there meanwhile
+            device.due = True
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the strategy has nothing left to ask for."""
+        return self._exhausted
+
     @property
     def note(self) -> str:
         """What is to be said of the devices; empty when they were steady."""

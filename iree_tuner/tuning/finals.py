@@ -24,11 +24,24 @@ _PROMISING = 1.05  # relative to the default: noise may have held back a better 
 
 @dataclass(frozen=True)
 class Final:
-    """Outcome of the finals: the winner, if one won; the last comparison; why others did not."""
+    """Outcome of the finals: the winner, if one won; the last comparison; why others did not.
+
+    Attributes:
+        winner: the best, if it won.
+        comparison: its last one with the default, or that of the best that did not win.
+        note: why others did not.
+        others: what won against the default too, best first, each with its comparison.
+    """
 
     winner: Trial | None
     comparison: Comparison | None
     note: str = ""
+    others: tuple[Final, ...] = ()
+
+    @property
+    def winners(self) -> tuple[Final, ...]:
+        """All that won, the best first."""
+        return (self, *self.others) if self.winner is not None else ()
 
 
 Placed = list[tuple[bytes, list[bytes]]]
@@ -44,11 +57,23 @@ class _Finalist:
     vmfbs: list[bytes]
 
 
-def play_finals(task: Task, search: Search, lab: Lab, effort: Effort, ledger: Ledger) -> Final:
+def play_finals(
+    task: Task, search: Search, lab: Lab, effort: Effort, ledger: Ledger, seconds: float = JudgePlan.seconds,
+    keep: int = 1,
+) -> Final:  # fmt: skip
     """Choose the best finalist, then judge it on fresh samples, on every dispatch that has the workload.
 
     The samples that choose are not the samples that judge: the best of several noisy numbers looks better
     than it is.
+
+    Args:
+        task: the workload and its dispatches.
+        search: what was tried.
+        lab: where finalists are built and compared.
+        effort: how many there are, and how long they are compared.
+        ledger: keeps the verdict.
+        seconds: what each comparison may take.
+        keep: winners that are named: `Final.others` are for whoever tries them in the program.
     """
     places = effort.places(lab.target)
     defaults, failed = _built(search.bench.harness, None, lab, places)
@@ -57,7 +82,7 @@ def play_finals(task: Task, search: Search, lab: Lab, effort: Effort, ledger: Le
     finalists, notes = _qualified(search, lab, effort, ledger)
     if not finalists:
         return Final(None, None, notes or "no candidate came near the default")
-    plan = JudgePlan(effort.rounds)
+    plan = JudgePlan(effort.rounds, seconds=seconds)
     try:
         comparisons = lab.measurer.compare(_placed(defaults, finalists), search.bench, plan)
         best = max(range(len(finalists)), key=lambda index: comparisons[index].speedup)
@@ -70,7 +95,14 @@ def play_finals(task: Task, search: Search, lab: Lab, effort: Effort, ledger: Le
     if comparison.verdict != "win":
         return Final(None, comparison, notes)
     against = _elsewhere(task, chosen.configuration, search, lab, plan, places)
-    return Final(None, comparison, against) if against else Final(chosen.trial, comparison, notes)
+    if against:
+        return Final(None, comparison, against)
+    others = [
+        Final(finalists[index].trial, comparisons[index])
+        for index in sorted(range(len(finalists)), key=lambda index: -comparisons[index].speedup)
+        if index != best and comparisons[index].verdict == "win"
+    ]
+    return Final(chosen.trial, comparison, notes, tuple(others[: keep - 1]))
 
 
 def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab, places: int) -> Placed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from types import TracebackType
@@ -47,6 +48,13 @@ class Lab:
         self.builder = Builder(target, self.compilers)
         self._starting: list[Future[None]] = []
         self.measurers = [Measurer(uri) for uri in (target.device, *devices)]
+
+    def on(self, target: Target) -> Lab:
+        """The same workers for another target of the same device: the same chip with other options."""
+        other = copy.copy(self)
+        other.target = target
+        other.builder = Builder(target, self.compilers)
+        return other
 
     def start(self) -> None:
         """Have all workers begin to start, which takes a second or two: the program is read meanwhile."""

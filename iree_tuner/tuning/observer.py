@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from iree_tuner.measure.statistics import Comparison
@@ -12,6 +13,27 @@ from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task
 
 
+@dataclass(frozen=True)
+class Standing:
+    """How a workload's search stands.
+
+    Attributes:
+        task: the workload and its dispatches.
+        share: part of the program's time.
+        tried: candidates so far.
+        best: the best score so far, at most 1.
+        gain_us: microseconds of an invocation that the best would save.
+        open: whether there is more to try.
+    """
+
+    task: Task
+    share: float
+    tried: int
+    best: float
+    gain_us: float
+    open: bool
+
+
 class Observer(Protocol):
     """Called as things happen, from the thread that tunes. Must not raise."""
 
@@ -19,8 +41,20 @@ class Observer(Protocol):
         """The program's dispatches are known."""
         ...
 
+    def working(self, what: str) -> None:
+        """Something begins that takes a while and is no search."""
+        ...
+
+    def noted(self, message: str) -> None:
+        """Something was found out on the way."""
+        ...
+
     def started(self, task: Task, share: float, trials: int) -> None:
-        """Search begins on a task, with at most so many trials."""
+        """Search begins on a task, or goes on, with at most so many trials in all."""
+        ...
+
+    def standing(self, standings: Sequence[Standing]) -> None:
+        """How all searches stand."""
         ...
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
@@ -31,8 +65,8 @@ class Observer(Protocol):
         """A task has its verdict."""
         ...
 
-    def compared(self, comparison: Comparison) -> None:
-        """The whole program was compared with and without the spec."""
+    def compared(self, what: str, comparison: Comparison) -> None:
+        """The whole program was compared, with `what` and without."""
         ...
 
 
@@ -42,7 +76,16 @@ class Silent:
     def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
         """Ignored."""
 
+    def working(self, what: str) -> None:
+        """Ignored."""
+
+    def noted(self, message: str) -> None:
+        """Ignored."""
+
     def started(self, task: Task, share: float, trials: int) -> None:
+        """Ignored."""
+
+    def standing(self, standings: Sequence[Standing]) -> None:
         """Ignored."""
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
@@ -51,5 +94,5 @@ class Silent:
     def finished(self, result: WorkloadResult) -> None:
         """Ignored."""
 
-    def compared(self, comparison: Comparison) -> None:
+    def compared(self, what: str, comparison: Comparison) -> None:
         """Ignored."""

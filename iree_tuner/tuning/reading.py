@@ -1,21 +1,47 @@
-"""A program's tasks, read while the workers start."""
+"""A program's tasks, read while the workers start; and where its time goes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
+from iree_tuner.profiling.profile import Profile
+from iree_tuner.profiling.run import Tools, profile_program
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
+from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.task import Task, make_tasks
 
 
-def read_tasks(program: Program, lab: Lab, watch: Observer) -> list[Task]:
-    """What can be tuned in a program. Raises TunerError when it cannot be compiled, or has nothing."""
+def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> list[Task]:
+    """What can be tuned in a program, or in some of its functions.
+
+    Raises:
+        TunerError: it cannot be compiled, or has nothing.
+    """
     lab.start()
-    extraction = extract(program, lab.target, lab.compilers)
+    extraction = extract(program, lab.target, lab.compilers, functions)
     tasks = make_tasks(extraction.dispatches)
     watch.extracted(extraction, tasks)
     if not tasks:
         raise TunerError("the program has no dispatches that can be tuned", location=program.name)
     return tasks
+
+
+def profile_of(
+    program: Program, lab: Lab, options: TuningOptions, dispatches: Sequence[Dispatch] | None, watch: Observer
+) -> tuple[Profile | None, str]:
+    """Where the program's time goes; None, and why, where that cannot be found out."""
+    watch.working("profiling the program")
+    try:
+        found = profile_program(
+            program, lab.target, tools=Tools(lab.compilers, lab.builder, lab.measurer), run=options.run,
+            dispatches=dispatches, cache=options.rooflines,
+        )  # fmt: skip
+    except (TunerError, WorkerCrashError, WorkerTimeoutError) as error:
+        return None, f"the program was not profiled: {error}"
+    return found, "; ".join(found.notes)

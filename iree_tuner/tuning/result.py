@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from iree_tuner.measure.statistics import Comparison, Verdict
 from iree_tuner.measure.trial import Trial
@@ -25,6 +26,8 @@ class WorkloadResult:
         entry: the spec entry, for a win only.
         note: why there was no search, or what spoke against a candidate.
         seconds: time spent.
+        others: entries that won against the default too, best first, where they were asked for.
+        weight_us: what the program spends on the workload with the default, in microseconds an invocation.
     """
 
     task: Task
@@ -35,6 +38,15 @@ class WorkloadResult:
     entry: SpecEntry | None = None
     note: str = ""
     seconds: float = 0.0
+    others: tuple[SpecEntry, ...] = ()
+    weight_us: float = 0.0
+
+    @property
+    def saved_us(self) -> float:
+        """Microseconds of an invocation that the entry is to save; 0 without one."""
+        if self.entry is None or self.comparison is None:
+            return 0.0
+        return self.weight_us * (1.0 - 1.0 / self.comparison.speedup)
 
     @property
     def verdict(self) -> Verdict:
@@ -50,16 +62,15 @@ class WorkloadResult:
         return counts
 
 
-@dataclass
+@dataclass(frozen=True)
 class Findings:
-    """What is known so far; a run that is asked to stop returns it as it stands."""
+    """Where what is found is kept, and who may ask to stop."""
 
     stop: StopRequest
     records: Records
-    results: list[WorkloadResult] = field(default_factory=list[WorkloadResult])
 
-    @property
-    def entries(self) -> list[SpecEntry]:
-        """Entries of the winners: dynamic ones last, which may match static sizes; largest share first."""
-        found = sorted(self.results, key=lambda result: (bool(result.task.workload.dynamic), -result.share))
-        return [result.entry for result in found if result.entry is not None]
+
+def entries_of(results: Sequence[WorkloadResult]) -> list[SpecEntry]:
+    """Entries of the winners: dynamic ones last, which may match static sizes; largest share first."""
+    found = sorted(results, key=lambda result: (bool(result.task.workload.dynamic), -result.share))
+    return [result.entry for result in found if result.entry is not None]

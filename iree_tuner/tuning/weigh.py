@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iree_tuner.build.candidate import Built
 from iree_tuner.errors import TunerError
@@ -42,27 +42,31 @@ class Weighed:
     share: float = 0.0
     note: str = ""
 
+    @property
+    def weight_us(self) -> float:
+        """What the program spends on the task, if it runs as it does alone: microseconds an invocation."""
+        return self.default_us * self.task.calls
+
 
 def weigh(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> list[Weighed]:
     """Build and time all defaults, or those until a request to stop; largest share first."""
-    weighed = (_weigh_one(task, lab) for task in tasks)
+    compiling = [lab.builder.submit(_harness(task), None) for task in tasks]
+    defaults = [lab.builder.result(each) for each in compiling]
+    weighed = (_weigh_one(task, default, lab) for task, default in zip(tasks, defaults, strict=True))
     found = list(itertools.takewhile(lambda _: not stop.requested, weighed))
-    total = sum(item.default_us * item.task.calls for item in found) or 1.0
-    shared = [
-        Weighed(
-            item.task, item.bench, item.default, item.default_us, item.space,
-            item.default_us * item.task.calls / total, item.note,
-        )
-        for item in found
-    ]  # fmt: skip
+    total = sum(item.weight_us for item in found) or 1.0
+    shared = [replace(item, share=item.weight_us / total) for item in found]
     return sorted(shared, key=lambda item: -item.share)
 
 
-def _weigh_one(task: Task, lab: Lab) -> Weighed:
-    dispatch = task.dispatches[0]
-    harness = dispatch.harness
+def _harness(task: Task) -> Harness:
+    harness = task.dispatches[0].harness
     assert harness is not None, "tasks hold only dispatches that can be run"
-    default = lab.builder.build(harness, None)
+    return harness
+
+
+def _weigh_one(task: Task, default: Built, lab: Lab) -> Weighed:
+    harness = _harness(task)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(task.workload), lab.cold)
     if default.outcome != "ok":
         note = f"the default ends in {default.outcome}: {default.message}"

@@ -1,61 +1,169 @@
-"""The whole program, with and without a spec."""
+"""The whole program in several versions: compiled, run in turns, compared."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import wait
-from dataclasses import replace
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
 from iree_tuner.build.placement import STEP_BYTES
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
+from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison, compare_programs
-from iree_tuner.program.dynamic import sizes_of
-from iree_tuner.program.phases import submit_program
+from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.program.phases import Compiled, submit_program
 from iree_tuner.program.source import Program
+from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed_bytes
-from iree_tuner.tuning.effort import Effort
+from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.observer import Observer
+
+_FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 
 
-def compare_whole(
-    program: Program, spec: bytes, results: Sequence[WorkloadResult], lab: Lab, effort: Effort
-) -> ProgramComparison:
-    """Compile the program both ways and interleave them.
+@dataclass(frozen=True)
+class Version:
+    """A way to compile the program.
 
-    Errors add up from one dispatch to the next: the tolerance is that of the longest reduction, times the
-    number of dispatches.
-
-    Raises:
-        TunerError: the program cannot be compiled with the spec, or cannot be run here.
-        WorkerCrashError, WorkerTimeoutError: the compiler or the program died or did not come back.
+    Attributes:
+        what: it is, for people.
+        target: with the options that it is compiled with.
+        entries: of the tuning spec inside; none for the program as the compiler makes it.
     """
-    longest = max(result.task.workload.reduction_length for result in results)
-    return compare_programs(
-        _built(program, with_spec(program, spec), lab, effort.places(lab.target)), lab.measurer.device,
-        lab.measurer.workers, effort.program_rounds, longest * len(results) ** 2, sizes_of(program),
-        batch_s=effort.program_batch_s,
-    )  # fmt: skip
+
+    what: str
+    target: Target
+    entries: tuple[SpecEntry, ...] = ()
 
 
-def _built(program: Program, tuned: Program, lab: Lab, places: int) -> list[tuple[bytes, bytes]]:
-    """Both compilations for each place of the code, side by side. Raises what `compile_program` raises."""
-    compiling = [
-        submit_program(placed_program(source, place), lab.target, lab.compilers)
-        for place in range(places)
-        for source in (program, tuned)
-    ]
-    wait(compiling)  # all of them, also after a failure: nothing may compile when something is timed
-    made = [lab.compilers.wait(each).data for each in compiling]
-    return list(zip(made[::2], made[1::2], strict=True))
+@dataclass(frozen=True)
+class Look:
+    """How a comparison of versions is made.
+
+    Attributes:
+        places: addresses of the code.
+        rounds: pairs at most, over all places.
+        batch_s: least length of a sample, in seconds.
+        seconds: what it may take, once all is compiled.
+    """
+
+    places: int
+    rounds: int
+    batch_s: float
+    seconds: float = 120.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """A comparison that was made on the way: `what` against `against`."""
+
+    what: str
+    against: str
+    comparison: Comparison | None
+    error: str = ""
+
+
+class Whole:
+    """A program whose versions are compared.
+
+    Args:
+        program: the program, with its sizes.
+        run: how it is run.
+        lab: where it is compiled and run.
+        watch: told of each comparison.
+        reduction_length: for the numerical tolerance (see `compare_programs`).
+
+    Attributes:
+        steps: comparisons so far.
+    """
+
+    def __init__(
+        self, program: Program, run: ProgramRun, lab: Lab, watch: Observer, reduction_length: int
+    ) -> None:
+        self._program = program
+        self._run = run
+        self._lab = lab
+        self._watch = watch
+        self._reduction_length = reduction_length
+        self._known: dict[tuple[Version, int], bytes] = {}
+        self.steps: list[Step] = []
+
+    def compare(self, against: Version, others: Sequence[Version], look: Look) -> list[ProgramComparison]:
+        """Each of the others against one; what does not compile, run or compute the same says so.
+
+        Raises:
+            TunerError, WorkerCrashError, WorkerTimeoutError: the one does not compile or run.
+        """
+        built = self.build([against, *others], look.places)
+        first = built[0]
+        if isinstance(first, Exception):
+            raise first
+        ready = [made for made in built[1:] if not isinstance(made, Exception)]
+        compared = iter(self._measure([first, *ready], look) if ready else [])
+        found: list[ProgramComparison] = []
+        for version, made in zip(others, built[1:], strict=True):
+            if isinstance(made, Exception):
+                found.append(ProgramComparison("", None, Agreement(True, 0.0), f"does not compile: {made}"))
+            else:
+                found.append(next(compared))
+            self._keep(version, against, found[-1])
+        return found
+
+    def build(self, versions: Sequence[Version], places: int) -> list[list[bytes] | Exception]:
+        """Each version at each place, or why it does not compile. All is compiled when this returns."""
+        fresh = {(version, place) for version in versions for place in range(places)}
+        known = {key: vmfb for key, vmfb in self._known.items() if key in fresh}
+        compiling: dict[tuple[Version, int], Future[Compiled]] = {}
+        for version in versions:
+            program = with_entries(self._program, version.entries, self._lab.context)
+            for place in range(places):
+                if (version, place) not in known and (version, place) not in compiling:
+                    compiling[version, place] = submit_program(
+                        placed_program(program, place), version.target, self._lab.compilers
+                    )
+        wait(compiling.values())  # nothing may compile when something is timed
+        failed: dict[Version, Exception] = {}
+        for key, future in compiling.items():
+            try:
+                known[key] = self._lab.compilers.wait(future).data
+            except _FAILED as error:
+                failed[key[0]] = error
+        self._known = known  # what is not asked for any more is let go: programs have weights
+        return [
+            failed.get(version) or [known[version, place] for place in range(places)] for version in versions
+        ]
+
+    def _measure(self, built: Sequence[list[bytes]], look: Look) -> list[ProgramComparison]:
+        placed = list(zip(*built, strict=True))
+        return compare_programs(
+            placed, self._lab.measurer.device, self._lab.measurer.workers, look.rounds,
+            self._reduction_length, self._run, batch_s=look.batch_s, seconds=look.seconds,
+        )  # fmt: skip
+
+    def _keep(self, version: Version, against: Version, found: ProgramComparison) -> None:
+        self.steps.append(Step(version.what, against.what, found.comparison, found.error))
+        if found.comparison is not None:
+            self._watch.compared(f"{version.what} against {against.what}", found.comparison)
+        else:
+            self._watch.noted(f"{version.what}: {found.error}")
 
 
 def with_spec(program: Program, spec: bytes) -> Program:
     """The program with a spec inside, in the place of one that it may carry."""
     return replace(program, data=embed_bytes(program.data, spec, name=program.name, replace=True))
+
+
+def with_entries(program: Program, entries: Sequence[SpecEntry], context: ir.Context) -> Program:
+    """The program with a spec of these entries inside; itself without any."""
+    return with_spec(program, to_bytecode(build_spec(entries, context))) if entries else program
 
 
 def placed_program(program: Program, placement: int) -> Program:

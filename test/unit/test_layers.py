@@ -25,7 +25,10 @@ ORDER = (
     "store",
     "replay",
     "spec",
+    "profiling",
     "tuning",
+    "report",
+    "tuned",
     "tune",
     "record",
     "",  # iree_tuner/__init__.py: the names a user needs

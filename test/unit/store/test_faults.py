@@ -21,12 +21,12 @@ NOBODY = 65534
 WRITING = Path(__file__).with_name("writing.py")
 
 
-def checked(path):
+def checked(path, *, readonly=False):
     """Knobs in the database, each trial once; the file is whole."""
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
-    with Store.open(path) as store:
+    with Store.open(path, readonly=readonly) as store:
         values = [row[0] for row in store.read("SELECT json_extract(assignment, '$.x') FROM trials")]
     assert len(values) == len(set(values)), "a trial is there twice"
     return set(values)

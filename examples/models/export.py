@@ -1,0 +1,62 @@
+"""Write the models as files, for the tuner and for other frameworks.
+
+    python examples/models/export.py --model all --output FOLDER
+
+For each model: NAME.mlir, StableHLO from JAX, with the weights in NAME.irpa; NAME.onnx, from PyTorch; and
+NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). To tune and to run:
+
+    cd FOLDER && python -m zipfile -e encoder.npz .
+    iree-tuner tune encoder.mlir --parameters model=encoder.irpa --input input0.npy \\
+        -o encoder.spec.mlir --vmfb encoder.vmfb
+    iree-run-module --module=encoder.vmfb --parameters=model=encoder.irpa --function=main \\
+        --input=@input0.npy --expected_output=@output0.npy --expected_output=@output1.npy
+
+Needs jax, torch, onnx and onnxscript. The weights are random, the same in each run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from examples.models import MODELS
+from examples.models.in_jax import stablehlo
+from examples.models.in_torch import names, torch_outputs, write_onnx
+from examples.models.model import Model
+from examples.models.to_mlir import write_mlir, write_parameters
+
+
+def main() -> None:
+    """Write what was asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", choices=[*MODELS, "all"], default="all")
+    parser.add_argument("--output", type=Path, required=True, help="folder of the files")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    for name, model in MODELS.items():
+        if options.model in (name, "all"):
+            export(model, options.output)
+            print(f"{name}: {model.summary}", file=sys.stderr)
+
+
+def export(model: Model, folder: Path) -> None:
+    """Write the four files of one model."""
+    path = folder / model.name
+    weights, text = stablehlo(model)
+    write_mlir(text, model.name, weights, path.with_suffix(".mlir"))
+    write_parameters(model.weights(), path.with_suffix(".irpa"))
+    write_onnx(model, path.with_suffix(".onnx"))
+    ins, outs = names(model)
+    values = dict(zip(ins + outs, [*model.example(), *torch_outputs(model)], strict=True))
+    np.savez(path.with_suffix(".npz"), **values)
+
+
+if __name__ == "__main__":
+    main()

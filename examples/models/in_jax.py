@@ -1,0 +1,28 @@
+"""A model as a jitted JAX function, and as StableHLO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import jax
+
+from examples.models import layers_jax
+from examples.models.model import Model
+
+Function = Callable[..., tuple[jax.Array, ...]]
+
+
+def jax_function(model: Model) -> Function:
+    """The compiled model on its inputs; its weights are on the device."""
+    weights = {name: layers_jax.from_numpy(name, value) for name, value in model.weights().items()}
+    return partial(jax.jit(partial(model.forward, layers_jax)), weights)
+
+
+def stablehlo(model: Model) -> tuple[list[str], str]:
+    """Names of the weights, in the order in which they are the first arguments of `main`, and its text."""
+    weights = {name: jax.ShapeDtypeStruct(v.shape, v.dtype) for name, v in model.weights().items()}
+    inputs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in model.example()]
+    jitted = jax.jit(partial(model.forward, layers_jax), keep_unused=True)
+    text = str(jitted.lower(weights, *inputs).compiler_ir("stablehlo"))
+    return sorted(weights), text

@@ -1,0 +1,159 @@
+"""Layers in JAX: `jax.numpy` and `jax.lax` on arrays in its usual order, channels last.
+
+Each takes the model's weights and the name of the layer; `layers_torch` has the same in PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from examples.models import weights
+
+Weights = Mapping[str, Array]
+IMAGES = ("NHWC", "HWIO", "NHWC")
+
+
+def from_numpy(name: str, value: weights.Array) -> Array:  # noqa: ARG001 (as in layers_torch)
+    """A weight, as it is stored."""
+    return jnp.asarray(value)
+
+
+def image_in(x: Array) -> Array:
+    """Images are in the library's own order."""
+    return x
+
+
+def image_out(x: Array) -> Array:
+    """Images are in the library's own order."""
+    return x
+
+
+def linear(w: Weights, name: str, x: Array) -> Array:
+    """A dense layer on the last dimension."""
+    return x @ w[f"{name}_kernel"] + w[f"{name}_bias"]
+
+
+def conv(w: Weights, name: str, x: Array, *, stride: int = 1, groups: int = 1) -> Array:
+    """A convolution that keeps the size, or halves it with `stride=2`."""
+    kernel = w[f"{name}_kernel"]
+    around = (kernel.shape[0] // 2,) * 2
+    out = lax.conv_general_dilated(
+        x, kernel, (stride, stride), (around, around), dimension_numbers=IMAGES, feature_group_count=groups
+    )
+    return out + w[f"{name}_bias"]
+
+
+def layer_norm(w: Weights, name: str, x: Array) -> Array:
+    """Over the last dimension."""
+    return _normal(x, (-1,)) * w[f"{name}_scale"] + w[f"{name}_bias"]
+
+
+def group_norm(w: Weights, name: str, x: Array, groups: int = 8) -> Array:
+    """Over the positions of an image, and the channels of a group."""
+    grouped = x.reshape(*x.shape[:-1], groups, -1)
+    return _normal(grouped, (1, 2, 4)).reshape(x.shape) * w[f"{name}_scale"] + w[f"{name}_bias"]
+
+
+def _normal(x: Array, axes: tuple[int, ...]) -> Array:
+    """With mean 0 and variance 1."""
+    centered = x - jnp.mean(x, axis=axes, keepdims=True)
+    variance = jnp.mean(jnp.square(centered), axis=axes, keepdims=True)
+    return centered * lax.rsqrt(variance + 1e-5)
+
+
+def embed(w: Weights, name: str, ids: Array) -> Array:
+    """Rows of a table; ids are in range."""
+    return jnp.take(w[f"{name}_table"], ids, axis=0, mode="clip")
+
+
+def attention(q: Array, k: Array, v: Array) -> Array:
+    """Every query over every key: heads by positions by width."""
+    scores = jnp.einsum("hqd,hkd->hqk", q * q.shape[-1] ** -0.5, k)
+    return jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(scores, axis=-1), v)
+
+
+def split(x: Array, parts: int) -> list[Array]:
+    """The last dimension in equal parts."""
+    return jnp.split(x, parts, axis=-1)
+
+
+def heads_in(x: Array, heads: int) -> Array:
+    """Positions by width to heads by positions by width of a head."""
+    return x.reshape(x.shape[0], heads, -1).swapaxes(0, 1)
+
+
+def heads_out(x: Array) -> Array:
+    """Back: positions by width."""
+    return x.swapaxes(0, 1).reshape(x.shape[1], -1)
+
+
+def append(x: Array, y: Array) -> Array:
+    """More positions after those of each head."""
+    return jnp.concatenate([x, y], axis=1)
+
+
+def stack(parts: list[Array]) -> Array:
+    """A new first dimension."""
+    return jnp.stack(parts)
+
+
+def to_positions(x: Array) -> Array:
+    """An image as positions by channels."""
+    return x.reshape(-1, x.shape[-1])
+
+
+def to_image(x: Array, like: Array) -> Array:
+    """Positions by channels as an image of the size of `like`."""
+    return x.reshape(like.shape)
+
+
+def join_channels(x: Array, y: Array) -> Array:
+    """The channels of two images in one."""
+    return jnp.concatenate([x, y], axis=-1)
+
+
+def per_channel(x: Array) -> Array:
+    """One row of channels, to be added to an image."""
+    return x[:, None, None, :]
+
+
+def max_pool(x: Array) -> Array:
+    """Windows of 3x3 at every other position."""
+    around = ((0, 0), (1, 1), (1, 1), (0, 0))
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), around)
+
+
+def mean_pool(x: Array) -> Array:
+    """The mean of each channel, as a row."""
+    return jnp.mean(x, axis=(1, 2))
+
+
+def enlarge(x: Array) -> Array:
+    """Each position twice in both directions."""
+    return jnp.repeat(jnp.repeat(x, 2, axis=1), 2, axis=2)
+
+
+def waves(x: Array, width: int) -> Array:
+    """Sines and cosines of a number at many frequencies, as a row."""
+    half = width // 2
+    steps = jnp.arange(half, dtype=jnp.float32) * (-9.21034 / half)
+    angles = x[:, None] * jnp.exp(steps)[None]
+    return jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=-1)
+
+
+def relu6(x: Array) -> Array:
+    """Between 0 and 6."""
+    return jnp.clip(x, 0.0, 6.0)
+
+
+def gelu(x: Array) -> Array:
+    """With the error function, as PyTorch has it; `jax.nn.gelu` takes its complement."""
+    return 0.5 * x * (1.0 + lax.erf(x * 0.5**0.5))
+
+
+relu = jax.nn.relu
+silu = jax.nn.silu

@@ -1,0 +1,140 @@
+"""Layers in PyTorch: `torch.nn.functional` on tensors in its own order, channels before positions.
+
+Each takes the model's weights and the name of the layer; `layers_jax` has the same in JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+import torch.nn.functional as F  # noqa: N812 (everybody's name for it)
+from torch import Tensor
+
+from examples.models.weights import Array
+
+Weights = Mapping[str, Tensor]
+
+
+def from_numpy(name: str, value: Array) -> Tensor:
+    """A weight in PyTorch's order: outputs before inputs, filters last."""
+    if name.endswith("_kernel"):
+        value = value.transpose()
+    if name.endswith("_kernel") and value.ndim == 4:
+        value = value.swapaxes(2, 3)
+    return torch.from_numpy(value.copy())
+
+
+def image_in(x: Tensor) -> Tensor:
+    """From height, width, channels, as images are stored, to the library's own order."""
+    return x.permute(0, 3, 1, 2).contiguous()
+
+
+def image_out(x: Tensor) -> Tensor:
+    """Back from the library's own order."""
+    return x.permute(0, 2, 3, 1).contiguous()
+
+
+def linear(w: Weights, name: str, x: Tensor) -> Tensor:
+    """A dense layer on the last dimension."""
+    return F.linear(x, w[f"{name}_kernel"], w[f"{name}_bias"])
+
+
+def conv(w: Weights, name: str, x: Tensor, *, stride: int = 1, groups: int = 1) -> Tensor:
+    """A convolution that keeps the size, or halves it with `stride=2`."""
+    kernel = w[f"{name}_kernel"]
+    return F.conv2d(x, kernel, w[f"{name}_bias"], stride, kernel.shape[-1] // 2, groups=groups)
+
+
+def layer_norm(w: Weights, name: str, x: Tensor) -> Tensor:
+    """Over the last dimension."""
+    return F.layer_norm(x, x.shape[-1:], w[f"{name}_scale"], w[f"{name}_bias"])
+
+
+def group_norm(w: Weights, name: str, x: Tensor, groups: int = 8) -> Tensor:
+    """Over the positions of an image, and the channels of a group."""
+    return F.group_norm(x, groups, w[f"{name}_scale"], w[f"{name}_bias"])
+
+
+def embed(w: Weights, name: str, ids: Tensor) -> Tensor:
+    """Rows of a table; ids are in range."""
+    return F.embedding(ids, w[f"{name}_table"])
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Every query over every key: heads by positions by width."""
+    return F.scaled_dot_product_attention(q[None], k[None], v[None])[0]
+
+
+def split(x: Tensor, parts: int) -> list[Tensor]:
+    """The last dimension in equal parts."""
+    return list(x.chunk(parts, dim=-1))
+
+
+def heads_in(x: Tensor, heads: int) -> Tensor:
+    """Positions by width to heads by positions by width of a head."""
+    return x.reshape(x.shape[0], heads, -1).swapaxes(0, 1)
+
+
+def heads_out(x: Tensor) -> Tensor:
+    """Back: positions by width."""
+    return x.swapaxes(0, 1).reshape(x.shape[1], -1)
+
+
+def append(x: Tensor, y: Tensor) -> Tensor:
+    """More positions after those of each head."""
+    return torch.cat([x, y], dim=1)
+
+
+def stack(parts: list[Tensor]) -> Tensor:
+    """A new first dimension."""
+    return torch.stack(parts)
+
+
+def to_positions(x: Tensor) -> Tensor:
+    """An image as positions by channels."""
+    return x.flatten(2)[0].T
+
+
+def to_image(x: Tensor, like: Tensor) -> Tensor:
+    """Positions by channels as an image of the size of `like`."""
+    return x.T.reshape(like.shape)
+
+
+def join_channels(x: Tensor, y: Tensor) -> Tensor:
+    """The channels of two images in one."""
+    return torch.cat([x, y], dim=1)
+
+
+def per_channel(x: Tensor) -> Tensor:
+    """One row of channels, to be added to an image."""
+    return x[:, :, None, None]
+
+
+def max_pool(x: Tensor) -> Tensor:
+    """Windows of 3x3 at every other position."""
+    return F.max_pool2d(x, 3, stride=2, padding=1)
+
+
+def mean_pool(x: Tensor) -> Tensor:
+    """The mean of each channel, as a row."""
+    return x.mean(dim=(2, 3))
+
+
+def enlarge(x: Tensor) -> Tensor:
+    """Each position twice in both directions."""
+    return F.interpolate(x, scale_factor=2, mode="nearest")
+
+
+def waves(x: Tensor, width: int) -> Tensor:
+    """Sines and cosines of a number at many frequencies, as a row."""
+    half = width // 2
+    steps = torch.arange(half, dtype=torch.float32) * (-9.21034 / half)
+    angles = x[:, None] * torch.exp(steps)[None]
+    return torch.cat([torch.cos(angles), torch.sin(angles)], dim=-1)
+
+
+relu = F.relu
+relu6 = F.relu6
+silu = F.silu
+gelu = F.gelu

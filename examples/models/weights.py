@@ -1,0 +1,48 @@
+"""Random weights of a model, the same at every call: numpy arrays by name, from a fixed seed.
+
+Names end in what they are: `_kernel`, `_bias`, `_scale` or `_table`. Kernels are stored as JAX has them
+(inputs before outputs, filters as height, width, inputs, outputs); other libraries turn them around.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float32]
+
+
+class Weights(dict[str, Array]):
+    """A model's weights, drawn layer by layer: each from the model's name and its own, in whatever order."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__()
+        self._model = model
+
+    def linear(self, name: str, inputs: int, outputs: int, gain: float = 1.0) -> None:
+        """A dense layer: what comes out has about `gain` times the spread of what goes in."""
+        self._normal(f"{name}_kernel", (inputs, outputs), gain * inputs**-0.5)
+        self._normal(f"{name}_bias", (outputs,), 0.02)
+
+    def conv(
+        self, name: str, size: int, inputs: int, outputs: int, *, groups: int = 1, gain: float = 2.0**0.5
+    ) -> None:
+        """A convolution with square filters; the usual `gain` makes up for a ReLU before it."""
+        length = size * size * inputs // groups
+        self._normal(f"{name}_kernel", (size, size, inputs // groups, outputs), gain * length**-0.5)
+        self._normal(f"{name}_bias", (outputs,), 0.02)
+
+    def norm(self, name: str, channels: int) -> None:
+        """Scale and shift of a normalization."""
+        self._normal(f"{name}_scale", (channels,), 0.1, mean=1.0)
+        self._normal(f"{name}_bias", (channels,), 0.1)
+
+    def table(self, name: str, rows: int, width: int) -> None:
+        """Embeddings."""
+        self._normal(f"{name}_table", (rows, width), 1.0)
+
+    def _normal(self, name: str, shape: tuple[int, ...], spread: float, mean: float = 0.0) -> None:
+        rng = np.random.default_rng([zlib.crc32(self._model.encode()), zlib.crc32(name.encode())])
+        self[name] = rng.standard_normal(shape, np.float32) * np.float32(spread) + np.float32(mean)

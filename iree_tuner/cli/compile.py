@@ -1,0 +1,67 @@
+"""`iree-tuner compile`: a program with the result of a tuning run, in one command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.program.phases import compile_program
+from iree_tuner.program.source import load_program
+from iree_tuner.spec.embed import embed_bytes
+from iree_tuner.spec.entry import read_flags
+from iree_tuner.spec.io import load_spec
+from iree_tuner.targets import parse_target
+
+
+def compile_(
+    program: str,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    spec: Path | None = None,
+    target: str = "llvm-cpu:host",
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Compile a program with a tuning spec, and with the compiler flags that the spec was made with.
+
+    Example: `iree-tuner compile model.mlir --spec model.spec.mlir -o tuned.vmfb`
+
+    Parameters
+    ----------
+    program
+        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
+    output
+        The compiled program, .vmfb.
+    spec
+        What `iree-tuner tune` wrote; without one the program is compiled as the compiler makes it.
+    target
+        What to compile for: llvm-cpu:host, cuda:sm_80, hip:gfx942, vulkan:ampere.
+    as_json
+        Print what was done as JSON.
+    """
+    if output.suffix != ".vmfb":
+        raise UsageError(f"{output}: the name must end in .vmfb")
+    if not output.parent.is_dir():
+        raise TunerError("there is no such folder", location=str(output.parent))
+    source, chosen = load_program(program), parse_target(target)
+    flags: tuple[str, ...] = ()
+    if spec is not None:
+        module = load_spec(spec, new_context())
+        flags = tuple(flag for flag in read_flags(module) if flag not in chosen.flags)
+        chosen = replace(chosen, flags=(*chosen.flags, *flags))
+        source = replace(source, data=embed_bytes(source.data, to_bytecode(module), name=source.name))
+    with Workers(1) as workers, people.status("compiling"):
+        vmfb = compile_program(source, chosen, workers).data
+    output.write_bytes(vmfb)
+    record = {"program": program, "output": str(output), "flags": list(chosen.flags), "bytes": len(vmfb)}
+    if as_json:
+        print_json(record)
+    people.print(f"{output}: {len(vmfb)} bytes, {' '.join(chosen.flags)}", soft_wrap=True, markup=False)
+    return 0

@@ -1,0 +1,58 @@
+"""`iree-tuner report`: a run as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from iree_tuner.cli.database import AsJson, to_read
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.errors import TunerError
+from iree_tuner.report.made import Report
+from iree_tuner.report.page import check_installed
+from iree_tuner.report.stored import report_of_run
+
+_DEFAULT = Path("report.html")
+
+
+def report(
+    db: Annotated[
+        Path | None,
+        Parameter(help="The database; iree_tuner/trials.db in the user's data folder by default."),
+    ] = None,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write.")] = _DEFAULT,
+    run: Annotated[int | None, Parameter(help="Number of the run; the last one by default.")] = None,
+    program: Annotated[str | None, Parameter(help="The last run of this program: a path or a name.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write what a run found as one HTML file, with charts; it opens without a network.
+
+    Example: `iree-tuner report tuning.db -o report.html`
+    """
+    check_installed()
+    with to_read(db) as store:
+        found = report_of_run(store, run, program)
+    if output.is_dir():
+        raise TunerError("is a folder", location=str(output))
+    path = Report(found).save(output)
+    if as_json:
+        print_json(
+            {
+                "report": str(path),
+                "program": found.run.program,
+                "run": found.run.number,
+                "workloads": len(found.workloads),
+                "wins": len(found.wins),
+                "trials": found.tried,
+                "bytes": path.stat().st_size,
+            }
+        )
+        return
+    people.print(
+        f"{path}: run {found.run.number} of {found.run.program}, {found.tried} trials of "
+        f"{len(found.workloads)} workloads",
+        markup=False,
+    )

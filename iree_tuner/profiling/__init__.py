@@ -1,0 +1,27 @@
+"""Where a program's time goes: by dispatch and workload, against what the device could do.
+
+May import `compiler`, `targets`, `ops`, `program`, `space`, `cost`, `build` and `measure`.
+"""
+
+from typing import TYPE_CHECKING
+
+from iree_tuner.lazily import lazily
+
+if TYPE_CHECKING:
+    from iree_tuner.profiling.profile import Profile, ProfileRow
+    from iree_tuner.profiling.roofline import Level, Roofline
+    from iree_tuner.profiling.run import profile_program
+    from iree_tuner.profiling.work import floor_us
+
+__all__ = ["Level", "Profile", "ProfileRow", "Roofline", "floor_us", "profile_program"]
+
+_HOMES = {
+    "Level": "roofline",
+    "Profile": "profile",
+    "ProfileRow": "profile",
+    "Roofline": "roofline",
+    "floor_us": "work",
+    "profile_program": "run",
+}
+
+__getattr__ = lazily(__name__, _HOMES)

@@ -1,0 +1,107 @@
+"""Whose time it is: names and times to rows of a profile."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.profiling.hal_events import BETWEEN, Times
+from iree_tuner.profiling.profile import Kind, ProfileRow
+from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.profiling.work import work_of
+from iree_tuner.program.dispatch import Dispatch
+
+_NOTES = {
+    BETWEEN: "barriers, and threads that begin or wait",
+    "(alloca)": "memory of the invocation",
+    "(dealloca)": "memory of the invocation",
+}
+_MEMORY = ("(alloca)", "(dealloca)")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What something takes of an invocation."""
+
+    time_us: float
+    calls: float
+    note: str = ""
+
+
+def spent_in(functions: Sequence[Sequence[Times]]) -> dict[str, Spent]:
+    """Means over the quieter invocations of each function, summed over functions, by name.
+
+    Means, because those of parts add up to that of the whole, as medians do not.
+    """
+    total: dict[str, Spent] = {}
+    for every in functions:
+        invocations = quieter(every, lambda each: sum(each.us.values()))
+        names = dict.fromkeys(name for each in invocations for name in each.us)
+        for name in names:
+            us = statistics.fmean(each.us.get(name, 0.0) for each in invocations)
+            calls = statistics.median(float(each.calls.get(name, 0)) for each in invocations)
+            before = total.get(name, Spent(0.0, 0.0))
+            total[name] = Spent(before.time_us + us, before.calls + calls)
+    return total
+
+
+def span_of(functions: Sequence[Sequence[Times]]) -> float:
+    """Microseconds of a profiled invocation, of all functions; 0 where that is not known."""
+    spans = [
+        statistics.fmean(each.span_us for each in quieter(every, lambda each: sum(each.us.values())))
+        for every in functions
+    ]
+    return sum(spans) if all(spans) else 0.0
+
+
+def quieter(found: Sequence[T], length: Callable[[T], float]) -> list[T]:
+    """The shortest quarter: what disturbs a run makes it longer, never shorter."""
+    return sorted(found, key=length)[: -(-len(found) // 4)]
+
+
+def rows_of(
+    spent: Mapping[str, Spent], dispatches: Sequence[Dispatch], whole_us: float, roofline: Roofline | None
+) -> tuple[ProfileRow, ...]:
+    """Rows of all that took time, and of dispatches that should have; largest time first.
+
+    Dispatches that the program does not call (those of initializers) have none.
+    """
+    known = {dispatch.name: dispatch for dispatch in dispatches}
+    rows = [_row(name, each, known.get(name), whole_us, roofline) for name, each in spent.items()]
+    rows += (
+        _row(dispatch.name, Spent(0.0, 0.0, "it did not run"), dispatch, whole_us, roofline)
+        for dispatch in dispatches
+        if dispatch.calls.count and dispatch.name not in spent
+    )
+    return tuple(sorted(rows, key=lambda row: (-row.time_us, row.name)))
+
+
+def _row(
+    name: str, spent: Spent, dispatch: Dispatch | None, whole_us: float, roofline: Roofline | None
+) -> ProfileRow:
+    share = spent.time_us / whole_us if whole_us else 0.0
+    if dispatch is None:
+        note = spent.note or _NOTES.get(name, "")
+        if not note and kind_of(name) == "dispatch":
+            note = "the program was found to have no such dispatch"
+        return ProfileRow(name, kind_of(name), spent.calls, spent.time_us, share, note=note)
+    work = work_of(dispatch)
+    least = roofline.attainable_us(work.flops, work.bytes, work.element_type) if roofline else 0.0
+    workload: Workload | None = dispatch.workload
+    return ProfileRow(
+        name, "dispatch", spent.calls, spent.time_us, share, work.flops * spent.calls,
+        work.bytes * spent.calls, work.element_type, least * spent.calls, workload.key if workload else "",
+        workload.name if workload else "", dispatch.tunable, spent.note or dispatch.reason,
+    )  # fmt: skip
+
+
+def kind_of(name: str) -> Kind:
+    """What a name stands for: those of what is no dispatch are in parentheses."""
+    if not name.startswith("("):
+        return "dispatch"
+    return "overhead" if name == BETWEEN or name in _MEMORY else "transfer"

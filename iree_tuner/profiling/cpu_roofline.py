@@ -1,0 +1,218 @@
+"""The roofline of this machine's CPU, measured with programs that the compiler makes and the harness times.
+
+Arithmetic: a chain of multiply-adds on as many vectors as hide its latency, so that no other code is faster.
+Memory: sums over blocks of rows, which read everything once and write next to nothing, of sizes that fit in
+the cores' own caches, in the last-level cache, and in none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, func, linalg, math, tensor
+
+from iree_tuner.build.pool import Builder
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.versions import installed
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.bench import Bench, Tolerance
+from iree_tuner.measure.device_facts import device_setting, last_level_cache, private_caches, usable_cores
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.profiling.roofline import Level, Roofline, from_json, to_json
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import Program
+from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, cpu_configuration, pipeline
+from iree_tuner.targets import CpuLimits, Target
+
+_CHAIN = 128
+_VECTORS = (8, 12)  # in flight: two units of latency 4, or three; 12 fit in 16 registers
+_CHUNKS = 128  # of so many vectors, in a task
+_TASKS_PER_CORE = 8
+_ROW = 256
+_MIB = 1 << 20
+_LEAST_MEMORY, _MOST_MEMORY = 64 * _MIB, 512 * _MIB
+_UNKNOWN_CACHE = 512 << 10
+
+Levels = Mapping[str, tuple[int, ...]]
+
+
+def cpu_roofline(
+    target: Target, compilers: Workers, builder: Builder, measurer: Measurer, cache: Path | None = None
+) -> Roofline:
+    """The CPU's roofline: from the file `cache`, where it was measured before, or measured and put there.
+
+    Raises:
+        TunerError: a probe did not run; its message says why.
+    """
+    conditions = conditions_of(target)
+    key = json.dumps(conditions, sort_keys=True)
+    known = _read(cache).get(key) if cache else None
+    if known is not None:
+        return known
+    found = measure_cpu(target, compilers, builder, measurer, conditions)
+    if cache:
+        _write(cache, key, found)
+    return found
+
+
+def conditions_of(target: Target) -> dict[str, str]:
+    """What has to be equal for a roofline to be used again."""
+    processor, _, _ = device_setting(target.device or "local-task")
+    release = installed()["iree-base-compiler"] or ""
+    return {
+        "processor": processor,
+        "cores": str(usable_cores()),
+        "device": (target.device or "local-task").partition("://")[0],
+        "target": target.chip.partition("+")[0],
+        "compiler": release,
+    }
+
+
+def measure_cpu(
+    target: Target, compilers: Workers, builder: Builder, measurer: Measurer, conditions: Mapping[str, str]
+) -> Roofline:
+    """Measure it, which takes some ten seconds. Raises TunerError where a probe did not run."""
+    probe = _Probe(target, compilers, builder, measurer)
+    units = 1 if measurer.device.startswith("local-sync") else usable_cores()
+    peak = max(probe.multiply_adds_per_s(count, units) for count in _VECTORS)
+    middle = (private_caches()[1] or _UNKNOWN_CACHE) * units
+    last = last_level_cache(measurer.device)
+    memory = min(_MOST_MEMORY, max(_LEAST_MEMORY, 4 * last))
+    sizes = [(middle, middle // 2), (last, last // 2), (None, memory)]
+    levels: list[Level] = []
+    for capacity, size in reversed(sizes):  # a nearer level is not slower than the one behind it
+        behind = levels[0].bytes_per_s if levels else None
+        levels.insert(0, Level(max(probe.bytes_per_s(size, units), behind or 0.0), capacity))
+    today = datetime.now(UTC).date().isoformat()
+    return Roofline(
+        conditions["processor"], (("f32", 2.0 * peak),), tuple(levels),
+        "measured: chains of multiply-adds, and sums over data in the second-level cache, the last-level"
+        " cache and memory",
+        (*conditions.items(), ("date", today)),
+    )  # fmt: skip
+
+
+class _Probe:
+    """Builds and times one-dispatch programs."""
+
+    def __init__(self, target: Target, compilers: Workers, builder: Builder, measurer: Measurer) -> None:
+        self._target, self._compilers, self._builder = target, compilers, builder
+        self._measurer = measurer
+
+    def multiply_adds_per_s(self, vectors: int, units: int) -> float:
+        """With so many vectors in flight."""
+        lanes = 16  # of the widest registers; on narrower ones a vector is two or four of them
+        tasks = units * _TASKS_PER_CORE
+        size = lanes * vectors * _CHUNKS * tasks
+
+        def levels(register_bytes: int) -> Levels:
+            tile = register_bytes // 4 * vectors
+            return {"distribution": (size // tasks,), "vector_common_parallel": (tile,)}
+
+        seconds = self._seconds(multiply_adds(size), levels)
+        return size * _CHAIN / seconds
+
+    def bytes_per_s(self, size: int, units: int) -> float:
+        """Reading data of a size again and again."""
+        blocks = units * _TASKS_PER_CORE
+        rows = max(1, size // (blocks * _ROW * 4))
+
+        def levels(register_bytes: int) -> Levels:
+            return {
+                "distribution": (1, _ROW, 0),
+                "vector_common_parallel": (1, min(_ROW, 8 * register_bytes // 4), 0),
+                "vector_reduction": (0, 0, 1),
+            }
+
+        return blocks * rows * _ROW * 4 / self._seconds(sums(blocks, rows), levels)
+
+    def _seconds(self, module: bytes, levels_for: Callable[[int], Levels]) -> float:
+        """Of one run, its data where the run before has left it."""
+        program = Program("<roofline>", module)
+        (dispatch,) = extract(program, self._target, self._compilers).dispatches
+        limits = dispatch.limits
+        assert dispatch.harness is not None
+        assert isinstance(limits, CpuLimits)
+        with new_context():
+            levels = levels_for(limits.native_vector_bytes)
+            configuration = cpu_configuration(pipeline("DoubleTilingExpert"), {LOWERING_CONFIG: levels})
+        built = self._builder.build(dispatch.harness, configuration)
+        if built.outcome != "ok":
+            raise TunerError(f"the roofline cannot be measured: {built.outcome}: {built.message}")
+        bench = Bench(dispatch.harness, self._measurer.device, built.vmfb, Tolerance(), cold=False)
+        timed = self._measurer.time(built.vmfb, bench)
+        if timed.outcome != "ok":
+            raise TunerError(f"the roofline cannot be measured: {timed.outcome}: {timed.message}")
+        return min(timed.samples_us) / 1e6
+
+
+def multiply_adds(size: int) -> bytes:
+    """A program that does a chain of multiply-adds on each of `size` numbers, as bytecode."""
+
+    def body(value: ir.Value, _: ir.Value) -> ir.Value:
+        factor = arith.constant(ir.F32Type.get(), 0.5)
+        for _step in range(_CHAIN):
+            value = math.fma(value, factor, factor)
+        return value
+
+    with new_context(), ir.Location.unknown():
+        every = ir.AffineMap.get_identity(1)
+        return _program((size,), (size,), (every, every), ("parallel",), body, filled=False)
+
+
+def sums(blocks: int, rows: int) -> bytes:
+    """A program that adds up the rows of each block, as bytecode."""
+    with new_context(), ir.Location.unknown():
+        block, _, column = (ir.AffineDimExpr.get(i) for i in range(3))
+        maps = (ir.AffineMap.get_identity(3), ir.AffineMap.get(3, 0, [block, column]))
+        kinds = ("parallel", "reduction", "parallel")
+        return _program((blocks, rows, _ROW), (blocks, _ROW), maps, kinds, arith.addf, filled=True)
+
+
+def _program(
+    taken: tuple[int, ...], given: tuple[int, ...], maps: tuple[ir.AffineMap, ...], kinds: tuple[str, ...],
+    body: Callable[[ir.Value, ir.Value], ir.Value], *, filled: bool,
+) -> bytes:  # fmt: skip
+    """A function of one linalg op; in the current context and location."""
+    element = ir.F32Type.get()
+    operand, result = (ir.RankedTensorType.get(shape, element) for shape in (taken, given))
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        function = func.FuncOp("main", ir.FunctionType.get([operand], [result]))
+        block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        out = tensor.empty(given, element)
+        if filled:
+            out = linalg.fill(arith.constant(element, 0.0), outs=[out])
+        types = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]  # no binding
+        indexing = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
+        op = linalg.GenericOp([result], [block.arguments[0]], [out], indexing, ir.ArrayAttr.get(types))
+        inner = op.regions[0].blocks.append(element, element)
+        with ir.InsertionPoint(inner):
+            linalg.YieldOp([body(*inner.arguments)])
+        func.ReturnOp([op.results[0]])
+    return to_bytecode(module)
+
+
+def _read(path: Path) -> dict[str, Roofline]:
+    """What was measured before; nothing where the file is not there or not one of these."""
+    try:
+        return {key: from_json(value) for key, value in json.loads(path.read_text()).items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _write(path: Path, key: str, roofline: Roofline) -> None:
+    kept = {name: to_json(each) for name, each in {**_read(path), key: roofline}.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w") as file:
+        json.dump(kept, file, indent=1)
+    Path(name).replace(path)

@@ -1,0 +1,214 @@
+"""What IREE's HAL profiling of the host says, as the time of each dispatch in each invocation.
+
+An event of a dispatch is a span of the wall clock: from the begin of its first workgroup to the end of its
+last, whatever number of threads they ran on (`tile_duration_sum_ns` is the sum over threads, and no wall
+time). Dispatches without a barrier between them overlap. An instant in which several run is divided among
+them, so that times add up to the time in which anything ran. What an execution of a command buffer spends
+besides is waiting at barriers and for threads, and its fills and copies, which have no events of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+BETWEEN = "(between dispatches)"
+_TRANSFERS = ("fill", "copy", "update")
+_ENVELOPE = "execute"
+_NO_INDEX = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Span:
+    """A name's turn, in nanoseconds of the host's clock."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+    command_buffer: int = 0
+    command_index: int = _NO_INDEX
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A profile as it was read.
+
+    Attributes:
+        work: dispatches, and operations of the queue in parentheses, in the order of their begin.
+        executions: whole executions of command buffers, in the order of their begin.
+        transfers: for each command buffer, the transfers in it: index and kind.
+        lost: events that the runtime had no room for.
+        submitted_ns: when operations were given to the queue.
+    """
+
+    work: tuple[Span, ...]
+    executions: tuple[Span, ...]
+    transfers: Mapping[int, Sequence[tuple[int, str]]]
+    lost: int = 0
+    submitted_ns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Times:
+    """One invocation.
+
+    Attributes:
+        us: microseconds by name. Names of what is no dispatch are in parentheses.
+        calls: how often, by name.
+        span_us: from what it first gave to the queue to the end of what it did last; 0 where invocations
+            cannot be told apart.
+    """
+
+    us: Mapping[str, float]
+    calls: Mapping[str, float]
+    span_us: float = 0.0
+
+
+def read_recording(lines: Iterable[str]) -> Recording:
+    """From the lines of `iree-profile export --format=ireeperf-jsonl`. Raises ValueError for other text."""
+    work: list[Span] = []
+    executions: list[Span] = []
+    transfers: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
+    submitted: list[int] = []
+    lost = 0
+    for line in lines:
+        record: dict[str, Any] = json.loads(line)
+        kind = record.get("record_type")
+        if kind == "host_execution_event" and record["valid"]:
+            (executions if record["op"] == _ENVELOPE else work).append(_span(record))
+        elif kind == "queue_event":
+            submitted.append(record["host_time_ns"])
+        elif kind == "command_operation" and record["op"] in _TRANSFERS:
+            transfers[record["command_buffer_id"]].append((record["command_index"], record["op"]))
+        elif kind == "diagnostic":
+            lost += int(record.get("dropped_records", 0))
+    for spans in (work, executions):
+        spans.sort(key=lambda span: span.start_ns)
+    return Recording(tuple(work), tuple(executions), dict(transfers), lost, tuple(sorted(submitted)))
+
+
+def invocations_of(recording: Recording, count: int) -> list[Times]:
+    """The times of each of `count` invocations; one mean of all where they cannot be told apart.
+
+    They can where all of them call the same dispatches in the same numbers.
+    """
+    dispatches = [span for span in recording.work if not span.name.startswith("(")]
+    size, left = divmod(len(dispatches), count)
+    groups = [dispatches[i : i + size] for i in range(0, len(dispatches), size or 1)]
+    if (
+        left
+        or not size
+        or any(Counter(map(_name, each)) != Counter(map(_name, groups[0])) for each in groups)
+    ):
+        whole = times_of(recording)
+        return [
+            Times(
+                {name: us / count for name, us in whole.us.items()},
+                {name: calls / count for name, calls in whole.calls.items()},
+            )
+        ]
+    starts = [_begin(recording, before[-1], after[0]) for before, after in pairwise(groups)]
+    bounds = [float("-inf"), *starts, float("inf")]
+    return [
+        times_of(
+            replace(
+                recording,
+                work=tuple(span for span in recording.work if low <= span.start_ns < high),
+                executions=tuple(span for span in recording.executions if low <= span.start_ns < high),
+                submitted_ns=tuple(each for each in recording.submitted_ns if low <= each < high),
+            )
+        )
+        for low, high in pairwise(bounds)
+    ]
+
+
+def times_of(recording: Recording) -> Times:
+    """Divide the time among dispatches, transfers, and what is between them."""
+    us: defaultdict[str, float] = defaultdict(float)
+    for name, nanoseconds in divide(recording.work).items():
+        us[name] += nanoseconds / 1e3
+    calls = Counter(map(_name, recording.work))
+    by_buffer: defaultdict[int, list[Span]] = defaultdict(list)
+    for span in recording.work:
+        by_buffer[span.command_buffer].append(span)
+    starts = {buffer: [span.start_ns for span in spans] for buffer, spans in by_buffer.items()}
+    for execution in recording.executions:
+        own = starts.get(execution.command_buffer, [])
+        low, high = bisect_left(own, execution.start_ns), bisect_right(own, execution.end_ns)
+        inside = by_buffer[execution.command_buffer][low:high]
+        transfers = recording.transfers.get(execution.command_buffer, ())
+        for name, nanoseconds in _gaps(execution, inside, transfers):
+            us[name] += nanoseconds / 1e3
+            calls[name] += 1
+    every = (*recording.work, *recording.executions)
+    begins = (*recording.submitted_ns, *(span.start_ns for span in every))
+    span_ns = max((span.end_ns for span in every), default=0) - min(begins, default=0)
+    return Times(dict(us), dict(calls), span_ns / 1e3)
+
+
+def divide(spans: Sequence[Span]) -> dict[str, float]:
+    """Nanoseconds by name; an instant in which several run is divided equally among them."""
+    edges = sorted(
+        [(span.start_ns, 1, number) for number, span in enumerate(spans)]
+        + [(span.end_ns, 0, number) for number, span in enumerate(spans)]
+    )
+    found: dict[str, float] = {span.name: 0.0 for span in spans}
+    running: set[int] = set()
+    before = 0
+    for now, begins, number in edges:
+        for each in running:
+            found[spans[each].name] += (now - before) / len(running)
+        before = now
+        if begins and spans[number].end_ns > spans[number].start_ns:
+            running.add(number)
+        else:
+            running.discard(number)
+    return found
+
+
+def _gaps(
+    execution: Span, inside: Sequence[Span], transfers: Sequence[tuple[int, str]]
+) -> list[tuple[str, float]]:
+    """The parts of an execution in which no dispatch runs, and what they are."""
+    found: list[tuple[str, float]] = []
+    reached, last_index = execution.start_ns, -1
+    end = Span("", execution.end_ns, execution.end_ns)
+    for span in (*inside, end):
+        if span.start_ns > reached:
+            kinds = {kind for index, kind in transfers if last_index < index < span.command_index}
+            name = f"({' and '.join(sorted(kinds))})" if kinds else BETWEEN
+            found.append((name, float(span.start_ns - reached)))
+        reached = max(reached, span.end_ns)
+        last_index = max(last_index, span.command_index)
+    return found
+
+
+def _begin(recording: Recording, last: Span, first: Span) -> float:
+    """When an invocation began whose first dispatch follows on the last one of the invocation before.
+
+    That is where something was first given to the queue after the last dispatch's execution.
+    """
+    ends = (span.end_ns for span in recording.executions if span.start_ns <= last.start_ns <= span.end_ns)
+    end = max(ends, default=last.end_ns)
+    between = (each for each in recording.submitted_ns if end <= each <= first.start_ns)
+    around = (span.start_ns for span in recording.executions if end <= span.start_ns <= first.start_ns)
+    return min((*between, *around), default=first.start_ns)
+
+
+def _name(span: Span) -> str:
+    return span.name
+
+
+def _span(record: Mapping[str, Any]) -> Span:
+    return Span(
+        record["key"] if record["op"] == "dispatch" and record["key"] else f"({record['op']})",
+        record["start_host_time_ns"],
+        record["end_host_time_ns"],
+        record["command_buffer_id"],
+        record["command_index"],
+    )

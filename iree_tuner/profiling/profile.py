@@ -1,0 +1,231 @@
+"""A program's profile, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, cast, get_args
+
+from iree_tuner.profiling import roofline as rooflines
+from iree_tuner.profiling.roofline import Roofline
+
+Method = Literal["hal", "standalone"]
+Kind = Literal["dispatch", "transfer", "overhead"]
+
+FORMAT = 1
+"""Number of the JSON that profiles are written as."""
+
+
+@dataclass(frozen=True)
+class ProfileRow:
+    """What one dispatch, or something else that the device does, takes of an invocation.
+
+    Attributes:
+        name: of the dispatch, as the program's executables export it; in parentheses what is none.
+        kind: `dispatch`; `transfer` for fills and copies; `overhead` for what is between them.
+        calls: in one invocation.
+        time_us: of all of them.
+        share: part of the whole's time.
+        flops: arithmetic operations of all calls; 0 where they are not known.
+        bytes: that all calls read and write; 0 where they are not known.
+        element_type: of what is multiplied or combined.
+        attainable_us: the least time for all calls that the roofline allows; 0 where nothing is known.
+        workload: key of its workload; empty where it has none.
+        workload_name: name of its workload.
+        tunable: whether it can be tuned.
+        note: why it cannot, or why there is no time of it.
+    """
+
+    name: str
+    kind: Kind
+    calls: float
+    time_us: float
+    share: float
+    flops: float = 0.0
+    bytes: float = 0.0
+    element_type: str = ""
+    attainable_us: float = 0.0
+    workload: str = ""
+    workload_name: str = ""
+    tunable: bool = False
+    note: str = ""
+
+    @property
+    def flops_per_s(self) -> float:
+        """Achieved arithmetic."""
+        return self.flops / self.time_us * 1e6 if self.time_us else 0.0
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Achieved movement of data."""
+        return self.bytes / self.time_us * 1e6 if self.time_us else 0.0
+
+    @property
+    def headroom_us(self) -> float:
+        """What could be gained at most; 0 where the roofline says nothing."""
+        return max(0.0, self.time_us - self.attainable_us) if self.attainable_us else 0.0
+
+
+@dataclass(frozen=True)
+class WorkloadShare:
+    """The dispatches of one workload together."""
+
+    workload: str
+    name: str
+    dispatches: tuple[str, ...]
+    calls: float
+    time_us: float
+    share: float
+    attainable_us: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Where a program's time goes.
+
+    Attributes:
+        program: where it came from.
+        target: what it was compiled for.
+        device: device URI.
+        functions: the entry functions that were run, once each an invocation.
+        method: `hal`: from profiled invocations; `standalone`: dispatches were timed alone.
+        whole_us: time of one invocation without profiling: the mean of the quietest quarter of its samples.
+        whole_range_us: quartiles of all samples, which are far apart on a machine that is busy.
+        rows: largest time first.
+        profiled_us: time of a profiled invocation, by the profile's own clock, from what it first gave to the
+            device to the end of what it did last; 0 where there is none. The rows are parts of it.
+        roofline: the device's bounds; None where they are not known.
+        conditions: what it was measured under, as names and values.
+        notes: what a reader of the numbers should know.
+    """
+
+    program: str
+    target: str
+    device: str
+    functions: tuple[str, ...]
+    method: Method
+    whole_us: float
+    whole_range_us: tuple[float, float]
+    rows: tuple[ProfileRow, ...]
+    profiled_us: float = 0.0
+    roofline: Roofline | None = None
+    conditions: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def dispatches_us(self) -> float:
+        """Sum over dispatches, and nothing else."""
+        return sum(row.time_us for row in self.rows if row.kind == "dispatch")
+
+    @property
+    def explained_us(self) -> float:
+        """Sum over all rows."""
+        return sum(row.time_us for row in self.rows)
+
+    @property
+    def rest_us(self) -> float:
+        """The whole less all rows; negative where they add up to more."""
+        return self.whole_us - self.explained_us
+
+    @property
+    def explained(self) -> float:
+        """The sum of the rows' shares."""
+        return self.explained_us / self.whole_us if self.whole_us else 0.0
+
+    def by_workload(self) -> tuple[WorkloadShare, ...]:
+        """Rows that have a workload, summed by it; largest time first."""
+        rows: dict[str, list[ProfileRow]] = {}
+        for row in self.rows:
+            if row.workload:
+                rows.setdefault(row.workload, []).append(row)
+        summed = (
+            WorkloadShare(
+                key,
+                group[0].workload_name,
+                tuple(row.name for row in group),
+                sum(row.calls for row in group),
+                sum(row.time_us for row in group),
+                sum(row.share for row in group),
+                sum(row.attainable_us for row in group),
+            )
+            for key, group in rows.items()
+        )
+        return tuple(sorted(summed, key=lambda each: -each.time_us))
+
+
+def to_json(profile: Profile) -> dict[str, object]:
+    """As JSON-ready data; sums are added for readers."""
+    return {
+        "format": FORMAT,
+        "program": profile.program,
+        "target": profile.target,
+        "device": profile.device,
+        "functions": list(profile.functions),
+        "method": profile.method,
+        "whole_us": profile.whole_us,
+        "whole_range_us": list(profile.whole_range_us),
+        "profiled_us": profile.profiled_us,
+        "dispatches_us": profile.dispatches_us,
+        "explained_us": profile.explained_us,
+        "rest_us": profile.rest_us,
+        "rows": [row_to_json(row) for row in profile.rows],
+        "roofline": None if profile.roofline is None else rooflines.to_json(profile.roofline),
+        "conditions": dict(profile.conditions),
+        "notes": list(profile.notes),
+    }
+
+
+def row_to_json(row: ProfileRow) -> dict[str, object]:
+    """As JSON-ready data."""
+    return asdict(row)
+
+
+def from_json(data: Mapping[str, Any]) -> Profile:
+    """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for other data."""
+    if data["format"] != FORMAT:
+        raise ValueError(f"this version reads profiles of format {FORMAT}, not {data['format']!r}")
+    if data["method"] not in get_args(Method):
+        raise ValueError(f"no method of profiling: {data['method']!r}")
+    low, high = (_number(each) for each in data["whole_range_us"])
+    roofline = data["roofline"]
+    return Profile(
+        _text(data["program"]),
+        _text(data["target"]),
+        _text(data["device"]),
+        tuple(map(_text, data["functions"])),
+        cast(Method, data["method"]),
+        _number(data["whole_us"]),
+        (low, high),
+        tuple(row_from_json(row) for row in data["rows"]),
+        _number(data["profiled_us"]),
+        None if roofline is None else rooflines.from_json(roofline),
+        tuple((name, _text(value)) for name, value in data["conditions"].items()),
+        tuple(map(_text, data["notes"])),
+    )
+
+
+def row_from_json(data: Mapping[str, Any]) -> ProfileRow:
+    """The inverse of `row_to_json`. Raises TypeError or ValueError for other data."""
+    kinds = {each.name: type(each.default) for each in fields(ProfileRow)}
+    numbers = {"calls", "time_us", "share"} | {name for name, kind in kinds.items() if kind is float}
+    if data["kind"] not in get_args(Kind):
+        raise ValueError(f"no kind of row: {data['kind']!r}")
+    if not isinstance(data["tunable"], bool):
+        raise TypeError(f"not a truth value: {data['tunable']!r}")
+    values: dict[str, Any] = {
+        name: _number(value) if name in numbers else value if name == "tunable" else _text(value)
+        for name, value in data.items()
+    }
+    return ProfileRow(**values)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"not a number: {value!r}")
+    return float(value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"not a text: {value!r}")
+    return value

@@ -1,0 +1,124 @@
+"""What a device could do at best: arithmetic by element type, and bytes by where they lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+_TYPE = re.compile(r"^(bf|f|i)(\d+)")
+_REFERENCE_BITS = 32
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of memory.
+
+    Attributes:
+        bytes_per_s: how fast all units together read from it; None where that bounds nothing.
+        capacity_bytes: what fits in it; None for the memory behind all caches.
+    """
+
+    bytes_per_s: float | None
+    capacity_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """The bounds of one device.
+
+    Attributes:
+        name: the device as it names itself.
+        flops_per_s: by element type of what is multiplied; `f32` stands for those that are not there.
+        levels: nearest first; the last one holds everything.
+        how: how the numbers were obtained: a source, or what was measured.
+        conditions: what they were measured under, as names and values.
+    """
+
+    name: str
+    flops_per_s: tuple[tuple[str, float], ...]
+    levels: tuple[Level, ...]
+    how: str = ""
+    conditions: tuple[tuple[str, str], ...] = ()
+
+    def peak(self, element_type: str) -> float | None:
+        """Operations a second on elements of a type; None where nothing is known of it.
+
+        A type that is not listed has the number of its kind and width, and else that of `f32` times as many
+        elements as fit in its place: no unit that is known here does more.
+        """
+        known = dict(self.flops_per_s)
+        if element_type in known:
+            return known[element_type]
+        found = _TYPE.match(element_type)
+        if found is None:
+            return None
+        kind, bits = found[1], int(found[2])
+        same = known.get(f"{'f' if kind == 'bf' else kind}{bits}")
+        base = known.get("f32")
+        return same if same is not None or base is None else base * _REFERENCE_BITS / bits
+
+    def bytes_per_s(self, footprint_bytes: float) -> float | None:
+        """How fast data is read of which there is so much; None where that bounds nothing."""
+        for level in self.levels:
+            if level.capacity_bytes is None or footprint_bytes <= level.capacity_bytes:
+                return level.bytes_per_s
+        return self.levels[-1].bytes_per_s if self.levels else None
+
+    def attainable_us(self, flops: float, bytes_: float, element_type: str) -> float:
+        """The least microseconds for so much work; 0 where nothing is known of it.
+
+        What fits in a cache is taken to be there: a dispatch often reads what the one before has written.
+        """
+        peak, speed = self.peak(element_type), self.bytes_per_s(bytes_)
+        compute_s = flops / peak if peak else 0.0
+        memory_s = bytes_ / speed if speed else 0.0
+        return max(compute_s, memory_s) * 1e6
+
+
+def to_json(roofline: Roofline) -> dict[str, object]:
+    """As JSON-ready data."""
+    return {
+        "name": roofline.name,
+        "flops_per_s": dict(roofline.flops_per_s),
+        "levels": [
+            {"bytes_per_s": each.bytes_per_s, "capacity_bytes": each.capacity_bytes}
+            for each in roofline.levels
+        ],
+        "how": roofline.how,
+        "conditions": dict(roofline.conditions),
+    }
+
+
+def from_json(data: Mapping[str, object]) -> Roofline:
+    """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for other data."""
+    flops = cast("Mapping[str, float]", data["flops_per_s"])
+    levels = cast("list[Mapping[str, float | int | None]]", data["levels"])
+    conditions = cast("Mapping[str, str]", data["conditions"])
+    return Roofline(
+        _text(data["name"]),
+        tuple((_text(kind), _positive(value)) for kind, value in flops.items()),
+        tuple(_level(each) for each in levels),
+        _text(data["how"]),
+        tuple((_text(name), _text(value)) for name, value in conditions.items()),
+    )
+
+
+def _level(data: Mapping[str, float | int | None]) -> Level:
+    speed, capacity = data["bytes_per_s"], data["capacity_bytes"]
+    return Level(
+        None if speed is None else _positive(speed), None if capacity is None else int(_positive(capacity))
+    )
+
+
+def _positive(value: object) -> float:
+    if not isinstance(value, int | float) or not value > 0:
+        raise ValueError(f"not a positive number: {value!r}")
+    return float(value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"not a text: {value!r}")
+    return value

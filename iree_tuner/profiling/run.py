@@ -1,0 +1,196 @@
+"""Profile a program: compile, run, attribute."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from iree_tuner.build.pool import Builder
+from iree_tuner.compiler.versions import installed
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.measure.device_facts import device_setting, last_level_cache
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.program_request import request
+from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in
+from iree_tuner.profiling.cpu_roofline import cpu_roofline
+from iree_tuner.profiling.datasheets import datasheet_roofline
+from iree_tuner.profiling.profile import Method, Profile
+from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.profiling.standalone import time_alone
+from iree_tuner.profiling.whole import Measured, Plan, measure_here
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.extract import extract
+from iree_tuner.program.phases import compile_program
+from iree_tuner.program.source import Program
+from iree_tuner.targets import Target
+
+_TIMEOUT_S = 1800.0
+_BUSY = 0.25  # quartiles that are so far apart, as a part of the median
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What does the work; a run that tunes has all of it already.
+
+    Attributes:
+        compilers: compile workers.
+        builder: makes executables of dispatches.
+        measurer: the measuring worker.
+    """
+
+    compilers: Workers
+    builder: Builder
+    measurer: Measurer
+
+
+def profile_program(
+    program: Program,
+    target: Target,
+    *,
+    tools: Tools | None = None,
+    run: ProgramRun | None = None,
+    dispatches: Sequence[Dispatch] | None = None,
+    method: Method | None = None,
+    roofline: Roofline | None = None,
+    cache: Path | None = None,
+    with_roofline: bool = True,
+    rounds: int = 6,
+) -> Profile:
+    """Find out where a program's time goes on a target's device.
+
+    Args:
+        program: with its sizes, if it was given any (`program.dynamic.sized`).
+        target: what to compile for; it must have a device.
+        tools: workers to use; started and stopped here where none are given. Nothing may compile meanwhile.
+        run: which functions, on what; those that can be run, on generated inputs, where not given.
+        dispatches: what `extract` finds in the program for these functions, where the caller has it already.
+        method: `hal` or `standalone`; where none is asked for, `hal` on devices that can, and `standalone`
+            where that fails.
+        roofline: the device's; found or measured where not given.
+        cache: file that keeps the measured roofline of a CPU.
+        with_roofline: whether to find or measure one where none is given.
+        rounds: turns of whole and profiled invocations.
+
+    Raises:
+        UsageError: the target has no device, or the device cannot be profiled as asked.
+        TunerError: the program cannot be run; or it cannot be profiled and nothing else was allowed.
+        CompileError: it does not compile.
+        WorkerCrashError, WorkerTimeoutError: a worker died or did not come back.
+    """
+    profiled = _can_profile(target, method)
+    run = run or request(program)
+    with ExitStack() as stack:
+        tools = tools or _own_tools(target, stack)
+        if dispatches is None:
+            dispatches = extract(program, target, tools.compilers, run.functions).dispatches
+        if not dispatches:
+            raise TunerError("the program has no dispatches", location=program.name)
+        measured = _measure(program, target, tools, run, Plan(rounds, profiled))
+        if method == "hal" and measured.problem:
+            raise TunerError(f"no profile: {measured.problem}", location=program.name)
+        if profiled and not measured.problem:
+            chosen, spent = "hal", spent_in(measured.invocations)
+        else:
+            chosen, spent = "standalone", time_alone(dispatches, tools.builder, tools.measurer)
+        notes = _notes(measured, dispatches, chosen)
+        if roofline is None and with_roofline:
+            roofline, problem = _roofline(target, tools, cache)
+            notes += (problem,) if problem else ()
+    return _profile(program, target, chosen, measured, spent, dispatches, roofline, notes)
+
+
+def _can_profile(target: Target, method: Method | None) -> bool:
+    """Whether to ask the HAL. Raises UsageError for what cannot be done."""
+    device = target.device
+    if device is None:
+        raise UsageError(f"target {target} has no device to measure on", hint="give a device")
+    on_host = device.startswith("local-")
+    if method == "hal" and not on_host:
+        hint = "--method standalone times each dispatch alone"
+        raise UsageError(f"'{device}' cannot be profiled", hint=hint)
+    return on_host and method != "standalone"
+
+
+def _own_tools(target: Target, stack: ExitStack) -> Tools:
+    compilers = stack.enter_context(Workers(1))
+    measurer = Measurer(target.device or "")
+    stack.callback(measurer.close)
+    return Tools(compilers, Builder(target, compilers), measurer)
+
+
+def _measure(program: Program, target: Target, tools: Tools, run: ProgramRun, plan: Plan) -> Measured:
+    """Compile the program, and time it in the measuring worker."""
+    vmfb = compile_program(program, target, tools.compilers).data
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        path = Path(folder) / "program.vmfb"
+        path.write_bytes(vmfb)
+        workers = tools.measurer.workers
+        try:
+            return workers.call(
+                measure_here, str(path), tools.measurer.device, run, plan, timeout_s=_TIMEOUT_S
+            )
+        except TunerError as error:
+            if error.location:
+                raise
+            raise type(error)(error.message, location=program.name, hint=error.hint) from None
+
+
+def _profile(
+    program: Program, target: Target, method: Method, measured: Measured, spent: dict[str, Spent],
+    dispatches: Sequence[Dispatch], roofline: Roofline | None, notes: tuple[str, ...],
+) -> Profile:  # fmt: skip
+    whole_us = statistics.fmean(quieter(measured.samples_us, float))
+    low, _, high = statistics.quantiles(measured.samples_us, n=4)
+    processor, driver, cores = device_setting(target.device or "")
+    conditions = {
+        "processor": processor,
+        "cores": str(cores),
+        "driver": driver,
+        "compiler": installed()["iree-base-compiler"] or "",
+        "runtime": installed()["iree-base-runtime"] or "",
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    return Profile(
+        program.name, str(target), target.device or "", measured.functions, method, whole_us, (low, high),
+        rows_of(spent, dispatches, whole_us, roofline), span_of(measured.invocations), roofline,
+        tuple((name, value) for name, value in conditions.items() if value), notes,
+    )  # fmt: skip
+
+
+def _roofline(target: Target, tools: Tools, cache: Path | None) -> tuple[Roofline | None, str]:
+    """The device's roofline, or why there is none: a profile is worth having without."""
+    device = tools.measurer.device
+    if device.startswith("local-"):
+        try:
+            return cpu_roofline(target, tools.compilers, tools.builder, tools.measurer, cache), ""
+        except TunerError as error:
+            return None, str(error)
+    name = device_setting(device)[0]
+    found = datasheet_roofline(name, last_level_cache(device))
+    return (
+        found,
+        "" if found else f"no data sheet of '{name}' is known: nothing is said of what is attainable",
+    )
+
+
+def _notes(measured: Measured, dispatches: Sequence[Dispatch], method: Method) -> tuple[str, ...]:
+    notes: list[str] = []
+    if measured.problem:
+        notes.append(f"dispatches were timed alone, as there is no profile: {measured.problem}")
+    low, middle, high = statistics.quantiles(measured.samples_us, n=4)
+    if high - low > _BUSY * middle:
+        notes.append("this machine is busy: times of whole invocations are far apart; measure again later")
+    if method == "standalone":
+        notes.append(
+            "times of dispatches that run alone; transfers and what is between dispatches are not timed"
+        )
+        if any(each.calls.in_loop for each in dispatches):
+            notes.append("some dispatches are called in loops, of which one round is counted")
+    return tuple(notes)

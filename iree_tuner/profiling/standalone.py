@@ -1,0 +1,41 @@
+"""Each dispatch timed alone, for devices that cannot be profiled."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from iree_tuner.build.pool import Builder
+from iree_tuner.measure.bench import Bench, Tolerance
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.profiling.attribution import Spent
+from iree_tuner.program.dispatch import Dispatch
+
+
+def time_alone(
+    dispatches: Sequence[Dispatch], builder: Builder, measurer: Measurer, *, cold: bool = True
+) -> dict[str, Spent]:
+    """The time of all calls of each dispatch that the program calls, by name.
+
+    One that cannot be run alone has no time, and a note why.
+    """
+    return {
+        dispatch.name: _time_one(dispatch, builder, measurer, cold)
+        for dispatch in dispatches
+        if dispatch.calls.count
+    }
+
+
+def _time_one(dispatch: Dispatch, builder: Builder, measurer: Measurer, cold: bool) -> Spent:
+    calls = float(dispatch.calls.count)
+    if dispatch.harness is None:
+        return Spent(0.0, calls, f"not timed: {dispatch.reason or 'it cannot be run alone'}")
+    built = builder.build(dispatch.harness, None)
+    if built.outcome != "ok":
+        return Spent(0.0, calls, f"not timed: {built.outcome}: {built.message}")
+    bench = Bench(dispatch.harness, measurer.device, built.vmfb, Tolerance(), cold)
+    timed = measurer.time(built.vmfb, bench)
+    if timed.outcome != "ok":
+        return Spent(0.0, calls, f"not timed: {timed.outcome}: {timed.message}")
+    note = "called in a loop: counted once" if dispatch.calls.in_loop else ""
+    return Spent(statistics.median(timed.samples_us) * calls, calls, note)

@@ -1,0 +1,215 @@
+"""A program timed as a whole and, on the host, profiled meanwhile. Runs in the measuring worker.
+
+The profile is taken by `iree-benchmark-module`: profiling needs a sink, which the Python bindings lack. It
+begins after the program is loaded, so that initializers are not in it. The whole is timed without profiling,
+one invocation a sample as in the profile, in turns with it, so that both meet the same machine.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import iree.runtime as rt
+import numpy as np
+
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.program_inputs import Array, argument
+from iree_tuner.measure.program_loaded import LoadedProgram, first_line
+from iree_tuner.measure.program_parameters import generate, load_index
+from iree_tuner.measure.program_run import ProgramRun, scopes_of
+from iree_tuner.measure.runner import RUNTIME_ERRORS
+from iree_tuner.profiling.hal_events import Recording, Times, invocations_of, read_recording
+from iree_tuner.program.entries import Taken
+
+_FLUSHED = "--device_profiling_flush_interval_ms=1"  # for more events of an invocation than are kept
+_FAMILIES = "host-execution,queue-events,executable-metadata"
+_WARM_UP = 2
+_FEWEST, _MOST = 3, 200
+_ROUND_S = 0.2
+_TOOL_TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured.
+
+    Attributes:
+        rounds: turns of whole invocations and profiled ones.
+        profiled: whether to profile; only devices on the host can.
+    """
+
+    rounds: int = 6
+    profiled: bool = True
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A program's times.
+
+    Attributes:
+        functions: those that were run, once each an invocation.
+        samples_us: of whole invocations, without profiling.
+        invocations: for each function, its profiled invocations, without those that warmed up.
+        problem: why there is no profile; empty when there is one.
+    """
+
+    functions: tuple[str, ...]
+    samples_us: tuple[float, ...]
+    invocations: tuple[tuple[Times, ...], ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A function with its arguments."""
+
+    name: str
+    values: tuple[tuple[Taken, Array | float | int], ...]
+
+
+def measure_here(path: str, device: str, run: ProgramRun, plan: Plan) -> Measured:
+    """Time a program and profile it.
+
+    Args:
+        path: the VM module.
+        device: device URI.
+        run: which functions, on what.
+        plan: how much.
+
+    Raises:
+        TunerError: it does not load or run, or has no function that can be run.
+    """
+    loaded = LoadedProgram(path, device, run)
+    try:
+        first_s = min(loaded.batch(1) for _ in range(1 + _WARM_UP))
+        count = max(_FEWEST, min(_MOST, int(_ROUND_S / max(first_s, 1e-6))))
+        samples: list[float] = []
+        with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+            tool = _Tool(path, device, run, Path(folder), _calls(loaded, run)) if plan.profiled else None
+            found: list[list[Times]] = []
+            problem = ""
+            for _ in range(plan.rounds):
+                samples += (loaded.batch(1) * 1e6 for _ in range(count))
+                if tool is not None and not problem:
+                    problem = tool.profile(count, found)
+            samples += (loaded.batch(1) * 1e6 for _ in range(count))
+    except RUNTIME_ERRORS as error:
+        raise TunerError(f"the program does not run: {first_line(error)}") from None
+    names = tuple(loaded.name.split(", "))
+    if problem or not plan.profiled:
+        return Measured(names, tuple(samples), problem=problem)
+    return Measured(names, tuple(samples), tuple(map(tuple, found)))
+
+
+def _calls(loaded: LoadedProgram, run: ProgramRun) -> list[_Call]:
+    """The functions that a loaded program runs, with the inputs of seed 0."""
+    rng = np.random.default_rng(0)
+    calls: list[_Call] = []
+    for each in loaded._functions:  # pyright: ignore[reportPrivateUsage]
+        values: list[tuple[Taken, Array | float | int]] = []
+        for number, taken in enumerate(each.taken):
+            given = each.given[number] if number < len(each.given) else None
+            values.append((taken, argument(number, taken, given, run.sizes, 0, rng)))
+        calls.append(_Call(each.name, tuple(values)))
+    return calls
+
+
+class _Tool:
+    """`iree-benchmark-module` on one program, and `iree-profile` on what it writes."""
+
+    def __init__(self, path: str, device: str, run: ProgramRun, folder: Path, calls: Sequence[_Call]) -> None:
+        self._folder = folder
+        self._common = [f"--module={path}", f"--device={device}", *_parameters(run, folder)]
+        self._calls = [(call.name, _inputs(call, folder / f"inputs_{i}")) for i, call in enumerate(calls)]
+
+    def profile(self, count: int, found: list[list[Times]]) -> str:
+        """Add so many profiled invocations of each function to `found`; why not, where they are not had."""
+        if not found:
+            found.extend([] for _ in self._calls)
+        total = count + _WARM_UP
+        for (name, inputs), into in zip(self._calls, found, strict=True):
+            recording = self._record([f"--function={name}", *inputs], total)
+            if isinstance(recording, Recording) and recording.lost:
+                self._common.append(_FLUSHED)
+                recording = self._record([f"--function={name}", *inputs], total)
+            if isinstance(recording, str):
+                return recording
+            if recording.lost:
+                return f"the runtime had no room for {recording.lost} events of the profile"
+            each = invocations_of(recording, total)
+            into += each[_WARM_UP:] if len(each) > _WARM_UP else each
+        return ""
+
+    def _record(self, flags: Sequence[str], total: int) -> Recording | str:
+        """The profile of so many invocations, or why there is none."""
+        file, profile = self._folder / "flags.txt", self._folder / "profile.ireeprof"
+        chosen = (f"--device_profiling_mode={_FAMILIES}", f"--device_profiling_output={profile}")
+        file.write_text("\n".join((*self._common, *flags, *chosen)) + "\n")
+        ran = _run("iree-benchmark-module", f"--flagfile={file}", f"--benchmark_min_time={total}x")
+        if isinstance(ran, str):
+            return ran
+        told = _run("iree-profile", "export", "--format=ireeperf-jsonl", str(profile))
+        if isinstance(told, str):
+            return told
+        try:
+            return read_recording(told.decode().splitlines())
+        except (ValueError, KeyError) as error:
+            return f"the profile cannot be read: {type(error).__name__}: {error}"
+
+
+def _run(tool: str, *arguments: str) -> bytes | str:
+    """What a tool of the runtime prints, or why it does not."""
+    from iree._runtime import libs  # where the runtime's package keeps its programs
+
+    try:
+        done = subprocess.run(
+            [str(Path(libs.library_path) / tool), *arguments],
+            capture_output=True, timeout=_TOOL_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except FileNotFoundError:
+        return f"the runtime has no {tool}"
+    except subprocess.TimeoutExpired:
+        return f"{tool} took more than {_TOOL_TIMEOUT_S:.0f} s"
+    if done.returncode:
+        told = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
+        return f"{tool} ended with {done.returncode}: {told[-1] if told else 'nothing said'}"
+    return done.stdout
+
+
+def _inputs(call: _Call, folder: Path) -> list[str]:
+    """Flags for arguments, whose values are written to files."""
+    folder.mkdir()
+    flags: list[str] = []
+    for number, (taken, value) in enumerate(call.values):
+        if isinstance(value, np.ndarray):
+            file = folder / f"{number}.bin"
+            file.write_bytes(np.ascontiguousarray(value).tobytes())
+            kind = "x".join((*map(str, value.shape), taken.element_type))
+            flags.append(f"--input={kind}=@{file}")
+        else:
+            flags.append(f"--input={value}")
+    return flags
+
+
+def _parameters(run: ProgramRun, folder: Path) -> list[str]:
+    """Flags for archives; those parameters that are in none are generated into one."""
+    flags = [_parameter_flag(scope, path) for scope, path in run.parameters]
+    for number, scope in enumerate(scopes_of(run.wanted)):
+        present = {key for key, _ in load_index([p for own, p in run.parameters if own == scope]).items()}
+        missing = [each for each in run.wanted if each.scope == scope and each.key not in present]
+        if missing:
+            index = rt.ParameterIndex()
+            for each in missing:
+                index.add_buffer(each.key, generate(each).reshape(-1).view(np.uint8))
+            path = folder / f"generated_{number}.irpa"
+            index.create_archive_file(str(path))
+            flags.append(_parameter_flag(scope, str(path)))
+    return flags
+
+
+def _parameter_flag(scope: str, path: str) -> str:
+    return f"--parameters={scope}={path}" if scope else f"--parameters={path}"

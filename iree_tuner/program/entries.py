@@ -1,0 +1,95 @@
+"""The functions of a program that its user can call, and what they take."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import parse_module
+from iree_tuner.program.source import Program
+
+ASYNC = "$async"
+"""What the name of a function ends with that takes fences; its twin without them does the same."""
+
+_FUNCTIONS = ("func.func", "util.func")
+_TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)([^,]+?)(?:, .*)?>")
+_TORCH = re.compile(r"!torch\.v?tensor<\[([^\]]*)\],([us]?)(\w+)>")
+_TORCH_SCALARS = {"!torch.int": "i64", "!torch.float": "f64", "!torch.bool": "i1"}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a function takes as one input.
+
+    Attributes:
+        element_type: MLIR's name of the type.
+        shape: None for a scalar; a dimension is None where it is known only at run time.
+    """
+
+    element_type: str
+    shape: tuple[int | None, ...] | None = None
+
+    def __str__(self) -> str:
+        """As `iree-run-module` takes it: `2x?xf32`."""
+        sizes = ("?" if size is None else str(size) for size in self.shape or ())
+        return "x".join((*sizes, self.element_type))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry function.
+
+    Attributes:
+        name: without `@`.
+        inputs: what it takes, in order; None for a type that says nothing of this.
+    """
+
+    name: str
+    inputs: tuple[Taken | None, ...]
+
+
+def entries_of(program: Program) -> tuple[Entry, ...]:
+    """A program's public functions in its order, without twins that take fences.
+
+    Raises:
+        CompileError: the program does not parse.
+    """
+    module = parse_module(program.data, new_context(), program.name)
+    found: list[Entry] = []
+    for view in module.body.operations:
+        op = view.operation
+        if op.name not in _FUNCTIONS or not _is_public(op) or not list(op.regions[0].blocks):
+            continue
+        name = ir.StringAttr(op.attributes["sym_name"]).value
+        if not name.endswith(ASYNC):
+            types = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs
+            found.append(Entry(name, tuple(map(_taken, types))))
+    return tuple(found)
+
+
+def taken_from(text: str) -> Taken | None:
+    """Read `tensor<2x?xf32>` or a scalar's type, as IREE's ABI declarations have it; None for any other."""
+    tensor = _TENSOR.fullmatch(text)
+    if tensor is None:
+        return Taken(text) if text.isalnum() else None
+    sizes = tensor[1].split("x")[:-1]
+    return Taken(tensor[2], tuple(int(size) if size.isdigit() else None for size in sizes))
+
+
+def _taken(kind: ir.Type) -> Taken | None:
+    if str(kind) in _TORCH_SCALARS:
+        return Taken(_TORCH_SCALARS[str(kind)])
+    torch = _TORCH.fullmatch(str(kind))
+    if torch is not None:
+        sizes = [size for size in torch[1].split(",") if size]
+        return Taken(torch[3], tuple(int(size) if size.isdigit() else None for size in sizes))
+    return taken_from(str(kind))
+
+
+def _is_public(op: ir.Operation) -> bool:
+    if "sym_visibility" not in op.attributes:
+        return True
+    return ir.StringAttr(op.attributes["sym_visibility"]).value == "public"

@@ -1,0 +1,76 @@
+"""Parameters that a program takes from outside: weights that are in a file and not in the program."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import parse_module
+from iree_tuner.program.source import Program
+
+_MARK = b"parameter.named"  # in text and in bytecode, where the attribute is stored as text
+_NAMED = re.compile(r'#\w+\.parameter\.named<("(?:[^"\\]|\\.)*")(?:::("(?:[^"\\]|\\.)*"))?')
+_PLACES = ("initial_value", "value")  # of util.global, and of the constants that name one in place
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as the program names it.
+
+    Attributes:
+        scope: which archive it is in; empty for the nameless one.
+        key: its name there.
+        shape: of the tensor.
+        element_type: MLIR's name of the type.
+    """
+
+    scope: str
+    key: str
+    shape: tuple[int, ...]
+    element_type: str
+
+    def __str__(self) -> str:
+        return f"{self.scope}::{self.key}" if self.scope else self.key
+
+
+def parameters_of(program: Program) -> tuple[Parameter, ...]:
+    """The parameters that a program names, each once, in its order.
+
+    Raises:
+        CompileError: the program does not parse.
+    """
+    if _MARK not in program.data:  # parsing takes long for a program that holds its weights
+        return ()
+    return parameters_in(parse_module(program.data, new_context(), program.name))
+
+
+def parameters_in(module: ir.Module) -> tuple[Parameter, ...]:
+    """The parameters that a module names, each once, in its order."""
+    found: dict[tuple[str, str], Parameter] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for place in _PLACES:
+            if place in op.attributes:
+                parameter = _parameter(op.attributes[place])
+                if parameter is not None:
+                    found.setdefault((parameter.scope, parameter.key), parameter)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return tuple(found.values())
+
+
+def _parameter(attribute: ir.Attribute) -> Parameter | None:
+    """The attribute has no binding: what it says is read from its text."""
+    if isinstance(attribute, ir.DenseElementsAttr | ir.DenseResourceElementsAttr):  # may be long
+        return None
+    named = _NAMED.match(str(attribute))
+    if named is None or not isinstance(attribute.type, ir.RankedTensorType):
+        return None
+    scope, key = (named[1], named[2]) if named[2] else ('""', named[1])
+    shape = tuple(attribute.type.shape)
+    return Parameter(json.loads(scope), json.loads(key), shape, str(attribute.type.element_type))

@@ -1,0 +1,108 @@
+"""Findings of a run that is in memory, as the bodies that databases keep and reports show."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+
+from iree_tuner.measure.readings import Readings
+from iree_tuner.measure.setting import Setting
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
+from iree_tuner.store.findings import ConditionsBody, UseBody, WholeBody, WorkloadBody
+from iree_tuner.tuning.result import WorkloadResult
+
+_USUAL = "llvm-cpu:host"
+
+
+def workload_body(result: WorkloadResult, floor_us: float | None = None) -> WorkloadBody:
+    """What became of a workload; `floor_us` is the least that one call can take, where that is known."""
+    comparison = result.comparison
+    return {
+        "workload": result.task.workload.name,
+        "key": result.task.workload.key,
+        "share": result.share,
+        "calls": result.task.calls,
+        "space_count": result.space_count,
+        "verdict": result.verdict,
+        "speedup": comparison.speedup if comparison else None,
+        "interval": comparison.interval if comparison else None,
+        "default_us": comparison.default_us if comparison else None,
+        "time_us": comparison.candidate_us if comparison else None,
+        "floor_us": floor_us,
+        "trials": len(result.trials),
+        "outcomes": result.outcomes,
+        "seconds": result.seconds,
+        "note": result.note,
+    }
+
+
+def whole_body(
+    comparison: Comparison | None,
+    function: str = "",
+    *,
+    flags: Sequence[str] = (),
+    flags_speedup: float | None = None,
+    left_out: Sequence[str] = (),
+    steps: Sequence[tuple[str, Comparison]] = (),
+    note: str = "",
+) -> WholeBody:
+    """The program with and without the result; without a comparison, the note says why."""
+    body: WholeBody = {
+        "function": function,
+        "flags": tuple(flags),
+        "flags_speedup": flags_speedup,
+        "left_out": tuple(left_out),
+        "steps": [
+            {"what": what, "speedup": each.speedup, "interval": each.interval, "verdict": each.verdict}
+            for what, each in steps
+        ],
+        "note": note,
+    }
+    if comparison is not None:
+        body |= {
+            "verdict": comparison.verdict, "speedup": comparison.speedup, "interval": comparison.interval,
+            "default_us": comparison.default_us, "time_us": comparison.candidate_us,
+            "pairs": comparison.pairs,
+        }  # fmt: skip
+    return body
+
+
+def conditions_body(setting: Setting, trials: Iterable[Trial] = ()) -> ConditionsBody:
+    """What was measured under: the setting, and what was read meanwhile, from the least to the largest."""
+    return {"setting": asdict(setting), "readings": readings_of(trials)}
+
+
+def readings_of(trials: Iterable[Trial]) -> Mapping[str, object]:
+    """The least and the largest value of each reading; what was never read is left out."""
+    taken = [trial.readings for trial in trials]
+    found: dict[str, object] = {}
+    for name in (each.name for each in fields(Readings)):
+        values = [value for each in taken if (value := getattr(each, name)) is not None]
+        if values:
+            found[name] = (min(values), max(values))
+    return found
+
+
+def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") -> UseBody:
+    """Commands that compile a program with a spec: with this project's tool, by a flag, and embedded.
+
+    Args:
+        program: path of the program.
+        flags: of the target, and those that are part of the result.
+        spec: path of the spec.
+        target: as `iree-tuner compile` takes it; its own default where not given.
+    """
+    quoted, path, options = shlex.quote(program), shlex.quote(spec), shlex.join(flags)
+    chosen = f" --target {shlex.quote(target)}" if target not in ("", _USUAL) else ""
+    by_flag = f"--iree-codegen-tuning-spec-path={path}"
+    return {
+        "spec": spec,
+        "commands": [
+            f"iree-tuner compile {quoted} --spec {path}{chosen} -o tuned.vmfb",
+            f"iree-compile {quoted} {options} {by_flag} -o tuned.vmfb",
+            f"iree-tuner spec embed {quoted} {path} -o tuned.mlir && "
+            f"iree-compile tuned.mlir {options} -o tuned.vmfb",
+        ],
+    }

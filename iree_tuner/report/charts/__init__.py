@@ -1,0 +1,1 @@
+"""One file a chart: from the report's data to Vega-Lite; None where there is nothing to draw."""

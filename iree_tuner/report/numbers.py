@@ -1,0 +1,69 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def times(value: float | None) -> str:
+    """A speedup: `1.62x`."""
+    return "" if value is None else f"{value:.2f}x" if value < 100 else f"{value:.0f}x"
+
+
+def between(ends: tuple[float, float] | None) -> str:
+    """An interval: `1.58 to 1.66`."""
+    return "" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
+
+
+def micros(value: float | None) -> str:
+    """A time that is given in microseconds, with a unit that suits it."""
+    if value is None:
+        return ""
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {unit}" if abs(value) < 1000 * size else f"{value / size:,.0f} {unit}"
+    return f"{value:.3g} µs" if abs(value) >= 0.1 or not value else f"{value * 1e3:.3g} ns"
+
+
+def seconds(value: float | None) -> str:
+    """How long people waited: `48 s`, `3 min 20 s`, `2 h 5 min`."""
+    if value is None:
+        return ""
+    whole = round(value)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60} min"
+
+
+def percent(value: float | None) -> str:
+    """A share: `12.5 %`."""
+    return "" if value is None else f"{value * 100:.1f} %"
+
+
+def many(value: int | None) -> str:
+    """A count, in groups of three digits."""
+    return "" if value is None else f"{value:,}"
+
+
+def day(at: float | None) -> str:
+    """A moment, in UTC; empty for one that no calendar has."""
+    if at is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+FILTERS = {
+    "times": times,
+    "between": between,
+    "micros": micros,
+    "seconds": seconds,
+    "percent": percent,
+    "many": many,
+    "day": day,
+}
+"""What the template calls them."""

@@ -1,0 +1,65 @@
+"use strict";
+(() => {
+  const options = { actions: false, renderer: "svg", tooltip: { theme: "custom" } };
+
+  const draw = (figure) => {
+    if (figure.dataset.drawn) return;
+    figure.dataset.drawn = "yes";
+    const place = figure.querySelector(".drawing");
+    const spec = JSON.parse(figure.querySelector("script").textContent);
+    if (innerWidth < 640) Object.assign(spec.config.axis, { labelLimit: 130, labelFontSize: 10 });
+    vegaEmbed(place, spec, options).catch((error) => {
+      console.error(error);
+      place.textContent = "This chart could not be drawn: " + error.message;
+    });
+  };
+
+  // Charts in closed sections have no width yet, and there may be many: they are drawn when they are opened.
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const section = figure.closest("details");
+    if (section === null || section.open) draw(figure);
+    else section.addEventListener("toggle", () => { if (section.open) draw(figure); });
+  }
+
+  const key = (cell) => {
+    const text = cell.dataset.sort ?? cell.textContent.trim();
+    const number = Number(text);
+    return text !== "" && Number.isFinite(number) ? number : text;
+  };
+  const compare = (a, b) => {
+    if (typeof a === typeof b) return a < b ? -1 : a > b ? 1 : 0;
+    return typeof a === "number" ? -1 : 1;
+  };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const body = table.tBodies[0];
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const descending = head.getAttribute("aria-sort") !== "descending";
+        for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+        const rows = [...body.rows].map((row) => [key(row.cells[column]), row]);
+        rows.sort(([a], [b]) => (descending ? compare(b, a) : compare(a, b)));
+        body.append(...rows.map(([, row]) => row));
+      });
+    });
+  }
+
+  for (const block of document.querySelectorAll(".command")) {
+    const code = block.querySelector("code");
+    const button = block.querySelector("button");
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "copied";
+      } catch {
+        getSelection().selectAllChildren(code);
+        button.textContent = "selected";
+      }
+      setTimeout(() => { button.textContent = "copy"; }, 1500);
+    });
+  }
+})();

@@ -1,0 +1,131 @@
+"""The page: one HTML file with its styles, scripts, drawings and data inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from iree_tuner.errors import TunerError
+from iree_tuner.report.data import RunReport, TimeProfile, WorkloadPart
+from iree_tuner.report.numbers import FILTERS
+from iree_tuner.store.rows import text
+
+if TYPE_CHECKING:
+    from iree_tuner.report.charts.look import Drawing
+    from iree_tuner.report.charts.space import Explored
+
+_LIBRARIES = ("altair", "vl_convert", "jinja2")
+_FOLDER = "iree_tuner.report"
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """Charts of a workload's spaces."""
+
+    part: WorkloadPart
+    explored: Sequence[Explored]
+
+
+def check_installed() -> None:
+    """Raise TunerError where a library for drawing is missing."""
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise TunerError(
+            f"a report needs {', '.join(missing)}", hint="pip install 'iree-tuner[report]'"
+        )  # fmt: skip
+
+
+def page_of(report: RunReport) -> str:
+    """The page. Raises TunerError where a library for drawing is missing."""
+    check_installed()
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("iree_tuner.report", ""), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters.update(FILTERS)
+    template = environment.get_template("template.html.jinja")
+    # These three are this package's own; everything else is escaped.
+    page = template.render(
+        report=report,
+        headline=headline(report),
+        charts=_charts(report),
+        spaces=list(_spaces(report)),
+        saved=_saved(report),
+        style=Markup(_own("style.css")),
+        script=Markup(_own("page.js")),
+        vega=Markup(_vega()),
+    )
+    return text(page)
+
+
+def headline(report: RunReport) -> str:
+    """What came out, in one sentence."""
+    whole, wins = report.whole, report.wins
+    compared = None if whole is None else whole.compared
+    if compared is not None and compared.speedup is not None and compared.verdict == "win":
+        return f"{compared.speedup:.2f}x as fast as with the compiler's own choices"
+    if compared is not None and compared.verdict == "lose":
+        return "Slower as a whole: the compiler's own choices stay"
+    if not wins:
+        return "Nothing beats the compiler's own choices"
+    parts = f"{len(wins)} of {len(report.workloads)} workloads got faster"
+    tail = "the program was not compared as a whole" if compared is None or not compared.verdict else None
+    return f"{parts}; {tail or 'as a whole, the difference is within the noise'}"
+
+
+def _charts(report: RunReport) -> dict[str, Drawing | None]:
+    from iree_tuner.report.charts.convergence import draw_convergence
+    from iree_tuner.report.charts.gain import draw_gain
+    from iree_tuner.report.charts.outcomes import draw_outcomes
+    from iree_tuner.report.charts.profile import draw_profile
+    from iree_tuner.report.charts.roofline import draw_roofline
+
+    charts: dict[str, Callable[[RunReport], Drawing | None]] = {
+        "profile": draw_profile, "gain": draw_gain, "convergence": draw_convergence,
+        "outcomes": draw_outcomes, "roofline": draw_roofline,
+    }  # fmt: skip
+    return {name: draw(report) for name, draw in charts.items()}
+
+
+def _spaces(report: RunReport) -> Iterator[Spaces]:
+    from iree_tuner.report.charts.space import draw_spaces
+
+    for part in report.workloads:
+        found = draw_spaces(part)
+        if found:
+            yield Spaces(part, found)
+
+
+def _saved(report: RunReport) -> float | None:
+    """Time of one invocation that is gained, in microseconds; None for what may be noise."""
+    profiles: tuple[TimeProfile | None, ...] = (report.before, report.after)
+    compared = report.whole.compared if report.whole else None
+    if compared and compared.verdict == "tie":
+        return None
+    if compared and compared.default_us is not None and compared.time_us is not None:
+        return compared.default_us - compared.time_us
+    before, after = (each.whole_us if each else None for each in profiles)
+    return None if before is None or after is None else before - after
+
+
+def _own(name: str) -> str:
+    return files(_FOLDER).joinpath(name).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def _vega() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, of the release that altair writes for."""
+    import altair as alt
+    import vl_convert
+
+    version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    # What would end the script element, or begin a comment in it, can stand only in strings.
+    return bundle.replace("</script", "<\\/script").replace("<!--", "\\x3C!--")

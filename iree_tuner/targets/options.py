@@ -1,0 +1,54 @@
+"""What can be asked for beside a chip: compiler flags of a whole program, by short names.
+
+They stand behind the chip: `host+im2col+O2`, `sm_80+O3`. They decide what a program's dispatches are, so that
+a tuning spec belongs to the options it was made with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from iree_tuner.errors import UsageError
+from iree_tuner.targets.target import Target
+
+LEVELS = {level: f"--iree-opt-level={level}" for level in ("O1", "O2", "O3")}
+"""The compiler's levels of optimisation; O0 is its default."""
+
+GPU_OPTIONS = {
+    **LEVELS,
+    "aggressive-fusion": "--iree-dispatch-creation-enable-aggressive-fusion",
+}
+"""For every GPU."""
+
+GPU_AXES = (("aggressive-fusion",), tuple(LEVELS))
+"""As `Target.axes`."""
+
+
+def flags_of(backend: str, names: Sequence[str], known: Mapping[str, str]) -> tuple[str, ...]:
+    """The flags of some options. Raises UsageError for one that there is not."""
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"{backend} has no option '{name}'",
+                hint=f"there are: {', '.join(f'+{each}' for each in known)}",
+            )
+    return tuple(known[name] for name in names)
+
+
+def options_of(target: Target) -> tuple[str, ...]:
+    """The options that a target's chip is written with."""
+    return tuple(target.chip.split("+")[1:])
+
+
+def flags_for_options(target: Target) -> tuple[str, ...]:
+    """The compiler flags of a target's options: what a user adds to a command line."""
+    count = len(options_of(target))
+    return target.flags[len(target.flags) - count :]
+
+
+def with_gpu_options(target: Target, options: Sequence[str]) -> Target:
+    """A GPU target with options. Raises UsageError for one that there is not."""
+    flags = flags_of(target.backend, options, GPU_OPTIONS)
+    chip = "+".join((target.chip, *options))
+    return replace(target, chip=chip, flags=(*target.flags, *flags), axes=GPU_AXES)

@@ -1,0 +1,151 @@
+"""What a tuning run returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.measure.program import ProgramComparison
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.profiling.profile import Profile, to_json
+from iree_tuner.program.phases import compile_program
+from iree_tuner.program.source import Program
+from iree_tuner.report.bodies import conditions_body, whole_body, workload_body
+from iree_tuner.report.made import Report, report_of
+from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.spec.io import save_spec
+from iree_tuner.store.findings import Finding
+from iree_tuner.targets import Target
+from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.flags import Choice
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.whole import Step, with_spec
+
+
+@dataclass
+class TuningResult:
+    """What `tune_module` returns.
+
+    Attributes:
+        program: the program that was tuned.
+        target: what the result is for, with the options that were chosen.
+        results: one for each workload under these options, largest share of the time first.
+        spec: the tuning spec, verified; one without entries when nothing won. It names `flags`, too.
+        whole: the program with flags and spec against the program as it was given; None when that stays, or
+            where it could not be run.
+        note: why there is no `whole`, or why winners were left out.
+        interrupted: whether the search was stopped before its end.
+        dropped: whether winners are left out of the spec because the whole program speaks against them.
+        failure: why trials could not be kept, and where they are instead; empty when they could.
+        flags: compiler flags that belong to the result, beside the target's own.
+        flags_alone: these flags without the spec, against the program as it was given.
+        left_out: entries that won alone, and that the program is better without.
+        entries: of the spec.
+        choices: choices of flags that were tried, fastest first.
+        steps: comparisons of the whole program, in order.
+        profiles: where the time goes before and after; None where that was not looked at.
+    """
+
+    program: Program
+    target: Target
+    results: tuple[WorkloadResult, ...]
+    spec: ir.Module
+    whole: ProgramComparison | None = None
+    note: str = ""
+    interrupted: bool = False
+    dropped: bool = False
+    failure: str = ""
+    flags: tuple[str, ...] = ()
+    flags_alone: Comparison | None = None
+    left_out: tuple[SpecEntry, ...] = ()
+    entries: tuple[SpecEntry, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    steps: tuple[Step, ...] = ()
+    profiles: tuple[Profile | None, Profile | None] = (None, None)
+
+    @property
+    def wins(self) -> tuple[WorkloadResult, ...]:
+        """Workloads for which something better than the default was found."""
+        return tuple(result for result in self.results if result.verdict == "win")
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The whole program with the result against without."""
+        return self.whole.comparison if self.whole else None
+
+    @property
+    def speedup(self) -> float:
+        """Of the whole program; 1 where it was not compared."""
+        return self.comparison.speedup if self.comparison else 1.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Interval of `speedup`, see `measure.statistics.Comparison`."""
+        return self.comparison.interval if self.comparison else (1.0, 1.0)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the spec as text (.mlir) or bytecode (.mlirbc). Raises TunerError when it cannot."""
+        save_spec(self.spec, path)
+        return Path(path)
+
+    def vmfb(self) -> bytes:
+        """The program compiled with the flags and the spec. Raises CompileError."""
+        with Workers(1) as workers:
+            return compile_program(with_spec(self.program, to_bytecode(self.spec)), self.target, workers).data
+
+    def report(self, findings: Sequence[Finding] = ()) -> Report:
+        """The run as a page: `.save("report.html")`; a notebook shows it. Needs the extra `report`."""
+        return report_of(
+            self.program.name, self.target, self.results, whole=self.whole, note=self.note,
+            findings=[*findings_of(self), *findings], state="interrupted" if self.interrupted else "done",
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+
+def findings_of(result: TuningResult) -> list[Finding]:
+    """What a run found out beside its trials, as a database keeps it."""
+    floors = _floors(result.profiles[0])
+    found: list[tuple[str, Mapping[str, object]]] = [
+        ("profile", {**to_json(profile), "when": when})
+        for when, profile in zip(("before", "after"), result.profiles, strict=True)
+        if profile is not None
+    ]
+    found += [
+        ("workload", workload_body(each, floors.get(each.task.workload.key))) for each in result.results
+    ]
+    found.append((
+        "whole",
+        whole_body(
+            result.comparison,
+            result.whole.function if result.whole else "",
+            flags=result.flags,
+            flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
+            left_out=[entry.workload.name for entry in result.left_out],
+            steps=[
+                (f"{step.what} against {step.against}", step.comparison)
+                for step in result.steps
+                if step.comparison is not None
+            ],
+            note=result.note,
+        ),
+    ))  # fmt: skip
+    trials = (trial for each in result.results for trial in each.trials)
+    found.append(("conditions", conditions_body(setting_on(result.target), trials)))
+    return [Finding(kind, body) for kind, body in found]
+
+
+def _floors(profile: Profile | None) -> dict[str, float]:
+    """The least that one call of each workload can take, in microseconds, where that is known."""
+    shares = profile.by_workload() if profile else ()
+    return {
+        each.workload: each.attainable_us / each.calls
+        for each in shares
+        if each.workload and each.attainable_us and each.calls
+    }

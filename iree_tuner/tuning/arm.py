@@ -1,0 +1,142 @@
+"""One choice of compiler flags: its dispatches, searched by gain, each with its verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from iree_tuner.profiling.profile import Profile
+from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.profiling.work import floor_us
+from iree_tuner.tuning.campaign import Campaign
+from iree_tuner.tuning.effort import Effort, effort_named
+from iree_tuner.tuning.gain import Prospects, floor_score
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.observer import Observer
+from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.result import Findings, WorkloadResult
+from iree_tuner.tuning.schedule import search_by_gain
+from iree_tuner.tuning.self_test import self_test
+from iree_tuner.tuning.task import Task
+from iree_tuner.tuning.weigh import Weighed, weigh
+
+_FINALS_PART = 0.3
+"""Of the time for searches and finals."""
+
+_LEAST_FINAL_S = 4.0
+_OVERLAPPED_SLICE = 3  # batches: where compiling and measuring overlap, the end of each slice idles
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The program's tasks under one choice of flags, and where they are tuned.
+
+    Attributes:
+        lab: with the target of these flags.
+        tasks: what can be tuned.
+        profile: where the time goes; None where it was not looked at.
+        roofline: of the device, where it is known.
+    """
+
+    lab: Lab
+    tasks: Sequence[Task]
+    profile: Profile | None = None
+    roofline: Roofline | None = None
+
+    @property
+    def weights_us(self) -> Mapping[str, float]:
+        """What the program spends on each workload, by its key, in microseconds an invocation."""
+        if self.profile is None:
+            return {}
+        return {each.workload: each.time_us for each in self.profile.by_workload() if each.workload}
+
+
+def tune_arm(
+    arm: Arm, findings: Findings, options: TuningOptions, end: float, watch: Observer
+) -> list[WorkloadResult]:
+    """Search until a time of the monotonic clock, finals included; results by share, largest first."""
+    watch.working("timing the defaults")
+    weighed = _by_profile(weigh(arm.tasks, arm.lab, findings.stop), arm.weights_us)
+    if options.self_test:
+        return [_tested(each, arm.lab, options.effort) for each in weighed]
+    campaigns: list[Campaign] = []
+    results: list[WorkloadResult] = []
+    for each in weighed:
+        campaign = _campaign(each, arm, findings, options)
+        if isinstance(campaign, Campaign):
+            campaigns.append(campaign)
+        else:
+            results.append(campaign)
+    start = time.monotonic()
+    batches = 1 if arm.lab.alternate else _OVERLAPPED_SLICE
+    deadline = start + (end - start) * (1.0 - _FINALS_PART)
+    search_by_gain(
+        campaigns, options.effort.batch * batches, deadline, findings.stop, watch,
+        to_the_cap=options.budget_s is None,
+    )  # fmt: skip
+    results += _finals(campaigns, findings, options, end, watch)
+    return sorted(results, key=lambda result: -result.share)
+
+
+def judging_effort(findings: Findings, options: TuningOptions) -> Effort:
+    """Who has asked to stop waits for no more than the least pairs that a verdict takes."""
+    return effort_named("quick") if findings.stop.requested else options.effort
+
+
+def _by_profile(weighed: Sequence[Weighed], weights_us: Mapping[str, float]) -> list[Weighed]:
+    """Shares of what the program was seen to spend, where it was looked at."""
+    if not weights_us:
+        return list(weighed)
+    spent = {each.task.workload.key: weights_us.get(each.task.workload.key, 0.0) for each in weighed}
+    total = sum(spent.values()) or 1.0
+    shared = [replace(each, share=spent[each.task.workload.key] / total) for each in weighed]
+    return sorted(shared, key=lambda each: -each.share)
+
+
+def _campaign(
+    weighed: Weighed, arm: Arm, findings: Findings, options: TuningOptions
+) -> Campaign | WorkloadResult:
+    """The search of a task, or why there is none."""
+    task, space = weighed.task, weighed.space
+    if space is None:
+        return WorkloadResult(task, weighed.share, note=weighed.note)
+    spent_us = arm.weights_us.get(task.workload.key, weighed.weight_us)
+    small = weighed.share < options.effort.least_share and options.budget_s is None
+    if small and not options.starters.get(task.workload.key):
+        note = f"only {weighed.share:.1%} of the program's time"
+        return WorkloadResult(task, weighed.share, note=note, weight_us=spent_us)
+    attainable_us = floor_us(task.dispatches[0], arm.roofline) if arm.roofline else 0.0
+    prospects = Prospects(spent_us, floor_score(weighed.default_us, attainable_us))
+    return Campaign(weighed, space, prospects, findings, arm.lab, options)
+
+
+def _finals(
+    campaigns: Sequence[Campaign], findings: Findings, options: TuningOptions, end: float, watch: Observer
+) -> list[WorkloadResult]:
+    """Finals in the order of what is to be gained; each may take its part of the time that is left."""
+    results: list[WorkloadResult] = []
+    order = sorted(campaigns, key=lambda each: -_gained_us(each))
+    left = sum(map(_gained_us, order))
+    for campaign in order:
+        gained = _gained_us(campaign)
+        part = gained / left if left > 0.0 else 0.0
+        left -= gained
+        # A comparison to choose, another to judge; and both are mostly over long before.
+        seconds = max(_LEAST_FINAL_S, min(120.0, part * (end - time.monotonic()) / 2))
+        watch.working(f"finals of {campaign.weighed.task.workload.name}")
+        result = campaign.conclude(judging_effort(findings, options), seconds, options.in_model)
+        results.append(result)
+        watch.finished(result)
+    return results
+
+
+def _gained_us(campaign: Campaign) -> float:
+    prospects = campaign.prospects
+    return prospects.weight_us * (1.0 - prospects.best)
+
+
+def _tested(weighed: Weighed, lab: Lab, effort: Effort) -> WorkloadResult:
+    if weighed.space is None:
+        return WorkloadResult(weighed.task, weighed.share, note=weighed.note)
+    return self_test(weighed, lab, effort)

@@ -1,0 +1,86 @@
+"""What more tries of a workload may be worth to the program: share times headroom times chance, per second.
+
+After the task scheduler of MetaSchedule's ancestor (L. Zheng et al., *Ansor*, OSDI 2020, section 6.2), which
+mixes what the last tries have gained with what the next may gain at best. Here the best is bounded by the
+device's roofline where it is known, and hope halves with every slice of tries that finds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_LEAST_FLOOR = 0.2
+"""Where the roofline says nothing, or more: the compiler's choice is rarely five times too slow."""
+
+_MOST_FLOOR = 0.9
+"""Where the roofline leaves nothing to gain: it was measured too, and a little hope costs little."""
+
+_HOPE = 0.5
+"""Part of the headroom that the first slice may gain; every two slices, fruitless ones more, it falls so."""
+
+_WINDOW = 2
+"""Slices that speak for the next."""
+
+_OBSERVED = 0.5
+"""Weight of what was gained against what may be gained."""
+
+
+@dataclass
+class Prospects:
+    """How a workload's search stands.
+
+    Attributes:
+        weight_us: what the program spends on the workload with the default, in microseconds an invocation.
+        floor: the least score (time relative to the default's) that can be hoped for.
+        bests: the best score after each slice of tries, at most 1: the default is always there.
+        seconds: spent on the slices.
+    """
+
+    weight_us: float
+    floor: float = _LEAST_FLOOR
+    bests: list[float] = field(default_factory=list[float])
+    seconds: float = 0.0
+
+    @property
+    def best(self) -> float:
+        """The best score so far."""
+        return self.bests[-1] if self.bests else 1.0
+
+    def add(self, score: float, seconds: float) -> None:
+        """A slice has ended with this best score."""
+        self.bests.append(min(self.best, score))
+        self.seconds += seconds
+
+    @property
+    def fruitless(self) -> int:
+        """Slices since the last that found something better."""
+        scores = [1.0, *self.bests]
+        return next(
+            (back for back in range(len(self.bests)) if scores[-1 - back] < scores[-2 - back]),
+            len(self.bests),
+        )
+
+    @property
+    def next_gain(self) -> float:
+        """Expected fall of the best score in the next slice."""
+        hope = max(0.0, self.best - self.floor) * _HOPE ** (1 + len(self.bests) / 2 + self.fruitless / 2)
+        window = min(_WINDOW, len(self.bests))
+        if window == 0:
+            return hope
+        before = self.bests[-1 - window] if len(self.bests) > window else 1.0
+        return _OBSERVED * (before - self.best) / window * _HOPE + (1.0 - _OBSERVED) * hope
+
+    def gain_us(self) -> float:
+        """Expected microseconds of an invocation that the next slice saves."""
+        return self.weight_us * self.next_gain
+
+    def slice_s(self, unknown_s: float) -> float:
+        """What a slice takes; `unknown_s` before the first."""
+        return self.seconds / len(self.bests) if self.bests else unknown_s
+
+
+def floor_score(default_us: float, attainable_us: float) -> float:
+    """The least score that can be hoped for, from the roofline's time of one call (0 where unknown)."""
+    if default_us <= 0.0:
+        return 1.0
+    return min(_MOST_FLOOR, max(_LEAST_FLOOR, attainable_us / default_us))

@@ -1,0 +1,43 @@
+"""How to tune, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.spec.starters import Starter
+from iree_tuner.tuning.effort import Effort
+
+
+@dataclass(frozen=True)
+class TuningOptions:
+    """How to tune; see `tune.tune_module` for what the fields mean.
+
+    Attributes:
+        effort: how much is tried.
+        strategy: in what order.
+        seed: of everything random.
+        budget_s: seconds for everything, from reading the program to the last verdict; None: what the effort
+            takes.
+        self_test: try nothing but the default.
+        starters: configurations to try first, by the workload's key.
+        run: how the program is run.
+        try_flags: whether compiler flags are tried too.
+        in_model: candidates of a workload that are tried in the whole program.
+        profiled: whether the program is profiled, before and after.
+        rooflines: file that keeps rooflines that were measured.
+    """
+
+    effort: Effort
+    strategy: str
+    seed: int = 0
+    budget_s: float | None = None
+    self_test: bool = False
+    starters: Mapping[str, tuple[Starter, ...]] = field(default_factory=dict[str, tuple[Starter, ...]])
+    run: ProgramRun = field(default_factory=ProgramRun)
+    try_flags: bool = True
+    in_model: int = 1
+    profiled: bool = True
+    rooflines: Path | None = None

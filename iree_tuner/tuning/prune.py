@@ -1,0 +1,114 @@
+"""Winners that hurt the program: found by leaving out halves, and left out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from iree_tuner.measure.program import ProgramComparison
+from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.tuning.whole import Look, Version, Whole
+
+_KEPT_PROMISE = 0.5
+"""Part of what its parts promise that the program must gain, or they are looked at."""
+
+_WORTH_A_LOOK = 0.02
+"""Of the program's time: what promises less cannot be told from what gains nothing."""
+
+
+@dataclass
+class Patience:
+    """What the search for what hurts may take: comparisons, and a time of the monotonic clock."""
+
+    steps: int
+    deadline: float
+
+    def spend(self) -> bool:
+        """Take one comparison; False when there is none left."""
+        self.steps -= 1
+        return self.steps >= 0 and time.monotonic() < self.deadline
+
+
+def keeps_its_promise(gained: float, promised: float) -> bool:
+    """Whether a program gains what its parts promise, both as parts of its time.
+
+    Parts overlap, share caches, and are measured alone: a half is near enough.
+    """
+    return promised < _WORTH_A_LOOK or gained >= _KEPT_PROMISE * promised
+
+
+def prune(
+    whole: Whole, version: Version, found: ProgramComparison, base: Version, look: Look, patience: Patience
+) -> Version:
+    """The version without the entries that make the program slower, or its results wrong.
+
+    What is left out: entries without which the program is measurably faster (or right again), found by
+    leaving out halves of halves. Where a half hurts and neither of its own halves does, all of it goes.
+
+    Args:
+        whole: the program.
+        version: with all entries.
+        found: what is wrong with it.
+        base: the same without any entry.
+        look: how versions are compared.
+        patience: how long to look; the version as it is by then is returned.
+    """
+    if found.error:
+        return _repaired(whole, version, base, look, patience)
+    harmful = _harmful(whole, version, version.entries, look, patience)
+    return _without(version, harmful)
+
+
+def _harmful(
+    whole: Whole, version: Version, suspects: Sequence[SpecEntry], look: Look, patience: Patience
+) -> list[SpecEntry]:
+    """Those of the suspects that hurt."""
+    halves = _halves(suspects)
+    if not patience.spend():
+        return []
+    found = whole.compare(version, [_without(version, half) for half in halves], look)
+    harmful: list[SpecEntry] = []
+    for half, one in zip(halves, found, strict=True):
+        if one.comparison is None or one.comparison.verdict != "win":
+            continue
+        if len(half) == 1:
+            harmful += half
+            continue
+        harmful += _harmful(whole, version, half, look, patience) or half
+    return harmful
+
+
+def _repaired(whole: Whole, version: Version, base: Version, look: Look, patience: Patience) -> Version:
+    """Halve until the program is right: what is kept is the half that is, again and again."""
+    if len(version.entries) <= 1 or not patience.spend():
+        return base
+    halves = [replace(version, entries=tuple(half)) for half in _halves(version.entries)]
+    named = [replace(half, what=_named(version.what, half.entries)) for half in halves]
+    found = whole.compare(base, named, look)
+    good = [half for half, one in zip(named, found, strict=True) if one.ok]
+    bad = [half for half, one in zip(named, found, strict=True) if not one.ok]
+    kept = [entry for half in good for entry in half.entries]
+    for half in bad:
+        kept += _repaired(whole, half, base, look, patience).entries
+    order = {entry: place for place, entry in enumerate(version.entries)}
+    entries = tuple(sorted(kept, key=lambda entry: order[entry]))
+    return replace(version, what=_named(version.what, entries), entries=entries)
+
+
+def _halves(entries: Sequence[SpecEntry]) -> list[list[SpecEntry]]:
+    """Two halves; every other entry, so that those of the largest shares are not all in one."""
+    return [half for half in (list(entries[::2]), list(entries[1::2])) if half]
+
+
+def _without(version: Version, part: Sequence[SpecEntry]) -> Version:
+    entries = tuple(entry for entry in version.entries if entry not in part)
+    if entries == version.entries:
+        return version
+    left_out = ", ".join(entry.workload.name for entry in part)
+    return replace(version, what=f"{version.what} without {left_out}", entries=entries)
+
+
+def _named(what: str, entries: Sequence[SpecEntry]) -> str:
+    names = ", ".join(entry.workload.name for entry in entries)
+    return f"{what.split(' with only ')[0]} with only {names}" if names else what

@@ -1,0 +1,205 @@
+"""The last word is the program's: versions compared whole, what hurts left out, the best one chosen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from iree_tuner.measure.program import ProgramComparison
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.targets import Target
+from iree_tuner.tuning.effort import Effort
+from iree_tuner.tuning.flags import untuned
+from iree_tuner.tuning.prune import Patience, keeps_its_promise, prune
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.whole import Look, Version, Whole
+
+_LOOK_S = 60.0
+_PRUNING_PLACES = 2
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What came of one choice of flags: its target, and the results of its workloads."""
+
+    target: Target
+    results: tuple[WorkloadResult, ...]
+    reached: tuple[SpecEntry, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> Version:
+        """The program with all winners."""
+        base = untuned(self.target)
+        return Version(f"{base.what} with the spec", self.target, self.reached)
+
+    def promised_us(self, entries: Sequence[SpecEntry]) -> float:
+        """What some entries are to save, by their own verdicts: microseconds an invocation."""
+        return sum(result.saved_us for result in self.results if result.entry in entries)
+
+    def others(self, entry: SpecEntry) -> tuple[SpecEntry, ...]:
+        """What also won where an entry did."""
+        return next((result.others for result in self.results if result.entry == entry), ())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the program is to be compiled with.
+
+    Attributes:
+        tuned: the choice of flags.
+        version: what is used: flags, and entries.
+        found: it, against the program as it was given; None when that stays, or could not be compared.
+        flags_alone: the flags without entries, against the same; None where the flags are as given.
+        left_out: entries that won alone and are not used.
+        note: why, if something is left out or nothing is used.
+    """
+
+    tuned: Tuned
+    version: Version
+    found: ProgramComparison | None = None
+    flags_alone: Comparison | None = None
+    left_out: tuple[SpecEntry, ...] = ()
+    note: str = ""
+
+
+class Judge:
+    """Chooses between versions of a program.
+
+    Args:
+        whole: the program.
+        given: the target as it was asked for, whose untuned program all is compared with.
+        effort: how much is compared.
+        end: a time of the monotonic clock: what hurts is not looked for any longer.
+        in_model: candidates of a workload that are tried in the program.
+    """
+
+    def __init__(self, whole: Whole, given: Target, effort: Effort, end: float, in_model: int = 1) -> None:
+        self._whole = whole
+        self._given = untuned(given)
+        self._end = end
+        self._in_model = in_model
+        self._patience = Patience(effort.model_steps, end)
+        self._final = Look(effort.places(given), effort.program_rounds, effort.program_batch_s, _LOOK_S)
+        self._quick = replace(self._final, places=min(_PRUNING_PLACES, self._final.places))
+
+    def choose(self, tuned: Sequence[Tuned]) -> Verdict:
+        """The fastest version that is right; the program as it was given where none is faster.
+
+        Raises:
+            TunerError, WorkerCrashError, WorkerTimeoutError: the program as it was given does not run.
+        """
+        first = next((each for each in tuned if each.target == self._given.target), tuned[0])
+        pairs = [(each, version) for each in tuned for version in self._versions(each)]
+        if not pairs:
+            return Verdict(first, self._given)
+        found = self._whole.compare(self._given, [version for _, version in pairs], self._final)
+        judged = [self._judged(each, version, one) for (each, version), one in zip(pairs, found, strict=True)]
+        alone = {each.version: each.found.comparison for each in judged if not each.version.entries}
+        best = max(judged, key=lambda each: each.hope)
+        if best.version.entries:
+            best = self._improved(best, alone.get(untuned(best.tuned.target)))
+        used = best.tuned if best.accepted else first
+        return self._verdict(best, used, alone.get(untuned(best.tuned.target)))
+
+    def _versions(self, tuned: Tuned) -> list[Version]:
+        base = untuned(tuned.target)
+        flags = [base] if base.target != self._given.target else []
+        return [*flags, *([tuned.version] if tuned.reached else [])]
+
+    def _improved(self, best: _Judged, alone: Comparison | None) -> _Judged:
+        """Without what hurts, if something does; with others in the places of some, if that is asked for."""
+        version = best.version
+        if not best.accepted or not self._promise_kept(best, alone):
+            version = prune(
+                self._whole, version, best.found, untuned(version.target), self._quick, self._patience
+            )
+        if self._in_model > 1 and version.entries:
+            version = self._swapped(version, best.tuned)
+        if version == best.version:
+            return best
+        (found,) = self._whole.compare(self._given, [version], self._final)
+        return self._judged(best.tuned, version, found)
+
+    def _judged(self, tuned: Tuned, version: Version, found: ProgramComparison) -> _Judged:
+        return _Judged(tuned, version, found, version.target != self._given.target)
+
+    def _promise_kept(self, best: _Judged, alone: Comparison | None) -> bool:
+        comparison = best.found.comparison
+        if comparison is None:
+            return False
+        before = alone.speedup if alone else 1.0
+        promised = best.tuned.promised_us(best.version.entries) * before / comparison.default_us
+        return keeps_its_promise(1.0 - before / comparison.speedup, promised)
+
+    def _swapped(self, version: Version, tuned: Tuned) -> Version:
+        """Others that won alone, tried in the program: those of the workloads that save most first."""
+        order = sorted(version.entries, key=lambda entry: -tuned.promised_us([entry]))
+        for entry in order:
+            others = tuned.others(entry)[: self._in_model - 1]
+            if not others or time.monotonic() > self._end or not self._patience.spend():
+                continue
+            variants = [
+                replace(
+                    version,
+                    what=f"{version.what}, other {place} of {entry.workload.name}",
+                    entries=tuple(other if each == entry else each for each in version.entries),
+                )
+                for place, other in enumerate(others, 2)
+            ]
+            found = self._whole.compare(version, variants, self._quick)
+            winners = [
+                (one.comparison.speedup, variant)
+                for variant, one in zip(variants, found, strict=True)
+                if one.comparison is not None and one.comparison.verdict == "win"
+            ]
+            if winners:
+                version = max(winners, key=lambda pair: pair[0])[1]
+        return version
+
+    def _verdict(self, best: _Judged, used: Tuned, alone: Comparison | None) -> Verdict:
+        if not best.accepted:
+            return Verdict(
+                used, self._given, None, None, best.tuned.reached, best.refusal if best.tuned.reached else ""
+            )
+        kept = {entry.workload for entry in best.version.entries}
+        left_out = tuple(entry for entry in best.tuned.reached if entry.workload not in kept)
+        names = ", ".join(entry.workload.name for entry in left_out)
+        note = f"left out, as the program is better without: {names}" if left_out else ""
+        return Verdict(best.tuned, best.version, best.found, alone, left_out, note)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A version with its comparison."""
+
+    tuned: Tuned
+    version: Version
+    found: ProgramComparison
+    flags_changed: bool
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it may be used: flags must win; entries have won alone, so that a tie is good enough."""
+        comparison = self.found.comparison
+        if comparison is None:
+            return False
+        return comparison.verdict == "win" or (comparison.verdict == "tie" and not self.flags_changed)
+
+    @property
+    def hope(self) -> tuple[bool, float]:
+        """For choosing: what may be used first, then the faster; the rest may be mended."""
+        comparison = self.found.comparison
+        return self.accepted, comparison.speedup if comparison else 0.0
+
+    @property
+    def refusal(self) -> str:
+        """Why it is not used."""
+        comparison = self.found.comparison
+        if comparison is None:
+            return f"the spec is not used: {self.found.error}"
+        if comparison.verdict == "lose":
+            return f"the spec is not used: the program is slower with it ({comparison.speedup:.3f}x)"
+        return f"the flags are not used: the program is not measurably faster ({comparison.speedup:.3f}x)"

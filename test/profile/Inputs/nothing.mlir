@@ -1,0 +1,3 @@
+func.func @main(%a: i32) -> i32 {
+  return %a : i32
+}

@@ -1,0 +1,103 @@
+"""Reports in a real browser, where one is installed: all is drawn, the console and the network are silent."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+import pytest
+from report.made_up import NASTY, fill
+
+from iree_tuner.report.data import RunFacts, RunReport
+from iree_tuner.report.made import Report
+from iree_tuner.report.stored import report_of_run
+from iree_tuner.store import Store
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--log-level=0",
+    "--virtual-time-budget=20000", "--dump-dom",
+)  # fmt: skip
+NOT_A_PAGE = "not an origin"  # the initiator of what the browser itself asks for
+
+for needed in ("altair", "vl_convert", "jinja2"):
+    pytest.importorskip(needed)
+pytestmark = [pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed"), pytest.mark.slow]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A page as the browser left it, what it wrote to the console, and what it asked the network for."""
+
+    page: str
+    console: list[str]
+    requests: list[str]
+
+
+def visit(path, folder, *flags):
+    """Open a page, wait until it is at rest, and look."""
+    log = folder / "network.json"
+    command = [BROWSER, *FLAGS, *flags, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}"]
+    done = subprocess.run(
+        [*command, path.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(log.read_text())
+    start = found["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"]
+    started = [each.get("params", {}) for each in found["events"] if each["type"] == start]
+    requests = [each["url"] for each in started if each.get("initiator") != NOT_A_PAGE and "url" in each]
+    return Visit(
+        done.stdout,
+        [line for line in done.stderr.splitlines() if "CONSOLE" in line],
+        [url for url in requests if not url.startswith(("file:", "data:", "blob:", "chrome:"))],
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made") / "made.db"
+    fill(path, workloads=10, trials=60, program=NASTY)
+    with Store.open(path, readonly=True) as store:
+        return Report(report_of_run(store))
+
+
+def test_planted_faults_are_seen(tmp_path):
+    page = tmp_path / "planted.html"
+    page.write_text(
+        '<script>console.error("planted"); missing();</script><img src="http://planted.example/x">'
+    )
+    seen = visit(page, tmp_path)
+    assert len(seen.console) == 2
+    assert seen.requests == ["http://planted.example/x"]
+
+
+@pytest.mark.parametrize("flags", [(), ("--window-size=390,800",)])
+def test_all_charts_are_drawn(made, tmp_path, flags):
+    page = made.save(tmp_path / "report.html")
+    # What is drawn when it is opened is drawn now.
+    page.write_text(made.html().replace("<details>", "<details open>"))
+    seen = visit(page, tmp_path, *flags)
+    assert seen.console == []
+    assert seen.requests == []
+    charts = len(re.findall(r'<figure class="chart', seen.page))
+    assert charts == 5 + 10
+    assert len(re.findall(r'<svg [^>]*class="marks"', seen.page)) == charts
+
+
+def test_an_empty_report_opens(tmp_path):
+    seen = visit(Report(RunReport(RunFacts("m"))).save(tmp_path / "report.html"), tmp_path)
+    assert (seen.console, seen.requests) == ([], [])
+    assert "No candidate was tried in this run" in seen.page
+
+
+def test_a_frame_of_a_notebook_draws(made, tmp_path):
+    page = tmp_path / "notebook.html"
+    page.write_text(f"<!DOCTYPE html><title>notebook</title>{made._repr_html_().replace('lazy', 'eager')}")
+    seen = visit(page, tmp_path)
+    assert (seen.console, seen.requests) == ([], [])

@@ -1,0 +1,174 @@
+"""The page: what was written by others does not become markup, and all is inside."""
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+pytest.importorskip("jinja2")
+
+from hypothesis import HealthCheck, given, settings
+from report.made_up import NASTY, fill
+from report.test_report_gather import RUN, MadeTask, findings, some_tried
+from store.samples import COMPARISON, trial
+
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.program import ProgramComparison
+from iree_tuner.report import page
+from iree_tuner.report.data import Compared, RunFacts, RunReport, WholePart, WorkloadPart
+from iree_tuner.report.gather import gather
+from iree_tuner.report.made import Report, report_of
+from iree_tuner.report.numbers import day, micros, seconds, times
+from iree_tuner.report.stored import report_of_run
+from iree_tuner.store import Store
+from iree_tuner.store.findings import Finding
+from iree_tuner.tuning.result import WorkloadResult
+
+
+class Elements(HTMLParser):
+    """Elements and their attributes, and the text of scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.scripts, self.text = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data):
+        if self.found and self.cdata_elem == "script":
+            self.scripts[-1] += data
+        else:
+            self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made") / "made.db"
+    fill(path, workloads=3, trials=30, program=NASTY)
+    with Store.open(path, readonly=True) as store:
+        return Report(report_of_run(store))
+
+
+def test_what_others_wrote_is_text(made):
+    elements = Elements(made.html())
+    own = sum("src" not in attributes for tag, attributes in elements.found if tag == "script")
+    charts = sum(attributes.get("type") == "application/json" for tag, attributes in elements.found)
+    assert own == charts + 2, "the libraries, the page's own, and data"
+    assert "b" not in {tag for tag, _ in elements.found}
+    assert "".join(elements.text).count(NASTY) >= 6, "shown as it was written"
+    assert "49" not in re.findall(r"<b>(\w+)", "".join(elements.text)), "no template in a template"
+    specs = [json.loads(text) for text in elements.scripts if text.startswith("{")]
+    assert len(specs) == charts == 8
+    assert any(NASTY[:20] in json.dumps(spec) for spec in specs)
+
+
+def test_nothing_is_loaded_from_elsewhere(made):
+    for tag, attributes in Elements(made.html()).found:
+        assert not {"src", "srcset", "data", "action"} & attributes.keys(), tag
+        assert tag not in ("link", "img", "iframe", "object", "base")
+        assert tag != "a" or attributes["href"].startswith("#")
+
+
+def test_the_libraries_are_there_once(made):
+    assert made.html().count("window.vegaEmbed") == 1
+
+
+@pytest.mark.parametrize("state", ["done", "running", "interrupted", "failed", ""])
+def test_an_empty_report_says_so(state):
+    text = "".join(Elements(Report(RunReport(RunFacts("m", state=state))).html()).text)
+    for part in ("not compared as a whole", "No profile was kept", "Nothing beats", "nothing to apply"):
+        assert part in text
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(findings, some_tried)
+def test_odd_data_makes_a_page(found, tried):
+    html = Report(gather(RUN, found, tried)).html()
+    html.encode("utf-8")
+    for text in Elements(html).scripts:
+        if text.startswith("{"):
+            json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "workloads", "told"),
+    [
+        ("win", ("win",), "1.50x as fast"),
+        ("lose", ("win",), "Slower as a whole"),
+        (
+            "tie",
+            ("win", "tie"),
+            "1 of 2 workloads got faster; as a whole, the difference is",
+        ),
+        ("", ("win", "tie"), "1 of 2 workloads got faster; the program was not compared as a whole"),
+        ("", ("tie",), "Nothing beats"),
+    ],
+)
+def test_the_headline_says_what_came_out(verdict, workloads, told):
+    parts = tuple(WorkloadPart("w", f"w{i}", compared=Compared(each)) for i, each in enumerate(workloads))
+    whole = WholePart(Compared(verdict, 1.5)) if verdict else None
+    assert told in page.headline(RunReport(RunFacts("m"), parts, whole=whole))
+
+
+def test_a_notebook_shows_a_frame(made):
+    frame = made._repr_html_()
+    ((tag, attributes),) = Elements(frame).found
+    assert tag == "iframe"
+    assert attributes["srcdoc"] == made.html()
+    assert attributes["sandbox"] == "allow-scripts"
+
+
+def test_what_cannot_be_written_is_told(made, tmp_path):
+    with pytest.raises(TunerError, match="cannot write"):
+        made.save(tmp_path / "missing" / "report.html")
+    assert made.save(tmp_path / "report.html").read_text(encoding="utf-8") == made.html()
+
+
+def test_missing_libraries_are_told(monkeypatch):
+    monkeypatch.setattr(page, "_LIBRARIES", ("jinja2", "no_such_library"))
+    with pytest.raises(TunerError, match=r"needs no_such_library .pip install 'iree-tuner\[report\]'"):
+        Report(RunReport(RunFacts("m"))).html()
+
+
+@pytest.mark.slow
+def test_a_large_run_is_a_small_file(tmp_path):
+    fill(tmp_path / "large.db", workloads=40, trials=800)
+    with Store.open(tmp_path / "large.db", readonly=True) as store:
+        assert len(Report(report_of_run(store)).html()) < 5e6
+
+
+def test_numbers_are_readable():
+    assert [micros(value) for value in (None, 0.0, 0.0005, 0.5, 180.57, 1234.5, 2.5e6, 5e9)] == [
+        "", "0 µs", "0.5 ns", "0.5 µs", "181 µs", "1.23 ms", "2.5 s", "5,000 s",
+    ]  # fmt: skip
+    assert [seconds(value) for value in (None, 5.4, 200.0, 7500.0)] == ["", "5 s", "3 min 20 s", "2 h 5 min"]
+    assert (times(1.234), times(250.0), times(None)) == ("1.23x", "250x", "")
+    assert (day(0.0), day(1e300), day(math.nan)) == ("1970-01-01 00:00 UTC", "", "")
+
+
+def test_a_run_in_memory_is_shown(cpu):
+    tried = (trial(1, at=1.0), trial(2, "compile_error", at=2.0, message=NASTY))
+    results = [WorkloadResult(MadeTask(), 0.75, tried, 100, COMPARISON, None, NASTY, 5.0)]
+    whole = ProgramComparison("main", COMPARISON, Agreement(True, 0.0))
+    report = report_of("model.mlir", cpu, results, whole=whole, note="a note", state="interrupted")
+    assert report.data.whole.compared.speedup == COMPARISON.speedup
+    assert (report.data.whole.function, report.data.whole.note) == ("main", "a note")
+    assert report.data.tried == 2
+    assert ("target", str(cpu)) in report.data.conditions
+    told = report_of(
+        "model.mlir", cpu, results, note="a note", findings=[Finding("whole", {"note": "other"})]
+    )
+    assert told.data.whole.note == "other", "what is given counts"
+    text = "".join(Elements(report.html()).text)
+    assert "was interrupted" in text
+    assert text.count(NASTY) >= 2
