@@ -43,6 +43,7 @@ from iree_tuner.tuning.whole import Look, Whole, with_entries
 _FLAGS_PART, _PROOF_PART = 0.25, 0.15  # of the budget
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _FLAGS_LOOK_S = 15.0
+_LONG_S = 60.0
 
 _FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 
@@ -63,7 +64,7 @@ def tune_module(
     fresh: bool = False,
     warm: bool = False,
     run: ProgramRun | None = None,
-    keep_flags: bool = False,
+    try_flags: bool | None = None,
     in_model: int = 1,
     profile: bool | None = None,
     observer: Observer | None = None,
@@ -83,9 +84,9 @@ def tune_module(
         db, fresh: database that keeps every trial, so that none is repeated; repeat them nevertheless.
         warm: time with data in the caches; else buffers rotate through more memory than they hold.
         run: functions, inputs and parameters (`measure.program_request.request`), or they are generated.
-        keep_flags: try no compiler flags.
+        try_flags: try compiler flags, too; by default in runs of a minute and more.
         in_model: candidates of a workload that are tried in the whole program, where several win alone.
-        profile: look where the time goes; by default with a budget, or an effort of more than `quick`.
+        profile: look where the time goes, before and after; by default in runs of a minute and more.
         observer: told of progress.
 
     Ctrl-C ends the search; what was found until then is returned. Raises TunerError for a program that
@@ -96,8 +97,8 @@ def tune_module(
     program = load_program(module)
     options = TuningOptions(
         effort_named(effort), strategy, seed, budget_s, self_test, run=run or request(program),
-        try_flags=not (keep_flags or self_test), in_model=in_model,
-        profiled=(budget_s is not None or effort != "quick") if profile is None else profile,
+        try_flags=_is_long(effort, budget_s) if try_flags is None else try_flags, in_model=in_model,
+        profiled=_is_long(effort, budget_s) if profile is None else profile,
         rooflines=Path(db).with_name("rooflines.json") if db else None,
     )  # fmt: skip
     started = {"effort": effort, "strategy": strategy, "seed": seed, "device": device, "chip": chip}
@@ -107,6 +108,10 @@ def tune_module(
     ):
         options = replace(options, starters=_starters(starters, lab))
         return _tune_program(program, Findings(records.stop, records), lab, options, observer or Silent())
+
+
+def _is_long(effort: str, budget_s: float | None) -> bool:
+    return effort != "quick" if budget_s is None else budget_s >= _LONG_S
 
 
 def _starters(given: Sequence[str | Path] | None, lab: Lab) -> Mapping[str, tuple[Starter, ...]]:
@@ -167,13 +172,12 @@ def _choices(
     """Choices of flags, fastest first; the given one alone where none are tried, and why, if it failed."""
     given = [Choice(target)]
     effort = options.effort
-    most = effort.options if options.budget_s is None else effort_named("default").options
-    tried = options.try_flags and not options_of(target) and target.axes
-    if not tried or most == 0 or findings.stop.requested:
+    tried = options.try_flags and not options.self_test and not options_of(target) and target.axes
+    if not tried or findings.stop.requested:
         return given, ""
     look = Look(1, effort.program_rounds, effort.program_batch_s, _FLAGS_LOOK_S)
     try:
-        return try_options(whole, target, look, most, deadline), ""
+        return try_options(whole, target, look, effort.options, deadline), ""
     except _FAILED as error:
         return given, f"no flags were tried: {error}"
 

@@ -59,13 +59,13 @@ class TuneFlags:
         Also write the program compiled with the spec.
     starter
         A spec whose configurations are tried first; may be given several times. Those that ship by default.
-    keep_flags
-        Try no compiler flags; none are tried either where the chip has options.
+    try_flags
+        Try compiler flags, too; by default in runs of a minute and more. None are tried where the chip has
+        options.
     in_model
         Candidates of a workload that are tried in the whole program, where several win alone.
     profile
-        Look where the program's time goes, before and after; by default where the effort is more than quick,
-        and with a budget.
+        Look where the program's time goes, before and after; by default in runs of a minute and more.
     report
         Also write a report of the run, as one HTML file.
     self_test
@@ -88,7 +88,7 @@ class TuneFlags:
     warm: Annotated[bool, Parameter(negative="")] = False
     vmfb: Path | None = None
     starter: Annotated[tuple[Path, ...] | None, Parameter(negative="--no-starters")] = None
-    keep_flags: Annotated[bool, Parameter(negative="")] = False
+    try_flags: Annotated[bool | None, Parameter(name="--try-flags", negative="--keep-flags")] = None
     in_model: int = 1
     profile: bool | None = None
     report: Path | None = None
@@ -131,7 +131,7 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
             source, device=flags.device, chip=flags.chip, effort=flags.effort, budget_s=budget_s,
             strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test,
             starters=flags.starter, db=None if flags.no_db else flags.db or default_database(),
-            fresh=flags.fresh, warm=flags.warm, run=run, keep_flags=flags.keep_flags, in_model=flags.in_model,
+            fresh=flags.fresh, warm=flags.warm, run=run, try_flags=flags.try_flags, in_model=flags.in_model,
             profile=flags.profile, observer=progress,
         )  # fmt: skip
     path = _save(result, path)

@@ -76,9 +76,7 @@ def prologue_for(entries: Iterable[SpecEntry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for entry in entries for name in entry.workload.prologue))
 
 
-def entrypoint(
-    module: ir.Module, pairs: Sequence[tuple[str, str]], prologue: Sequence[str]
-) -> ir.Operation:
+def entrypoint(module: ir.Module, pairs: Sequence[tuple[str, str]], prologue: Sequence[str]) -> ir.Operation:
     """Append `__kernel_config` with one `foreach_match` over (matcher, action) pairs to a spec.
 
     Without pairs it hands on its argument: `foreach_match` does not verify without any.

@@ -105,7 +105,7 @@ class Campaign:
         start = time.monotonic()
         weighed, search = self.weighed, self._search
         if not search.trials:
-            note = self._lost or "the budget was spent before its turn"
+            note = self._lost or "not tried: others promised more for the time"
             return WorkloadResult(weighed.task, weighed.share, note=note)
         final = Final(None, None)
         if not self._lost:

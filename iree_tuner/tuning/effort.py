@@ -77,7 +77,7 @@ EFFORTS: dict[str, Effort] = {
         patience=4.0,
         program_batch_s=0.01,
         most_places=2,
-        options=0,
+        options=8,
         model_steps=4,
     ),
     "default": Effort(

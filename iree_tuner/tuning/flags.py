@@ -12,7 +12,7 @@ from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.whole import Look, Version, Whole
 
-_CLOSE = 1.6
+_CLOSE = 2.0
 """Tuning may make up for so much: a slower choice of flags is not looked at any more."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from iree_tuner.tuning.campaign import Campaign
 from iree_tuner.tuning.observer import Observer, Standing
 from iree_tuner.tuning.stop import StopRequest
 
-_LEAST_GAIN = 2e-4
+_LEAST_GAIN = 5e-4
 """Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
 
 _UNKNOWN_S = 1.0
@@ -31,14 +32,16 @@ def search_by_gain(
         to_the_cap: go on where hardly anything can be expected, until each has had its trials.
     """
     total_us = sum(each.prospects.weight_us for each in campaigns)
-    while not stop.requested and time.monotonic() < deadline:
+    until = math.inf  # the first slice comes whatever the time: a run that tries nothing is of no use
+    while not stop.requested and time.monotonic() < until:
         chosen = choose(campaigns)
         if chosen is None:
             return
         if not to_the_cap and chosen.prospects.gain_us() < _LEAST_GAIN * total_us:
             return
         watch.started(chosen.weighed.task, chosen.weighed.share, chosen.cap)
-        chosen.advance(slice_trials, deadline, watch)
+        chosen.advance(slice_trials, until, watch)
+        until = deadline
         watch.standing([standing_of(each) for each in campaigns])
 
 

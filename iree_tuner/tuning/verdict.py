@@ -120,6 +120,8 @@ class Judge:
             version = self._swapped(version, best.tuned)
         if version == best.version:
             return best
+        if version == self._given:
+            return replace(best, version=version)  # nothing is left: what was found says why
         (found,) = self._whole.compare(self._given, [version], self._final)
         return self._judged(best.tuned, version, found)
 
@@ -160,7 +162,7 @@ class Judge:
         return version
 
     def _verdict(self, best: _Judged, used: Tuned, alone: Comparison | None) -> Verdict:
-        if not best.accepted:
+        if not best.accepted or best.version == self._given:
             return Verdict(
                 used, self._given, None, None, best.tuned.reached, best.refusal if best.tuned.reached else ""
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
@@ -31,7 +31,7 @@ _FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 
 @dataclass(frozen=True)
 class Version:
-    """A way to compile the program.
+    """A way to compile the program; two are equal that compile to the same.
 
     Attributes:
         what: it is, for people.
@@ -39,7 +39,7 @@ class Version:
         entries: of the tuning spec inside; none for the program as the compiler makes it.
     """
 
-    what: str
+    what: str = field(compare=False)
     target: Target
     entries: tuple[SpecEntry, ...] = ()
 

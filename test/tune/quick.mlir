@@ -12,7 +12,7 @@
 
 // JSON: {"workload": "matmul_96x64x128_f32_f32_f32"{{.*}}"outcomes": {
 // JSON-NEXT: {"program": "{{.*}}quick.mlir", "target": "llvm-cpu:host"
-// JSON-NOT: {"
+// JSON-NOT: {{^[{]}}
 // PEOPLE: 1 dispatches, 1 workloads to tune
 // PEOPLE: matmul_96x64x128_f32_f32_f32: {{[0-9]+}} tried
 // TRIAL: "assignment": {{[{].*[}]}}, "outcome": "ok"

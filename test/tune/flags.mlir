@@ -1,0 +1,28 @@
+// Compiler flags are tried on the whole program, and what is used is told; with options or --keep-flags none are.
+// RUN: %iree_tuner tune %s --effort quick --budget 8s --try-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=TRIED
+// RUN: %iree_tuner compile %s --spec %t.spec.mlir -o %t.vmfb --json | FileCheck %s --check-prefix=COMPILED
+// RUN: %iree_tuner tune %s --effort quick --budget 2s --keep-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=KEPT
+// RUN: %iree_tuner tune %s --effort quick --budget 2s --try-flags --chip host+im2col --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=GIVEN
+// RUN: not %iree_tuner tune %s --chip host+fast --no-db -o %t.spec.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not %iree_tuner compile %s --spec %t.none.mlir -o %t.vmfb 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not %iree_tuner compile %s -o %t.txt 2>&1 | FileCheck %s --check-prefix=NAME
+
+// TRIED: "program": "{{.*}}flags.mlir"
+// TRIED-SAME: "steps": [{"what": "im2col", "against": "the defaults"
+// TRIED-SAME: "what": "data-tiling"
+// COMPILED: "flags": ["--iree-hal-target-device=local"
+// KEPT: "target": "llvm-cpu:host", {{.*}}"flags": []
+// KEPT-NOT: data-tiling
+// GIVEN: "target": "llvm-cpu:host+im2col", {{.*}}"flags": []
+// GIVEN-NOT: data-tiling
+// UNKNOWN: error: llvm-cpu has no option 'fast' (there are: +data-tiling
+// MISSING: error: {{.*}}none.mlir: cannot read: No such file
+// NAME: error: {{.*}}the name must end in .vmfb
+
+func.func @mm(%a: tensor<96x128xf32>, %b: tensor<128x64xf32>) -> tensor<96x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<96x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<96x64xf32>) -> tensor<96x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<96x128xf32>, tensor<128x64xf32>) outs(%init : tensor<96x64xf32>) -> tensor<96x64xf32>
+  return %r : tensor<96x64xf32>
+}

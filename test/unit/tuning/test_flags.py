@@ -1,0 +1,106 @@
+"""Compiler flags are added one axis after the other, while that wins."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from iree_tuner.errors import UsageError
+from iree_tuner.targets import parse_target
+from iree_tuner.targets.find import with_options
+from iree_tuner.targets.options import flags_for_options, options_of
+from iree_tuner.tuning.flags import try_options, worth_tuning
+from iree_tuner.tuning.whole import Look
+
+LOOK = Look(1, 8, 0.01)
+HOST = parse_target("llvm-cpu:host")
+
+
+class FakeWhole:
+    """A program whose time is a function of its options; None: it does not compile."""
+
+    def __init__(self, time_of):
+        self._time_of = time_of
+        self.compared = []
+
+    def compare(self, against, others, look):
+        base = self._time_of(frozenset(options_of(against.target)))
+        self.compared.append([options_of(each.target) for each in others])
+        return [self._one(base, self._time_of(frozenset(options_of(each.target)))) for each in others]
+
+    def _one(self, base, time_us):
+        if time_us is None:
+            return SimpleNamespace(comparison=None, error="does not compile", ok=False)
+        speedup = base / time_us
+        verdict = "win" if speedup > 1.02 else "lose" if speedup < 0.98 else "tie"
+        return SimpleNamespace(
+            comparison=SimpleNamespace(speedup=speedup, verdict=verdict), error="", ok=True
+        )
+
+
+def chosen(time_of, most=16, deadline=math.inf):
+    whole = FakeWhole(time_of)
+    return try_options(whole, HOST, LOOK, most, deadline), whole
+
+
+def test_options_that_need_each_other_are_found():
+    def time_of(options):
+        if {"im2col", "data-tiling"} <= options:
+            return 20.0
+        return 50.0 if "im2col" in options else 100.0
+
+    choices, _ = chosen(time_of)
+    assert options_of(choices[0].target)[:2] == ("im2col", "data-tiling")
+    assert choices[0].speedup == pytest.approx(5.0)
+    assert worth_tuning(choices) == [choices[0]], "tuning does not make up for five times"
+
+
+def test_nothing_wins_and_nothing_is_changed():
+    choices, whole = chosen(lambda options: 100.0)
+    assert choices[0].target == HOST
+    assert worth_tuning(choices) == [choices[0]]
+    assert len(whole.compared) == 1, "there is nothing to add to"
+
+
+def test_a_small_gain_leaves_the_program_as_given_in_the_race():
+    choices, _ = chosen(lambda options: 80.0 if "data-tiling" in options else 100.0)
+    kept = worth_tuning(choices)
+    assert [options_of(each.target) for each in kept] == [("data-tiling",), ()]
+
+
+def test_what_does_not_compile_is_no_choice():
+    choices, _ = chosen(lambda options: None if options else 100.0)
+    assert [each.target for each in choices] == [HOST]
+
+
+def test_there_is_an_end_of_compilations_and_of_time():
+    _, few = chosen(lambda options: 100.0 / (1 + len(options)), most=3)
+    assert sum(map(len, few.compared)) == 3
+    choices, none = chosen(lambda options: 1.0, deadline=-math.inf)
+    assert none.compared == []
+    assert [each.target for each in choices] == [HOST]
+
+
+def test_no_two_options_of_one_axis():
+    choices, _ = chosen(lambda options: 100.0 / (1 + len(options)))
+    for each in choices:
+        taken = set(options_of(each.target))
+        for axis in HOST.axes:
+            within = [option for option in axis if set(option.split("+")) <= taken]
+            assert len(within) <= 2, "an option of an axis may hold another"
+            assert len({frozenset(option.split("+")) for option in within if "+" in option}) <= 1
+
+
+@pytest.mark.parametrize("text", ["llvm-cpu:host+im2col+O2", "cuda:sm_80+O3", "hip:gfx942+aggressive-fusion"])
+def test_options_are_part_of_a_chip(text):
+    target = parse_target(text)
+    assert f"{target}" == text
+    plain = with_options(target, ())
+    assert target.flags == (*plain.flags, *flags_for_options(target))
+    assert with_options(plain, options_of(target)).flags == target.flags
+
+
+@pytest.mark.parametrize("text", ["llvm-cpu:host+fast", "cuda:sm_80+data-tiling", "vulkan:ampere+"])
+def test_unknown_options_are_refused(text):
+    with pytest.raises(UsageError, match="has no option"):
+        parse_target(text)

@@ -1,0 +1,163 @@
+"""The program has the last word: what is used, what is left out, and why."""
+
+import math
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.program import ProgramComparison
+from iree_tuner.targets import parse_target
+from iree_tuner.targets.find import with_options
+from iree_tuner.targets.options import options_of
+from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.verdict import Judge, Tuned
+
+HOST = parse_target("llvm-cpu:host")
+TILED = with_options(HOST, ("data-tiling",))
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry that really saves so much in the program, or costs it."""
+
+    workload: Workload
+    effect_us: float
+
+
+def entry(name, effect_us):
+    return Entry(Workload(name), effect_us)
+
+
+def result(used, promised_us, *others):
+    """A workload's result: what its own verdict promises."""
+    return SimpleNamespace(entry=used, saved_us=promised_us, others=others)
+
+
+class FakeWhole:
+    """A program of 1000 us; flags and entries change that by what they say."""
+
+    def __init__(self, flags_us=0.0, wrong=()):
+        self._flags_us = flags_us
+        self._wrong = wrong
+        self.steps = []
+
+    def time_us(self, version):
+        flags = self._flags_us if options_of(version.target) else 0.0
+        return 1000.0 + flags - sum(each.effect_us for each in version.entries)
+
+    def compare(self, against, others, look):
+        self.steps += [version.what for version in others]
+        return [self._one(against, each) for each in others]
+
+    def _one(self, against, version):
+        if any(each.workload.name in self._wrong for each in version.entries):
+            return ProgramComparison("main", None, Agreement(False, 9.0), "wrong results: far off")
+        speedup = self.time_us(against) / self.time_us(version)
+        verdict = "win" if speedup > 1.005 else "lose" if speedup < 0.995 else "tie"
+        comparison = SimpleNamespace(
+            speedup=speedup, verdict=verdict, default_us=self.time_us(against),
+            interval=(speedup, speedup),
+        )  # fmt: skip
+        return ProgramComparison("main", comparison, Agreement(True, 0.0))
+
+
+def judged(tuned, whole=None, in_model=1):
+    whole = whole or FakeWhole()
+    judge = Judge(whole, HOST, effort_named("default"), math.inf, in_model)
+    return judge.choose(tuned), whole
+
+
+def tuned(target, *results):
+    entries = tuple(each.entry for each in results if each.entry is not None)
+    return Tuned(target, results, entries)
+
+
+def names(verdict):
+    return [each.workload.name for each in verdict.version.entries]
+
+
+def test_what_gains_what_it_promises_is_used_as_it_is():
+    verdict, whole = judged([tuned(HOST, result(entry("a", 200), 200), result(entry("b", 100), 100))])
+    assert names(verdict) == ["a", "b"]
+    assert verdict.left_out == ()
+    assert len(whole.steps) == 1, "nothing is looked for where nothing is amiss"
+
+
+def test_a_part_that_is_faster_alone_and_slower_in_the_program_is_left_out():
+    planted = entry("planted", -300)
+    verdict, whole = judged([
+        tuned(HOST, result(entry("a", 200), 200), result(planted, 150), result(entry("c", 80), 80))
+    ])  # fmt: skip
+    assert names(verdict) == ["a", "c"]
+    assert verdict.left_out == (planted,)
+    assert "planted" in verdict.note
+    assert verdict.found.comparison.speedup == pytest.approx(1000 / 720)
+    assert len(whole.steps) > 2
+
+
+def test_a_part_that_hides_in_a_program_that_is_faster_all_the_same():
+    planted = entry("planted", -180)
+    verdict, _ = judged([tuned(HOST, result(entry("a", 300), 300), result(planted, 150))])
+    assert names(verdict) == ["a"], "the program gains less than half of what its parts promise"
+
+
+def test_a_part_with_wrong_results_is_left_out():
+    bad = entry("bad", 100)
+    verdict, _ = judged(
+        [tuned(HOST, result(entry("a", 200), 200), result(bad, 100))], FakeWhole(wrong=("bad",))
+    )
+    assert names(verdict) == ["a"]
+    assert verdict.left_out == (bad,)
+
+
+def test_nothing_is_used_that_makes_the_program_slower():
+    verdict, _ = judged([tuned(HOST, result(entry("a", -200), 200))])
+    assert verdict.found is None
+    assert names(verdict) == []
+    assert verdict.version.target == HOST
+
+
+def test_a_tie_keeps_entries_that_won_alone():
+    verdict, _ = judged([tuned(HOST, result(entry("a", 1), 1))])
+    assert names(verdict) == ["a"]
+
+
+def test_flags_must_win():
+    verdict, _ = judged([tuned(TILED), tuned(HOST)], FakeWhole(flags_us=-1.0))
+    assert verdict.version.target == HOST
+    assert verdict.found is None
+    verdict, _ = judged([tuned(TILED), tuned(HOST)], FakeWhole(flags_us=-300.0))
+    assert verdict.version.target == TILED
+    assert verdict.flags_alone.speedup == pytest.approx(1000 / 700)
+
+
+def test_the_faster_of_two_choices_of_flags_with_what_each_was_tuned_to():
+    other = tuned(TILED, result(entry("mmt4d", 50), 50))
+    given = tuned(HOST, result(entry("matmul", 500), 500))
+    verdict, _ = judged([other, given], FakeWhole(flags_us=-300.0))
+    assert verdict.version.target == HOST
+    assert names(verdict) == ["matmul"]
+    verdict, _ = judged([other, given], FakeWhole(flags_us=-600.0))
+    assert verdict.version.target == TILED
+    assert names(verdict) == ["mmt4d"]
+
+
+def test_others_that_won_alone_take_the_place_of_one_that_is_worse_in_the_program():
+    better = entry("a", 400)
+    verdict, _ = judged([tuned(HOST, result(entry("a", 200), 200, better))], in_model=2)
+    assert verdict.version.entries == (better,)
+    verdict, _ = judged([tuned(HOST, result(entry("a", 200), 200, better))], in_model=1)
+    assert verdict.version.entries != (better,), "only where that is asked for"
+
+
+def test_nothing_to_judge():
+    verdict, whole = judged([tuned(HOST)])
+    assert verdict.found is None
+    assert whole.steps == []
