@@ -241,5 +241,5 @@ def _result(
         verdict.found, "; ".join(dict.fromkeys(filter(None, told))), findings.stop.requested,
         bool(verdict.left_out) and not verdict.version.entries, flags=flags,
         flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=verdict.version.entries,
-        choices=tuple(choices), steps=tuple(whole.steps),
+        choices=tuple(choices), steps=tuple(whole.steps), run=findings.records.run,
     )  # fmt: skip

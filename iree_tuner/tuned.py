@@ -49,6 +49,7 @@ class TuningResult:
         choices: choices of flags that were tried, fastest first.
         steps: comparisons of the whole program, in order.
         profiles: where the time goes before and after; None where that was not looked at.
+        run: number of the run in the database; 0 without one.
     """
 
     program: Program
@@ -67,6 +68,7 @@ class TuningResult:
     choices: tuple[Choice, ...] = ()
     steps: tuple[Step, ...] = ()
     profiles: tuple[Profile | None, Profile | None] = (None, None)
+    run: int = 0
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:

@@ -22,6 +22,9 @@ from iree_tuner.tuning.task import Task
 _SHOWN = 12
 """Searches in the live table."""
 
+_LARGE = 0.01
+"""Share of a workload that is told of when it was not searched."""
+
 
 class Progress:
     """An observer that prints."""
@@ -76,7 +79,9 @@ class Progress:
         self._show(f"{task.workload.name}: {self._tried} of {self._planned} tried, {gain}")
 
     def finished(self, result: WorkloadResult) -> None:
-        """A line for each workload that was searched."""
+        """A line for each workload that was searched, and for large ones that were not."""
+        if not result.trials and result.share < _LARGE:
+            return
         comparison = result.comparison
         verdict = result.verdict
         if comparison is not None:

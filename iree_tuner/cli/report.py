@@ -10,6 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from iree_tuner.measure.statistics import Comparison
+from iree_tuner.report.bodies import use_body
+from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuned import TuningResult
 from iree_tuner.tuning.result import WorkloadResult
@@ -43,15 +45,13 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path) -> None
         console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True, markup=False)
     console.print(f"spec: {path}, {len(result.entries)} of {len(result.results)} workloads")
     console.print("use it, one way or another:", style="bold")
-    program = escape(result.program.name)
-    flags = " ".join(result.target.flags)
-    for command in (
-        f"iree-tuner compile {program} --spec {path} -o tuned.vmfb",
-        f"iree-compile {program} {flags} --iree-codegen-tuning-spec-path={path} -o tuned.vmfb",
-        f"iree-tuner spec embed {program} {path} -o tuned.mlir && "
-        f"iree-compile tuned.mlir {flags} -o tuned.vmfb",
-    ):
-        console.print(f"  {command}", soft_wrap=True)
+    for command in how_to_use(result, path).get("commands", ()):
+        console.print(f"  {command}", soft_wrap=True, markup=False)
+
+
+def how_to_use(result: TuningResult, path: Path) -> UseBody:
+    """Commands that apply a result whose spec is at a path."""
+    return use_body(result.program.name, result.target.flags, str(path), str(result.target))
 
 
 def _choices(result: TuningResult) -> Table:

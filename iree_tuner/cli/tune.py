@@ -14,12 +14,12 @@ from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.progress import Progress
-from iree_tuner.cli.report import report_result, result_to_json
+from iree_tuner.cli.report import how_to_use, report_result, result_to_json
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.program.source import load_program
-from iree_tuner.report.bodies import use_body
 from iree_tuner.report.page import check_installed
 from iree_tuner.search.registry import DEFAULT
+from iree_tuner.store import Store
 from iree_tuner.store.findings import Finding
 from iree_tuner.tune import TuningResult, tune_module
 
@@ -137,9 +137,12 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     path = _save(result, path)
     if vmfb is not None:
         vmfb.write_bytes(result.vmfb())
-    use = use_body(program, result.target.flags, str(path))
+    use = how_to_use(result, path)
     if page is not None:
         result.report([Finding("use", use)]).save(page)
+    if result.run and not result.failure and (result.entries or result.flags):
+        with Store.open(flags.db or default_database()) as store:
+            store.add_finding(result.run, "use", use)
     for record in result_to_json(result, path) if flags.as_json else ():
         print_json(record)
     report_result(people, result, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,12 @@ from iree_tuner.tuning.weigh import Weighed, weigh
 _FINALS_PART = 0.3
 """Of the time for searches and finals."""
 
-_LEAST_FINAL_S = 4.0
+_LEAST_FINAL_S, _MOST_FINAL_S = 8.0, 240.0
+_FINALIST_S, _LEAST_FINALISTS = 6.0, 2
+
+_WORTH_A_FINAL = 0.005
+"""Of the program's time: what promises less is not judged when the time is over."""
+
 _OVERLAPPED_SLICE = 3  # batches: where compiling and measuring overlap, the end of each slice idles
 
 
@@ -117,18 +123,31 @@ def _finals(
     """Finals in the order of what is to be gained; each may take its part of the time that is left."""
     results: list[WorkloadResult] = []
     order = sorted(campaigns, key=lambda each: -_gained_us(each))
+    total = sum(each.prospects.weight_us for each in order)
     left = sum(map(_gained_us, order))
     for campaign in order:
         gained = _gained_us(campaign)
         part = gained / left if left > 0.0 else 0.0
         left -= gained
-        # A comparison to choose, another to judge; and both are mostly over long before.
-        seconds = max(_LEAST_FINAL_S, min(120.0, part * (end - time.monotonic()) / 2))
+        seconds = min(_MOST_FINAL_S, part * (end - time.monotonic()))
+        if seconds < _LEAST_FINAL_S and end < math.inf:
+            if gained < _WORTH_A_FINAL * total:
+                results.append(campaign.unjudged("no time was left for its finals"))
+                continue
+            seconds = _LEAST_FINAL_S
         watch.working(f"finals of {campaign.weighed.task.workload.name}")
-        result = campaign.conclude(judging_effort(findings, options), seconds, options.in_model)
+        effort = _within(judging_effort(findings, options), seconds)
+        # A comparison to choose, another to judge; and both are mostly over long before.
+        result = campaign.conclude(effort, seconds / 2, options.in_model)
         results.append(result)
         watch.finished(result)
     return results
+
+
+def _within(effort: Effort, seconds: float) -> Effort:
+    """Fewer finalists where time is short: each is built at every place of the code, and takes turns."""
+    few = max(_LEAST_FINALISTS, int(seconds / _FINALIST_S))
+    return replace(effort, finalists=min(effort.finalists, few))
 
 
 def _gained_us(campaign: Campaign) -> float:

@@ -105,8 +105,7 @@ class Campaign:
         start = time.monotonic()
         weighed, search = self.weighed, self._search
         if not search.trials:
-            note = self._lost or "not tried: others promised more for the time"
-            return WorkloadResult(weighed.task, weighed.share, note=note)
+            return self.unjudged(self._lost or "not tried: others promised more for the time")
         final = Final(None, None)
         if not self._lost:
             final = play_finals(weighed.task, search, self._lab, effort, self._ledger, seconds, keep)
@@ -117,6 +116,13 @@ class Campaign:
             entries[0] if entries else None,
             "; ".join(filter(None, (self._lost, final.note, self._engine.note))), self._seconds,
             tuple(entries[1:]), self.prospects.weight_us,
+        )  # fmt: skip
+
+    def unjudged(self, note: str) -> WorkloadResult:
+        """The result without finals."""
+        return WorkloadResult(
+            self.weighed.task, self.weighed.share, tuple(self._search.trials), self._space.count(), note=note,
+            seconds=self._seconds, weight_us=self.prospects.weight_us,
         )  # fmt: skip
 
     def _entry(self, winner: Final) -> SpecEntry:

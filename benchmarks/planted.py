@@ -1,0 +1,200 @@
+"""A configuration that is faster alone and slower in the program: is it caught by the program's verdict?
+
+The program multiplies a vector with many matrices, one after another, which together are larger than all
+caches. Alone, with warm caches (`--warm` of `iree-tuner tune`), one matrix stays in the second-level cache,
+and the compiler's default meets configurations that are faster there and slower where data comes from memory.
+Such a one is looked for by timing samples both ways, confirmed with warm caches by a comparison at all places
+of the code as the finals make it, and handed to the program's verdict as a winner, beside an honest one for
+another workload of the program.
+
+    python benchmarks/planted.py
+    python benchmarks/planted.py --matrices 48 --samples 200
+
+Prints what it found, what was compared, and what the verdict left out, as JSON; exit status 1 where no such
+configuration is there, or where it is not left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from iree_tuner.measure.judging import JudgePlan
+from iree_tuner.measure.program_request import request
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.program.source import Program, load_program
+from iree_tuner.space.configuration import Configuration
+from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.finals import build_placed
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.reading import read_tasks
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
+from iree_tuner.tuning.weigh import Weighed, weigh
+from iree_tuner.tuning.whole import Whole
+
+HEAD = 512  # columns of the honest workload
+
+
+@dataclass(frozen=True)
+class Found:
+    """A configuration with its comparison alone, and what the program is to gain by it."""
+
+    weighed: Weighed
+    configuration: Configuration
+    comparison: Comparison
+
+    @property
+    def result(self) -> WorkloadResult:
+        """As a search would have it."""
+        task = self.weighed.task
+        return WorkloadResult(
+            task, self.weighed.share, comparison=self.comparison, weight_us=self.weighed.weight_us,
+            entry=SpecEntry(task.workload, self.configuration),
+        )  # fmt: skip
+
+
+def main() -> None:
+    """Look for one, plant it, ask the program."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--matrices", type=int, default=64)
+    parser.add_argument("--rows", type=int, default=512)
+    parser.add_argument("--columns", type=int, default=1024)
+    parser.add_argument("--samples", type=int, default=120)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    program = load_program(chain(options.matrices, options.rows, options.columns))
+    with Lab(target_for_device("local-task")) as lab:
+        tasks = read_tasks(program, lab, Silent())
+        weighed = weigh(tasks, lab, StopRequest())
+        planted = faster_alone(weighed[0], lab, options.samples, options.seed)
+        if planted is None:
+            sys.exit("nothing is faster with warm caches and slower with cold ones")
+        honest = best_of(weighed[1], lab, options.samples, options.seed)
+        print(json.dumps({"planted": told(planted), "honest": told(honest) if honest else None}), flush=True)
+        results = [found.result for found in (planted, honest) if found is not None]
+        verdict, whole = judged(program, lab, results)
+    print(json.dumps({"steps": [step_of(each) for each in whole.steps]}))
+    left_out = [entry.workload.name for entry in verdict.left_out]
+    kept = [entry.workload.name for entry in verdict.version.entries]
+    print(json.dumps({"left_out": left_out, "kept": kept, "note": verdict.note}))
+    sys.exit(planted.weighed.task.workload.name not in left_out)
+
+
+def chain(matrices: int, rows: int, columns: int) -> str:
+    """`x` times each of many matrices that are `rows` x `columns`, the sum of it all times another one."""
+    parts = "\n".join(
+        f"""  %w{i} = util.global.load @w{i} : tensor<{rows}x{columns}xf32>
+  %y{i} = linalg.matmul ins(%x, %w{i} : tensor<1x{rows}xf32>, tensor<{rows}x{columns}xf32>)
+      outs(%y{i - 1} : tensor<1x{columns}xf32>) -> tensor<1x{columns}xf32>"""
+        for i in range(1, matrices + 1)
+    )
+    declared = "\n".join(
+        f'util.global private @w{i} = #flow.parameter.named<"model"::"w{i}"> : tensor<{rows}x{columns}xf32>'
+        for i in range(1, matrices + 1)
+    )
+    return f"""
+{declared}
+util.global private @head = #flow.parameter.named<"model"::"head"> : tensor<{columns}x{HEAD}xf32>
+func.func @main(%x: tensor<1x{rows}xf32>, %y0: tensor<1x{columns}xf32>) -> tensor<1x{HEAD}xf32> {{
+{parts}
+  %h = util.global.load @head : tensor<{columns}x{HEAD}xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1x{HEAD}xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x{HEAD}xf32>) -> tensor<1x{HEAD}xf32>
+  %r = linalg.matmul ins(%y{matrices}, %h : tensor<1x{columns}xf32>, tensor<{columns}x{HEAD}xf32>)
+      outs(%init : tensor<1x{HEAD}xf32>) -> tensor<1x{HEAD}xf32>
+  return %r : tensor<1x{HEAD}xf32>
+}}
+"""
+
+
+def sampled(
+    weighed: Weighed, lab: Lab, samples: int, seed: int
+) -> Iterator[tuple[Configuration, float, float]]:
+    """Configurations that run, with their scores with warm caches and with cold ones."""
+    space = weighed.space
+    assert space is not None
+    benches = [replace(weighed.bench, cold=cold) for cold in (False, True)]
+    configurations = [space.configuration(each) for each in islice(space.shuffled(seed), samples)]
+    built = lab.builder.build_all(weighed.bench.harness, configurations)
+    made = [(one, each) for one, each in zip(configurations, built, strict=True) if each.outcome == "ok"]
+    defaults = [min(lab.measurer.time(weighed.default.vmfb, bench).samples_us) for bench in benches]
+    for configuration, each in made:
+        timed = [lab.measurer.time(each.vmfb, bench) for bench in benches]
+        if all(one.outcome == "ok" for one in timed):
+            warm, cold = (min(one.samples_us) / us for one, us in zip(timed, defaults, strict=True))
+            yield configuration, warm, cold
+
+
+def faster_alone(weighed: Weighed, lab: Lab, samples: int, seed: int) -> Found | None:
+    """The configuration that loses most by cold caches, of those that win with warm ones."""
+    rows = sorted(sampled(weighed, lab, samples, seed), key=lambda row: row[1] - row[2])
+    for configuration, warm, cold in rows:
+        if warm > 0.97 or cold < 1.05:
+            continue
+        comparison = compared(weighed, configuration, lab, cold=False)
+        if comparison is not None and comparison.verdict == "win":
+            return Found(weighed, configuration, comparison)
+    return None
+
+
+def best_of(weighed: Weighed, lab: Lab, samples: int, seed: int) -> Found | None:
+    """The best with cold caches."""
+    rows = sorted(sampled(weighed, lab, samples, seed), key=lambda row: row[2])
+    comparison = compared(weighed, rows[0][0], lab, cold=True) if rows else None
+    won = comparison is not None and comparison.verdict == "win"
+    return Found(weighed, rows[0][0], comparison) if won and comparison is not None else None
+
+
+def compared(weighed: Weighed, configuration: Configuration, lab: Lab, *, cold: bool) -> Comparison | None:
+    """As the finals do it."""
+    placed = build_placed(weighed.bench.harness, [configuration], lab, lab.target.placements)
+    if not placed:
+        return None
+    return lab.measurer.compare(placed, replace(weighed.bench, cold=cold), JudgePlan(1280))[0]
+
+
+def judged(program: Program, lab: Lab, results: Sequence[WorkloadResult]) -> tuple[Verdict, Whole]:
+    """What the program says of entries that have won alone."""
+    whole = Whole(program, request(program), lab, Silent(), 1 << 20)
+    judge = Judge(whole, lab.target, effort_named("default"), float("inf"))
+    entries = tuple(each.entry for each in results if each.entry is not None)
+    return judge.choose([Tuned(lab.target, tuple(results), entries)]), whole
+
+
+def told(found: Found) -> dict[str, object]:
+    """For the output."""
+    return {
+        "workload": found.weighed.task.workload.name,
+        "calls": found.weighed.task.calls,
+        "configuration": found.configuration.ops[0].value,
+        "speedup alone": found.comparison.speedup,
+        "interval": found.comparison.interval,
+    }
+
+
+def step_of(step: object) -> dict[str, object]:
+    """A comparison of the whole program."""
+    comparison: Comparison | None = getattr(step, "comparison", None)
+    return {
+        "what": getattr(step, "what", ""),
+        "against": getattr(step, "against", ""),
+        "speedup": comparison.speedup if comparison else None,
+        "interval": comparison.interval if comparison else None,
+        "verdict": comparison.verdict if comparison else None,
+    }
+
+
+if __name__ == "__main__":
+    main()
