@@ -40,7 +40,7 @@ from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
 from iree_tuner.tuning.whole import Look, Whole, with_entries
 
-_FLAGS_PART, _PROOF_PART = 0.25, 0.15  # of the budget
+_FLAGS_PART, _PROOF_PART, _MOST_PROOF_PART = 0.25, 0.15, 0.4  # of the budget
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _FLAGS_LOOK_S = 15.0
 _LONG_S = 60.0
@@ -138,7 +138,7 @@ def _tune_program(
             arm = _arm(program, choice.target, tasks, lab, options, watch)
             if arm.profile is not None:
                 profiles[choice.target] = arm.profile
-            until = end - _PROOF_PART * budget_s if budget_s < math.inf else end
+            until = end - _proof_s(whole, budget_s, len(kept)) if budget_s < math.inf else end
             if place == 0 and len(kept) > 1 and until < math.inf:
                 until = time.monotonic() + _FIRST_PART * (until - time.monotonic())
             results = tune_arm(arm, findings, options, until, watch)
@@ -154,6 +154,13 @@ def _tune_program(
         _keep(findings.records, result)
         result.failure = findings.records.rescue()
         return result
+
+
+def _proof_s(whole: Whole, budget_s: float, arms: int) -> float:
+    """What the program's verdict and the profiles after it will take, by what its comparisons took so far."""
+    versions, places, profiles = 1 + 2 * arms, 2, 2
+    built_s = (versions * places + profiles) * whole.build_s
+    return min(_MOST_PROOF_PART * budget_s, max(_PROOF_PART * budget_s, built_s + 2.0 * whole.compare_s))
 
 
 def _keep(records: Records, result: TuningResult) -> None:

@@ -17,7 +17,10 @@ from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.whole import Look, Version, Whole
 
 _LOOK_S = 60.0
-_PRUNING_PLACES = 2
+_FEW_PLACES = 2
+
+_LONG_BUILD_S = 2.0
+"""A program that takes so long to compile has many dispatches, and what places do to each levels out."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,11 @@ class Judge:
         self._end = end
         self._in_model = in_model
         self._patience = Patience(effort.model_steps, end)
-        self._final = Look(effort.places(given), effort.program_rounds, effort.program_batch_s, _LOOK_S)
-        self._quick = replace(self._final, places=min(_PRUNING_PLACES, self._final.places))
+        places = effort.places(given)
+        few = min(_FEW_PLACES, places)
+        places = few if whole.build_s > _LONG_BUILD_S else places
+        self._final = Look(places, effort.program_rounds, effort.program_batch_s, _LOOK_S)
+        self._quick = replace(self._final, places=few)
 
     def choose(self, tuned: Sequence[Tuned]) -> Verdict:
         """The fastest version that is right; the program as it was given where none is faster.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
@@ -83,6 +84,8 @@ class Whole:
 
     Attributes:
         steps: comparisons so far.
+        build_s: what a compilation took, beside others; 0 before the first.
+        compare_s: what the last comparison took, once all was compiled.
     """
 
     def __init__(
@@ -95,6 +98,8 @@ class Whole:
         self._reduction_length = reduction_length
         self._known: dict[tuple[Version, int], bytes] = {}
         self.steps: list[Step] = []
+        self.build_s = 0.0
+        self.compare_s = 0.0
 
     def compare(self, against: Version, others: Sequence[Version], look: Look) -> list[ProgramComparison]:
         """Each of the others against one; what does not compile, run or compute the same says so.
@@ -129,7 +134,10 @@ class Whole:
                     compiling[version, place] = submit_program(
                         placed_program(program, place), version.target, self._lab.compilers
                     )
+        start = time.monotonic()
         wait(compiling.values())  # nothing may compile when something is timed
+        if compiling:
+            self.build_s = (time.monotonic() - start) / len(compiling)
         failed: dict[Version, Exception] = {}
         for key, future in compiling.items():
             try:
@@ -143,10 +151,14 @@ class Whole:
 
     def _measure(self, built: Sequence[list[bytes]], look: Look) -> list[ProgramComparison]:
         placed = list(zip(*built, strict=True))
-        return compare_programs(
-            placed, self._lab.measurer.device, self._lab.measurer.workers, look.rounds,
-            self._reduction_length, self._run, batch_s=look.batch_s, seconds=look.seconds,
-        )  # fmt: skip
+        start = time.monotonic()
+        try:
+            return compare_programs(
+                placed, self._lab.measurer.device, self._lab.measurer.workers, look.rounds,
+                self._reduction_length, self._run, batch_s=look.batch_s, seconds=look.seconds,
+            )  # fmt: skip
+        finally:
+            self.compare_s = time.monotonic() - start
 
     def _keep(self, version: Version, against: Version, found: ProgramComparison) -> None:
         self.steps.append(Step(version.what, against.what, found.comparison, found.error))

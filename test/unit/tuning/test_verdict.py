@@ -47,6 +47,7 @@ class FakeWhole:
         self._flags_us = flags_us
         self._wrong = wrong
         self.steps = []
+        self.build_s = 0.0
 
     def time_us(self, version):
         flags = self._flags_us if options_of(version.target) else 0.0
