@@ -7,8 +7,8 @@ Such a one is looked for by timing samples both ways, confirmed with warm caches
 of the code as the finals make it, and handed to the program's verdict as a winner, beside an honest one for
 another workload of the program.
 
-    python benchmarks/planted.py
-    python benchmarks/planted.py --matrices 48 --samples 200
+    python benchmarks/planted_winner.py
+    python benchmarks/planted_winner.py --matrices 48 --samples 200
 
 Prints what it found, what was compared, and what the verdict left out, as JSON; exit status 1 where no such
 configuration is there, or where it is not left out.
