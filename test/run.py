@@ -1,6 +1,6 @@
 """Run every test: lit, then pytest. All run even if the first fails; the status says whether all passed.
 
-Tests of the rooms that only compile run on all cores; those that measure, or start workers, run alone.
+Tests of the rooms that only compile or compute run on all cores; those that measure, or start workers, run alone.
 
 Arguments go to pytest:
 
@@ -15,7 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-COMPILING = ("test/unit/space", "test/unit/ops")
+COMPILING = tuple(
+    f"test/unit/{room}" for room in ("space", "ops", "cost", "search", "replay", "report", "store")
+)
 
 
 def main(arguments: list[str]) -> int:

@@ -32,6 +32,10 @@ def executables(benches, cpu, compilers):
     return {(folder, name): wrong(benches[folder], folder, name, cpu, compilers) for folder, name in WRONG}
 
 
+_ATTEMPTS = 10
+"""A race may go well, on a quiet machine several times in a row."""
+
+
 def test_there_are_enough_of_them():
     assert len(WRONG) >= 10
 
@@ -76,7 +80,8 @@ def measurer():
 @pytest.mark.parametrize(("folder", "name"), WRONG)
 def test_a_measurer_calls_it_a_wrong_result(benches, executables, measurer, folder, name):
     bench = benches[folder]
-    assert not measurer.agrees(executables[folder, name], bench).ok
+    attempts = _ATTEMPTS if name == "race" else 1
+    assert not all(measurer.agrees(executables[folder, name], bench).ok for _ in range(attempts))
     if name != "race":  # which may go well once
         timed = measurer.time(executables[folder, name], bench)
         assert timed.outcome == "wrong_result"

@@ -30,7 +30,7 @@ def running(tmp_path):
     program.write_text(ZERO_MATMUL)
     command = [
         sys.executable, "-m", "iree_tuner.cli", "tune", str(program), "--effort", "full",
-        "--db", str(db), "-o", str(tmp_path / "out.spec.mlir"), "--json",
+        "--db", str(db), "-o", str(tmp_path / "out.spec.mlir"), "--json", "--keep-flags", "--no-profile",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
