@@ -1,6 +1,7 @@
 """Run every test: lit, then pytest. All run even if the first fails; the status says whether all passed.
 
-Tests of the rooms that only compile or compute run on all cores; those that measure, or start workers, run alone.
+Tests of the rooms that only compile or compute run on all cores; those that measure, or start workers, run
+alone.
 
 Arguments go to pytest:
 

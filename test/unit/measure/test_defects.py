@@ -36,6 +36,15 @@ _ATTEMPTS = 10
 """A race may go well, on a quiet machine several times in a row."""
 
 
+def checked(compilers, executable, bench, name):
+    """Both checks; of a race, those of the first time that it goes wrong."""
+    for _ in range(_ATTEMPTS if name == "race" else 1):
+        found = compilers.call(check_here, executable, bench)
+        if not found[1].ok:
+            break
+    return found
+
+
 def test_there_are_enough_of_them():
     assert len(WRONG) >= 10
 
@@ -51,7 +60,7 @@ def test_the_right_kernel_passes(benches, compilers, folder):
 
 @pytest.mark.parametrize(("folder", "name"), WRONG)
 def test_the_wrong_one_does_not(benches, executables, compilers, folder, name):
-    quick, thorough = compilers.call(check_here, executables[folder, name], benches[folder])
+    quick, thorough = checked(compilers, executables[folder, name], benches[folder], name)
     assert not thorough.ok
     assert thorough.worst > 1
     assert SAYS.get(name, "differ") in thorough.message
@@ -65,7 +74,7 @@ def test_the_wrong_one_does_not(benches, executables, compilers, folder, name):
 @pytest.mark.parametrize(("folder", "name"), WRONG)
 def test_the_default_is_enough_to_tell(benches, executables, compilers, folder, name):
     bench = without_reference(benches[folder])
-    _, thorough = compilers.call(check_here, executables[folder, name], bench)
+    _, thorough = checked(compilers, executables[folder, name], bench, name)
     assert not thorough.ok
     assert "reference" not in thorough.message
 
