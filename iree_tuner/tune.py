@@ -184,7 +184,7 @@ def _choices(
         return given, ""
     look = Look(1, effort.program_rounds, effort.program_batch_s, _FLAGS_LOOK_S)
     try:
-        return try_options(whole, target, look, effort.options, deadline), ""
+        return try_options(whole, target, look, effort.options, deadline, findings.stop), ""
     except _FAILED as error:
         return given, f"no flags were tried: {error}"
 

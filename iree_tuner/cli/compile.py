@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from iree.compiler import ir
 
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.compiler.context import new_context, to_bytecode
@@ -17,7 +18,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.spec.io import load_spec
-from iree_tuner.targets import parse_target
+from iree_tuner.targets import Target, parse_target
 
 
 def compile_(
@@ -51,11 +52,9 @@ def compile_(
     if not output.parent.is_dir():
         raise TunerError("there is no such folder", location=str(output.parent))
     source, chosen = load_program(program), parse_target(target)
-    flags: tuple[str, ...] = ()
     if spec is not None:
         module = load_spec(spec, new_context())
-        flags = tuple(flag for flag in read_flags(module) if flag not in chosen.flags)
-        chosen = replace(chosen, flags=(*chosen.flags, *flags))
+        chosen = with_own_flags(chosen, module)
         source = replace(source, data=embed_bytes(source.data, to_bytecode(module), name=source.name))
     with Workers(1) as workers, people.status("compiling"):
         vmfb = compile_program(source, chosen, workers).data
@@ -65,3 +64,9 @@ def compile_(
         print_json(record)
     people.print(f"{output}: {len(vmfb)} bytes, {' '.join(chosen.flags)}", soft_wrap=True, markup=False)
     return 0
+
+
+def with_own_flags(target: Target, spec: ir.Module) -> Target:
+    """The target with the flags that a spec was made with."""
+    flags = tuple(flag for flag in read_flags(spec) if flag not in target.flags)
+    return replace(target, flags=(*target.flags, *flags))

@@ -13,6 +13,7 @@ from iree.compiler import ir
 from rich.console import Console
 from rich.table import Table
 
+from iree_tuner.cli.compile import with_own_flags
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
@@ -121,7 +122,7 @@ def check(
     matchers: tuple[MatcherHits, ...] = ()
     if program is not None:
         source = load_program(program)
-        flags = _target(target, device).flags
+        flags = with_own_flags(_target(target, device), module).flags
         found = check_against_program(module, source.data, flags, name=source.name)
         problems, matchers = [*problems, *found.problems], found.matchers
     if as_json:

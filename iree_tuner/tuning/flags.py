@@ -10,6 +10,7 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.targets import Target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of
+from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.whole import Look, Version, Whole
 
 _CLOSE = 2.0
@@ -43,7 +44,9 @@ def untuned(target: Target) -> Version:
     return Version("+".join(options) if options else "the defaults", target)
 
 
-def try_options(whole: Whole, target: Target, look: Look, most: int, deadline: float) -> list[Choice]:
+def try_options(
+    whole: Whole, target: Target, look: Look, most: int, deadline: float, stop: StopRequest | None = None
+) -> list[Choice]:
     """Add options one axis after the other, each time the best one, while that wins; the best comes first.
 
     Those of one axis may only show their worth beside those of another, so that all the rest is tried with
@@ -55,6 +58,7 @@ def try_options(whole: Whole, target: Target, look: Look, most: int, deadline: f
         look: how versions are compared.
         most: compilations at most.
         deadline: a time of the monotonic clock: no further round begins then.
+        stop: who may ask to stop; no further round begins then either.
 
     Raises:
         TunerError, WorkerCrashError, WorkerTimeoutError: the program cannot be compiled or run as it is.
@@ -62,7 +66,7 @@ def try_options(whole: Whole, target: Target, look: Look, most: int, deadline: f
     base = Choice(target)
     chosen = [base]
     axes = list(target.axes)
-    while axes and most > 0 and time.monotonic() < deadline:
+    while axes and most > 0 and time.monotonic() < deadline and not (stop and stop.requested):
         candidates = list(_with_one_more(base.target, axes))[:most]
         most -= len(candidates)
         found = _compared(whole, base, candidates, look)
