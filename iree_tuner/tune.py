@@ -44,6 +44,7 @@ _FLAGS_PART, _PROOF_PART, _MOST_PROOF_PART = 0.25, 0.15, 0.4  # of the budget
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _FLAGS_LOOK_S = 15.0
 _LONG_S = 60.0
+_MANY = 12  # workloads: what the place of code does to each levels out
 
 _FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 
@@ -128,7 +129,9 @@ def _tune_program(
     tasks = read_tasks(program, lab, watch, options.run.functions)
     with findings.stop:
         whole = Whole(program, options.run, lab, watch, _longest(tasks))
-        choices, note = _choices(whole, lab.target, findings, options, start + _FLAGS_PART * budget_s)
+        places = min(1 if len(tasks) > _MANY else 2, lab.target.placements)
+        look = Look(places, options.effort.program_rounds, options.effort.program_batch_s, _FLAGS_LOOK_S)
+        choices, note = _choices(whole, lab.target, findings, options, look, start + _FLAGS_PART * budget_s)
         tuned: list[Tuned] = []
         profiles: dict[Target, Profile] = {}
         kept = worth_tuning(choices)
@@ -174,7 +177,7 @@ def _longest(tasks: Sequence[Task]) -> int:
 
 
 def _choices(
-    whole: Whole, target: Target, findings: Findings, options: TuningOptions, deadline: float
+    whole: Whole, target: Target, findings: Findings, options: TuningOptions, look: Look, deadline: float
 ) -> tuple[list[Choice], str]:
     """Choices of flags, fastest first; the given one alone where none are tried, and why, if it failed."""
     given = [Choice(target)]
@@ -182,7 +185,6 @@ def _choices(
     tried = options.try_flags and not options.self_test and not options_of(target) and target.axes
     if not tried or findings.stop.requested:
         return given, ""
-    look = Look(1, effort.program_rounds, effort.program_batch_s, _FLAGS_LOOK_S)
     try:
         return try_options(whole, target, look, effort.options, deadline, findings.stop), ""
     except _FAILED as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -57,8 +58,8 @@ def try_options(
         target: as it was given; it is among the results.
         look: how versions are compared.
         most: compilations at most.
-        deadline: a time of the monotonic clock: no further round begins then.
-        stop: who may ask to stop; no further round begins then either.
+        deadline: a time of the monotonic clock: no round but the first begins then.
+        stop: who may ask to stop; no further round begins then.
 
     Raises:
         TunerError, WorkerCrashError, WorkerTimeoutError: the program cannot be compiled or run as it is.
@@ -66,7 +67,9 @@ def try_options(
     base = Choice(target)
     chosen = [base]
     axes = list(target.axes)
-    while axes and most > 0 and time.monotonic() < deadline and not (stop and stop.requested):
+    until = math.inf
+    while axes and most > 0 and time.monotonic() < until and not (stop and stop.requested):
+        until = deadline
         candidates = list(_with_one_more(base.target, axes))[:most]
         most -= len(candidates)
         found = _compared(whole, base, candidates, look)

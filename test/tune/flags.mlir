@@ -1,5 +1,5 @@
 // Compiler flags are tried on the whole program, and what is used is told; with options or --keep-flags none are.
-// RUN: %iree_tuner tune %s --effort quick --try-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=TRIED
+// RUN: %iree_tuner tune %s --effort quick --budget 8s --try-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=TRIED
 // RUN: %iree_tuner compile %s --spec %t.spec.mlir -o %t.vmfb --json | FileCheck %s --check-prefix=COMPILED
 // RUN: %iree_tuner tune %s --effort quick --budget 2s --keep-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=KEPT
 // RUN: %iree_tuner tune %s --effort quick --budget 2s --try-flags --chip host+im2col --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=GIVEN
