@@ -23,6 +23,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from iree.compiler import ir
+from iree.compiler.dialects import arith, func, linalg, tensor
+
+from iree_tuner.compiler.context import new_context
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.program_request import request
 from iree_tuner.measure.statistics import Comparison
@@ -91,32 +95,25 @@ def main() -> None:
     sys.exit(planted.weighed.task.workload.name not in left_out)
 
 
-def chain(matrices: int, rows: int, columns: int) -> str:
+def chain(matrices: int, rows: int, columns: int) -> ir.Module:
     """`x` times each of many matrices that are `rows` x `columns`, the sum of it all times another one."""
-    parts = "\n".join(
-        f"""  %w{i} = util.global.load @w{i} : tensor<{rows}x{columns}xf32>
-  %y{i} = linalg.matmul ins(%x, %w{i} : tensor<1x{rows}xf32>, tensor<{rows}x{columns}xf32>)
-      outs(%y{i - 1} : tensor<1x{columns}xf32>) -> tensor<1x{columns}xf32>"""
-        for i in range(1, matrices + 1)
-    )
-    declared = "\n".join(
-        f'util.global private @w{i} = #flow.parameter.named<"model"::"w{i}"> : tensor<{rows}x{columns}xf32>'
-        for i in range(1, matrices + 1)
-    )
-    return f"""
-{declared}
-util.global private @head = #flow.parameter.named<"model"::"head"> : tensor<{columns}x{HEAD}xf32>
-func.func @main(%x: tensor<1x{rows}xf32>, %y0: tensor<1x{columns}xf32>) -> tensor<1x{HEAD}xf32> {{
-{parts}
-  %h = util.global.load @head : tensor<{columns}x{HEAD}xf32>
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<1x{HEAD}xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x{HEAD}xf32>) -> tensor<1x{HEAD}xf32>
-  %r = linalg.matmul ins(%y{matrices}, %h : tensor<1x{columns}xf32>, tensor<{columns}x{HEAD}xf32>)
-      outs(%init : tensor<1x{HEAD}xf32>) -> tensor<1x{HEAD}xf32>
-  return %r : tensor<1x{HEAD}xf32>
-}}
-"""
+    with new_context(), ir.Location.unknown():
+        element = ir.F32Type.get()
+
+        def of(*shape: int) -> ir.RankedTensorType:
+            return ir.RankedTensorType.get(shape, element)
+
+        taken = [of(1, rows), of(1, columns), of(columns, HEAD), *[of(rows, columns)] * matrices]
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            function = func.FuncOp("main", ir.FunctionType.get(taken, [of(1, HEAD)]))
+        with ir.InsertionPoint(function.add_entry_block()):
+            x, total, head, *weights = function.arguments
+            for weight in weights:
+                total = linalg.matmul(x, weight, outs=[total])
+            zeros = linalg.fill(arith.constant(element, 0.0), outs=[tensor.empty((1, HEAD), element)])
+            func.ReturnOp([linalg.matmul(total, head, outs=[zeros])])
+        return module
 
 
 def sampled(

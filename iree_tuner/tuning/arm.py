@@ -129,7 +129,7 @@ def _finals(
         gained = _gained_us(campaign)
         part = gained / left if left > 0.0 else 0.0
         left -= gained
-        seconds = min(_MOST_FINAL_S, part * (end - time.monotonic()))
+        seconds = _MOST_FINAL_S if end == math.inf else min(_MOST_FINAL_S, part * (end - time.monotonic()))
         if seconds < _LEAST_FINAL_S and end < math.inf:
             if gained < _WORTH_A_FINAL * total:
                 results.append(campaign.unjudged("no time was left for its finals"))
