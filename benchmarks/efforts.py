@@ -1,8 +1,8 @@
 """What little effort reaches of what much effort reaches, on single workloads, measured for real.
 
 For each program a run of `iree-tuner tune` with each effort, from nothing (no database, no specs that ship),
-each in a new process. What is compared is what users get: the verdict of the finals, a dispatch with its
-winner against the default in turns. Without a winner the gain is 1.
+with the compiler's own flags, each in a new process. What is compared is what users get: the verdict of the
+finals, a dispatch with its winner against the default in turns. Without a winner the gain is 1.
 
     python benchmarks/efforts.py recordings/programs/cpu/matmul_square.mlir
     python benchmarks/efforts.py recordings/programs/cpu/*.mlir --efforts quick,full --output FILE
@@ -61,8 +61,8 @@ def tune(program: Path, effort: str, given: argparse.Namespace) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         command = [
             shutil.which("iree-tuner") or "iree-tuner", "tune", str(program), "--effort", effort, "--no-db",
-            "--no-starters", "--device", given.device, "--chip", given.chip, "--seed", str(given.seed),
-            "--json", "-o", str(Path(folder) / "tuned.spec.mlir"),
+            "--no-starters", "--keep-flags", "--no-profile", "--device", given.device, "--chip", given.chip,
+            "--seed", str(given.seed), "--json", "-o", str(Path(folder) / "tuned.spec.mlir"),
         ]  # fmt: skip
         start = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 COMPILING = tuple(
-    f"test/unit/{room}" for room in ("space", "ops", "cost", "search", "replay", "report", "store")
+    f"test/unit/{room}" for room in ("space", "ops", "cost", "search", "replay", "report", "spec", "store")
 )
 
 

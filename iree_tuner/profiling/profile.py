@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast, get_args
 
 from iree_tuner.profiling import roofline as rooflines
-from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.profiling.roofline import Roofline, text_of
 
 Method = Literal["hal", "standalone"]
 Kind = Literal["dispatch", "transfer", "overhead"]
@@ -189,18 +189,18 @@ def from_json(data: Mapping[str, Any]) -> Profile:
     low, high = (_number(each) for each in data["whole_range_us"])
     roofline = data["roofline"]
     return Profile(
-        _text(data["program"]),
-        _text(data["target"]),
-        _text(data["device"]),
-        tuple(map(_text, data["functions"])),
+        text_of(data["program"]),
+        text_of(data["target"]),
+        text_of(data["device"]),
+        tuple(map(text_of, data["functions"])),
         cast(Method, data["method"]),
         _number(data["whole_us"]),
         (low, high),
         tuple(row_from_json(row) for row in data["rows"]),
         _number(data["profiled_us"]),
         None if roofline is None else rooflines.from_json(roofline),
-        tuple((name, _text(value)) for name, value in data["conditions"].items()),
-        tuple(map(_text, data["notes"])),
+        tuple((name, text_of(value)) for name, value in data["conditions"].items()),
+        tuple(map(text_of, data["notes"])),
     )
 
 
@@ -213,7 +213,7 @@ def row_from_json(data: Mapping[str, Any]) -> ProfileRow:
     if not isinstance(data["tunable"], bool):
         raise TypeError(f"not a truth value: {data['tunable']!r}")
     values: dict[str, Any] = {
-        name: _number(value) if name in numbers else value if name == "tunable" else _text(value)
+        name: _number(value) if name in numbers else value if name == "tunable" else text_of(value)
         for name, value in data.items()
     }
     return ProfileRow(**values)
@@ -223,9 +223,3 @@ def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"not a number: {value!r}")
     return float(value)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"not a text: {value!r}")
-    return value

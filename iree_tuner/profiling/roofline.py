@@ -97,11 +97,11 @@ def from_json(data: Mapping[str, object]) -> Roofline:
     levels = cast("list[Mapping[str, float | int | None]]", data["levels"])
     conditions = cast("Mapping[str, str]", data["conditions"])
     return Roofline(
-        _text(data["name"]),
-        tuple((_text(kind), _positive(value)) for kind, value in flops.items()),
+        text_of(data["name"]),
+        tuple((text_of(kind), _positive(value)) for kind, value in flops.items()),
         tuple(_level(each) for each in levels),
-        _text(data["how"]),
-        tuple((_text(name), _text(value)) for name, value in conditions.items()),
+        text_of(data["how"]),
+        tuple((text_of(name), text_of(value)) for name, value in conditions.items()),
     )
 
 
@@ -118,7 +118,8 @@ def _positive(value: object) -> float:
     return float(value)
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A text that was read from JSON. Raises TypeError for anything else."""
     if not isinstance(value, str):
         raise TypeError(f"not a text: {value!r}")
     return value

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from conftest import matmul
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, smt
+from space.made_workloads import matmul
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.space import Space

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from conftest import matmul
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
+from space.made_workloads import matmul
 
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.space import Space

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import matmul
 from contractions import Matmul
 from conv_programs import Conv
 from iree.compiler import ir
+from space.made_workloads import matmul
 
 from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.worker import Workers

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from conftest import conv, matmul
+from space.made_workloads import conv, matmul
 
 from iree_tuner.ops.workload import DynamicLoop
 from iree_tuner.space.build import build_space

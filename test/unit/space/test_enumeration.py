@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from by_hand import CONTEXT, bare_knob, both, emitted_space, space_of, unknown
-from conftest import conv, matmul, softmax
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir
+from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.errors import TunerError
 from iree_tuner.program.extract import extract_here

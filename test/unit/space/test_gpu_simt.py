@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import matmul
 from gpu_workloads import GFX942, SM_80, batch_matmul, depthwise, grouped_channels_first
 from iree.compiler import ir
+from space.made_workloads import matmul
 
 from iree_tuner.build.pool import Builder
 from iree_tuner.ops.workload import Workload

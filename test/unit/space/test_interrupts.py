@@ -5,8 +5,8 @@ import signal
 import threading
 import time
 
-from conftest import matmul
 from iree.compiler import ir
+from space.made_workloads import matmul
 
 from iree_tuner.space import build_space
 from iree_tuner.targets import CpuLimits

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import pytest
-from conftest import matmul
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from space.made_workloads import matmul
 
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JOINED, SPACE, JointSpace, named, unnamed

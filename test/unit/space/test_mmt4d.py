@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from conftest import matmul
 from iree.compiler import ir
+from space.made_workloads import matmul
 
 from iree_tuner.build.pool import Builder
 from iree_tuner.errors import UsageError

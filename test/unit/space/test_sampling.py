@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from by_hand import CONTEXT, space_of, unknown
-from conftest import conv, matmul, softmax
+from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.space import Space, build_space
 from iree_tuner.space.constraints import knob
@@ -192,7 +192,7 @@ def test_a_sample_is_the_beginning_of_the_order(workload) -> None:
 
 PROGRAM = """
 from by_hand import CONTEXT
-from conftest import matmul
+from space.made_workloads import matmul
 from iree_tuner.space import build_space
 from iree_tuner.targets import CpuLimits
 for size in (8, 512):

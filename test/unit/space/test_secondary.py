@@ -6,10 +6,10 @@ from itertools import islice
 
 import pytest
 from by_hand import CONTEXT, space_of
-from conftest import matmul, softmax
 from gpu_workloads import GFX942, SM_80, batch_matmul
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from space.made_workloads import matmul, softmax
 
 from iree_tuner.space import Space, build_spaces
 from iree_tuner.space.configuration import Assignment

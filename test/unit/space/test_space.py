@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from by_hand import emitted_space, space_of, unknown
-from conftest import conv, matmul, softmax
 from iree.compiler import ir
+from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 from by_hand import both
-from conftest import conv, matmul, softmax
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
+from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Space

@@ -41,18 +41,6 @@ def fill(store, batch):
     store.end_run(run, "done")
 
 
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "trials.db") as opened:
-        yield opened
-
-
-@pytest.fixture
-def other(tmp_path):
-    with Store.open(tmp_path / "other.db") as opened:
-        yield opened
-
-
 @settings(max_examples=20, deadline=None)
 @given(batches, batches)
 def test_merge_in_either_order_and_twice(first, second):

@@ -29,18 +29,6 @@ values = st.recursive(
 bodies = st.dictionaries(st.text(max_size=8), values, max_size=4)
 
 
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "trials.db") as opened:
-        yield opened
-
-
-@pytest.fixture
-def other(tmp_path):
-    with Store.open(tmp_path / "other.db") as opened:
-        yield opened
-
-
 def exported(store, studies=None):
     stream = io.StringIO()
     write_lines(stream, records(store, all_studies(store) if studies is None else studies))
