@@ -18,6 +18,7 @@ from iree_tuner.cli.output import people, print_json
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import MatcherHits, Problem, check_against_program, check_spec
@@ -122,8 +123,8 @@ def check(
     matchers: tuple[MatcherHits, ...] = ()
     if program is not None:
         source = load_program(program)
-        flags = with_own_flags(_target(target, device), module).flags
-        found = check_against_program(module, source.data, flags, name=source.name)
+        chosen = with_own_flags(_target(target, device), module)
+        found = check_against_program(module, source.data, chosen, name=source.name)
         problems, matchers = [*problems, *found.problems], found.matchers
     if as_json:
         for hits in matchers:
@@ -145,9 +146,12 @@ def embed(
     *,
     output: Output = STANDARD,
     replace: Annotated[bool, Parameter(negative="", help="Replace a spec that the program carries.")] = False,
+    target: TargetName = None,
     as_json: AsJson = False,
 ) -> None:
     """Put a spec into a program, so that plain `iree-compile` applies it on every target.
+
+    With `--target`, a chip that no flag of the compiler selects (cuda:sm_90) is put into it too.
 
     Example: `iree-tuner spec embed model.mlir model.spec.mlir -o tuned.mlir`
     """
@@ -155,6 +159,8 @@ def embed(
     source = load_program(sys.stdin.buffer.read() if _is_standard(program) else program)
     module = parse_module(source.data, context, source.name)
     tuned = _load(spec, context)
+    if target is not None:
+        select_target(module, parse_target(target))
     try:
         embed_spec(module, tuned, replace=replace)
     except TunerError as error:

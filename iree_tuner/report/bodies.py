@@ -14,6 +14,7 @@ from iree_tuner.store.findings import ConditionsBody, UseBody, WholeBody, Worklo
 from iree_tuner.tuning.result import WorkloadResult
 
 _USUAL = "llvm-cpu:host"
+_WITHOUT_PATH_FLAG = ("cuda", "vulkan")  # the compiler takes the flag and does nothing with it
 
 
 def workload_body(result: WorkloadResult, floor_us: float | None = None) -> WorkloadBody:
@@ -86,7 +87,7 @@ def readings_of(trials: Iterable[Trial]) -> Mapping[str, object]:
 
 
 def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") -> UseBody:
-    """Commands that compile a program with a spec: with this project's tool, by a flag, and embedded.
+    """Commands that compile a program with a spec: this project's, by the compiler's flag, and embedded.
 
     Args:
         program: path of the program.
@@ -96,13 +97,12 @@ def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") ->
     """
     quoted, path, options = shlex.quote(program), shlex.quote(spec), shlex.join(flags)
     chosen = f" --target {shlex.quote(target)}" if target not in ("", _USUAL) else ""
-    by_flag = f"--iree-codegen-tuning-spec-path={path}"
-    return {
-        "spec": spec,
-        "commands": [
-            f"iree-tuner compile {quoted} --spec {path}{chosen} -o tuned.vmfb",
-            f"iree-compile {quoted} {options} {by_flag} -o tuned.vmfb",
-            f"iree-tuner spec embed {quoted} {path} -o tuned.mlir && "
-            f"iree-compile tuned.mlir {options} -o tuned.vmfb",
-        ],
-    }
+    commands = [f"iree-tuner compile {quoted} --spec {path}{chosen} -o tuned.vmfb"]
+    if target.partition(":")[0] not in _WITHOUT_PATH_FLAG:
+        by_flag = f"--iree-codegen-tuning-spec-path={path}"
+        commands.append(f"iree-compile {quoted} {options} {by_flag} -o tuned.vmfb")
+    commands.append(
+        f"iree-tuner spec embed {quoted} {path}{chosen} -o tuned.mlir && "
+        f"iree-compile tuned.mlir {options} -o tuned.vmfb"
+    )
+    return {"spec": spec, "commands": commands}

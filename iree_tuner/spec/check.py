@@ -26,6 +26,7 @@ from iree_tuner.spec.grammar import (
     walk,
 )
 from iree_tuner.spec.probe import Hit, Observation, instrument, probe_program
+from iree_tuner.targets import Target
 
 _ANNOTATE = "transform.annotate"
 _INFO_PREFIX = "#iree_codegen.compilation_info<"
@@ -87,7 +88,7 @@ def check_spec(module: ir.Module) -> list[Problem]:
 def check_against_program(
     spec: ir.Module,
     program: bytes | str,
-    flags: Sequence[str],
+    target: Target,
     *,
     name: str = "program.mlir",
     workers: Workers | None = None,
@@ -100,7 +101,7 @@ def check_against_program(
     Args:
         spec: it stays as it is.
         program: text or bytecode.
-        flags: compiler flags that select the target (`Target.flags`).
+        target: what the program is compiled for.
         name: what messages call the program.
         workers: to compile in; one is started and stopped when not given.
 
@@ -109,7 +110,7 @@ def check_against_program(
         TunerError: the compiler crashed or did not come back.
     """
     probes = instrument(spec, mark_only=True), instrument(spec, mark_only=False)
-    arguments = (program, name, to_bytecode(probes[0].spec), to_bytecode(probes[1].spec), tuple(flags))
+    arguments = (program, name, to_bytecode(probes[0].spec), to_bytecode(probes[1].spec), target)
     observed = _observe(workers, *arguments)
     matchers = tuple(
         MatcherHits(name, observed.of(index) if visible else None)
@@ -129,14 +130,14 @@ def _observe(
     name: str,
     marks: bytes,
     marked: bytes,
-    flags: tuple[str, ...],
+    target: Target,
 ) -> Observation:
     """Compile in a worker. Raises TunerError when it does not come back."""
     if workers is None:
         with Workers() as own:
-            return _observe(own, program, name, marks, marked, flags)
+            return _observe(own, program, name, marks, marked, target)
     try:
-        return workers.call(probe_program, program, name, marks, marked, flags)
+        return workers.call(probe_program, program, name, marks, marked, target)
     except (WorkerCrashError, WorkerTimeoutError) as error:
         raise TunerError(f"the compiler does not survive the program with the spec: {error}") from None
 

@@ -10,6 +10,7 @@ from iree.compiler.dialects import transform
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError, CompilerSession, parse_module
 from iree_tuner.compiler.worker import session_for
+from iree_tuner.program.phases import select_target
 from iree_tuner.spec.embed import embed
 from iree_tuner.spec.grammar import (
     COMPILATION_INFO,
@@ -20,6 +21,7 @@ from iree_tuner.spec.grammar import (
     symbol_name,
     walk,
 )
+from iree_tuner.targets import Target
 
 _OP_MARK = "iree_tuner_matched_"
 _FUNCTION_MARK = "iree_tuner_matched_in_"
@@ -110,11 +112,12 @@ def instrument(spec: ir.Module, *, mark_only: bool) -> Probe:
 
 
 def probe_program(
-    program: bytes | str, name: str, marks: bytes, marked_spec: bytes, flags: tuple[str, ...]
+    program: bytes | str, name: str, marks: bytes, marked_spec: bytes, target: Target
 ) -> Observation:
     """Run in a worker: compile a program with both probes and read the marks. Raises CompileError."""
-    session = session_for(flags)
+    session = session_for(target.flags)
     module = session.parse(program, name)
+    select_target(module, target)
     session.run(module, stop="executable-sources")
     sources = to_bytecode(module)
     matched = _read(_configured(session, sources, marks))

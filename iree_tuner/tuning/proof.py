@@ -22,9 +22,7 @@ def reaching(entries: Sequence[SpecEntry], program: Program, lab: Lab) -> tuple[
     if not entries:
         return [], []
     spec = build_spec(entries, lab.context)
-    found = check_against_program(
-        spec, program.data, lab.target.flags, name=program.name, workers=lab.compilers
-    )
+    found = check_against_program(spec, program.data, lab.target, name=program.name, workers=lab.compilers)
     notes = [str(problem) for problem in found.problems]
     # Matchers stand in the order of their entries.
     paired = zip(entries, found.matchers, strict=True)

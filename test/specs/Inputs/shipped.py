@@ -21,7 +21,7 @@ with Workers(1) as workers:
             if measured is None or measured.interval[0] <= 1 or not measured.chip or not measured.date:
                 problems.append(f"@{pair.matcher} does not say what it is worth")
         program = (examples / path.name.replace(".spec", "")).read_bytes()
-        found = check_against_program(module, program, parse_target("llvm-cpu:host").flags, workers=workers)
+        found = check_against_program(module, program, parse_target("llvm-cpu:host"), workers=workers)
         # A matcher that hits nothing, and configurations that get lost, are problems on any CPU.
         problems += [str(problem) for problem in found.problems]
         print(f"{path.name}: {'ok' if not problems else 'problem: ' + '; '.join(problems)}")

@@ -161,7 +161,7 @@ def test_a_spec_reaches_the_sizes_that_it_is_for(only, cpu, compilers, tuned, pr
     entry = SpecEntry(dispatch.workload, configured(dispatch))
     assert entry_from_json(entry_to_json(entry)) == entry
     spec = build_spec([entry], new_context())
-    (matcher,) = check_against_program(spec, program, cpu.flags, workers=compilers).matchers
+    (matcher,) = check_against_program(spec, program, cpu, workers=compilers).matchers
     assert [hit.ignored for hit in matcher.hits] == ([""] if fires else [])
 
 
@@ -171,7 +171,7 @@ def test_gpus_match_dynamic_dispatches_too(only, compilers, target):
     dispatch = only(matmul("?"), "64", target=chosen)
     info = f"lowering_config = {dispatch.default}, translation_info = {dispatch.pipeline}"
     spec = build_spec([SpecEntry(dispatch.workload, information(info))], new_context())
-    (matcher,) = check_against_program(spec, matmul("?"), chosen.flags, workers=compilers).matchers
+    (matcher,) = check_against_program(spec, matmul("?"), chosen, workers=compilers).matchers
     assert [hit.ignored for hit in matcher.hits] == [""]
 
 

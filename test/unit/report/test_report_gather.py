@@ -147,6 +147,15 @@ def test_memory_and_database_give_the_same(store):
     assert "iree-compile 'a b.mlir' --flag --other=1 --iree" in made.use.commands[1]
 
 
+@pytest.mark.parametrize(
+    ("target", "by_flag"), [("", True), ("hip:gfx942", True), ("cuda:sm_90", False), ("vulkan:ampere", False)]
+)
+def test_no_command_relies_on_a_flag_that_does_nothing(target, by_flag):
+    commands = use_body("m.mlir", SETTING.flags, "s.mlir", target)["commands"]
+    assert any("tuning-spec-path" in command for command in commands) == by_flag
+    assert all(f"--target {target}" in command for command in commands[:: len(commands) - 1] if target)
+
+
 odd = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.just("\udc80"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),

@@ -15,7 +15,7 @@ from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import parse_target
 
 INPUTS = Path(__file__).resolve().parents[2] / "spec" / "Inputs"
-FLAGS = parse_target("llvm-cpu:host").flags
+HOST = parse_target("llvm-cpu:host")
 
 
 @pytest.fixture(scope="module")
@@ -31,28 +31,20 @@ def kinds(problems) -> list[str]:
 def test_a_configuration_that_is_lost_is_told(context, entry, program, workers):
     """Without its prologue, a convolution is matched by nothing: its batch is folded away."""
     found = check_against_program(
-        build_spec([entry("conv")], context, prologue=()), program("conv"), FLAGS, workers=workers
+        build_spec([entry("conv")], context, prologue=()), program("conv"), HOST, workers=workers
     )
     assert kinds(found.problems) == ["hits_nothing"]
 
 
 @pytest.mark.parametrize("name", ["matmul", "conv", "softmax", "attention"])
 def test_one_hit_for_each_family(context, entry, program, workers, name):
-    found = check_against_program(build_spec([entry(name)], context), program(name), FLAGS, workers=workers)
+    found = check_against_program(build_spec([entry(name)], context), program(name), HOST, workers=workers)
     assert [hits.count for hits in found.matchers] == ["one"]
     assert found.problems == ()
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
-        ("--iree-hal-target-device=vulkan", "--iree-vulkan-target=ampere"),
-        ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
-    ],
-    ids=["cuda", "vulkan", "rocm"],
-)
-def test_specs_in_memory_reach_every_target(context, entry, program, workers, flags):
+@pytest.mark.parametrize("name", ["cuda:sm_80", "cuda:sm_90", "vulkan:ampere", "hip:gfx942"])
+def test_specs_in_memory_reach_every_target(context, entry, program, workers, name):
     value = (
         "#iree_codegen.compilation_info<lowering_config = "
         "#iree_gpu.lowering_config<{workgroup = [64, 64, 0], reduction = [0, 0, 16], thread = [4, 4, 0]}>, "
@@ -61,7 +53,7 @@ def test_specs_in_memory_reach_every_target(context, entry, program, workers, fl
     )
     configuration = Configuration((OpConfiguration("root", "compilation_info", value),))
     spec = build_spec([replace(entry("matmul"), configuration=configuration)], context)
-    found = check_against_program(spec, program("matmul"), flags, workers=workers)
+    found = check_against_program(spec, program("matmul"), parse_target(name), workers=workers)
     assert [hits.count for hits in found.matchers] == ["one"]
     assert found.problems == ()
 
@@ -69,7 +61,7 @@ def test_specs_in_memory_reach_every_target(context, entry, program, workers, fl
 def test_what_is_replaced_after_matching_is_told(context, program, workers):
     """A foreign spec that matches the convolution before the compiler gives its batch back."""
     found = check_against_program(
-        load_spec(INPUTS / "lost_conv.spec.mlir", context), program("conv"), FLAGS, workers=workers
+        load_spec(INPUTS / "lost_conv.spec.mlir", context), program("conv"), HOST, workers=workers
     )
     assert kinds(found.problems) == ["not_applied"]
     assert "replaced afterwards" in found.problems[0].message
@@ -78,7 +70,7 @@ def test_what_is_replaced_after_matching_is_told(context, program, workers):
 def test_several_and_none(context, entry, program, workers):
     spec = build_spec([entry("other_matmul"), entry("matmul")], context)
     before = str(spec)
-    found = check_against_program(spec, program("two_matmuls"), FLAGS, workers=workers)
+    found = check_against_program(spec, program("two_matmuls"), HOST, workers=workers)
     assert [hits.count for hits in found.matchers] == ["none", "several"]
     assert kinds(found.problems) == ["hits_nothing"]
     assert str(spec) == before
@@ -87,7 +79,7 @@ def test_several_and_none(context, entry, program, workers):
 def test_a_program_that_does_not_parse(context, entry, workers):
     with pytest.raises(CompileError, match=r"model.mlir:1:\d+"):
         check_against_program(
-            build_spec([entry("matmul")], context), "func.func @f(", FLAGS, name="model.mlir", workers=workers
+            build_spec([entry("matmul")], context), "func.func @f(", HOST, name="model.mlir", workers=workers
         )
 
 

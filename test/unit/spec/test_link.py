@@ -129,9 +129,9 @@ def test_linked_specs_apply(context, entry):
     """Merged, chained, and with a prologue: the same dispatch is hit."""
     conv, matmul = build_spec([entry("conv")], context), build_spec([entry("matmul")], context)
     program = (INPUTS / "conv.mlir").read_text()
-    flags = parse_target("llvm-cpu:host").flags
+    target = parse_target("llvm-cpu:host")
     with Workers() as workers:
         for other in (matmul, with_helper(context, "linalg.none", chained=True)):
-            found = check_against_program(link_specs([other, conv]), program, flags, workers=workers)
+            found = check_against_program(link_specs([other, conv]), program, target, workers=workers)
             assert [hits.count for hits in found.matchers] == ["none", "one"]
             assert [problem.kind for problem in found.problems] == ["hits_nothing"]
