@@ -30,6 +30,8 @@ class Bench:
         default: the compiler's own choice, compiled.
         tolerance: of the results.
         cold: rotate buffers through more memory than the last-level cache holds.
+        check: the program that compares results on the device (`measure.check_program`), compiled; empty
+            where the host compares them.
     """
 
     harness: Harness
@@ -37,3 +39,4 @@ class Bench:
     default: bytes
     tolerance: Tolerance
     cold: bool = True
+    check: bytes = b""

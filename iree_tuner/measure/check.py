@@ -25,6 +25,7 @@ from iree_tuner.measure.data import (
     values_in,
     written,
 )
+from iree_tuner.measure.device_check import DeviceCheck
 from iree_tuner.measure.numerics import Agreement, compare
 from iree_tuner.measure.runner import LoadedDispatch
 from iree_tuner.program.bindings import Binding, TensorSlice
@@ -39,6 +40,7 @@ THOROUGH_SEEDS = (0, 1, 2)
 """One of each kind (`measure.data.kind_of`)."""
 
 _REPETITIONS = 4
+_SURELY = 0.99  # of a tolerance, by single precision on the device: what is above, the host looks at
 _MANY_RUNS = 64
 _MANY_RUNS_S = 0.2
 
@@ -77,10 +79,32 @@ class Check:
         self._references: dict[int, list[Array] | Unsupported] = {}
         self._default: LoadedDispatch | None = None
         self._size = max(bench.harness.buffer_bytes, 1)
+        self._on_device: DeviceCheck | None = None
 
     def quick(self, loaded: LoadedDispatch) -> Agreement:
         """One seed, two runs: for every candidate of a search. Leaves that seed's values in the buffer."""
+        if self._bench.check:
+            worst = self._where_it_is(loaded)
+            if worst <= _SURELY:
+                return Agreement(True, worst)
         return self._seed(loaded, QUICK_SEED, 2)
+
+    def _where_it_is(self, loaded: LoadedDispatch) -> float:
+        """The same on the device, without a word on what is wrong: the largest error of both runs."""
+        checked = self._on_device
+        if checked is None:
+            expected = self._expect(QUICK_SEED)
+            image = self._image(QUICK_SEED, self._harness.stride)
+            checked = self._on_device = DeviceCheck(
+                self._bench, image, expected.values, expected.magnitudes, expected.kept
+            )
+        worst = 0.0
+        for repetition in range(2):
+            if repetition == 0 or self._in_place:
+                loaded.fill(QUICK_SEED)
+            loaded.run(1)
+            worst = max(worst, checked.worst(loaded.memory))
+        return worst
 
     def thorough(self, loaded: LoadedDispatch, seeds: Sequence[int] = THOROUGH_SEEDS) -> Agreement:
         """Each seed several times, then many runs in a row; and, for small sizes, against the reference.

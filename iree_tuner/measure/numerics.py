@@ -99,18 +99,9 @@ def compare(
     if dtype is not None and dtype.kind == "i":
         return _integers(got, expected)
     a, b = _wide(got), _wide(expected)
-    scale = None if magnitudes is None else np.abs(_wide(magnitudes))
-    info = ml_dtypes.finfo(np.float32 if dtype is None or dtype.kind == "c" else dtype)
-    rounding, functions = _RESULT_ROUNDINGS * epsilon(element_type), function_error(accumulator_type)
+    allowed = tolerances(expected, element_type, accumulator_type, reduction_length, magnitudes)
+    limit = largest_finite(element_type)
     with np.errstate(all="ignore"):
-        own, largest, reached = _scales(b, scale)
-        allowed = rounding * own + functions * largest
-        allowed += np.minimum(sum_error(accumulator_type, reduction_length) * reached, largest)
-        if scale is not None:  # sums that grow are as large as their values' magnitudes, others far smaller
-            allowed += np.where(2 * own > scale, halting_error(accumulator_type, reduction_length) * own, 0)
-        allowed += 2.0 * float(info.smallest_subnormal)
-        # A sum may overflow in one order and end just below the largest number in another.
-        limit = float(info.max)
         ratio = np.abs(np.clip(a, -limit, limit) - np.clip(b, -limit, limit)) / allowed
     ratio[np.isnan(a) & np.isnan(b)] = 0.0
     one_finite = np.isfinite(a) != np.isfinite(b)
@@ -126,6 +117,36 @@ def compare(
         f"{times}; {np.count_nonzero(ratio > 1.0)} of {ratio.size} differ"
     )
     return Agreement(False, worst, text)
+
+
+def tolerances(
+    expected: Array,
+    element_type: str,
+    accumulator_type: str,
+    reduction_length: int,
+    magnitudes: Array | None = None,
+) -> Floats:
+    """How much each float may differ; see the module's text. The arguments are those of `compare`."""
+    b = _wide(expected)
+    scale = None if magnitudes is None else np.abs(_wide(magnitudes))
+    rounding, functions = _RESULT_ROUNDINGS * epsilon(element_type), function_error(accumulator_type)
+    with np.errstate(all="ignore"):
+        own, largest, reached = _scales(b, scale)
+        allowed = rounding * own + functions * largest
+        allowed += np.minimum(sum_error(accumulator_type, reduction_length) * reached, largest)
+        if scale is not None:  # sums that grow are as large as their values' magnitudes, others far smaller
+            allowed += np.where(2 * own > scale, halting_error(accumulator_type, reduction_length) * own, 0)
+    return allowed + 2.0 * float(ml_dtypes.finfo(_held(element_type)).smallest_subnormal)
+
+
+def largest_finite(element_type: str) -> float:
+    """Both sides are held within it: a sum may overflow in one order and end just below it in another."""
+    return float(ml_dtypes.finfo(_held(element_type)).max)
+
+
+def _held(element_type: str) -> npt.DTypeLike:
+    dtype = dtype_of(element_type)
+    return np.float32 if dtype is None or dtype.kind == "c" else dtype
 
 
 def _scales(expected: Floats, magnitudes: Floats | None) -> tuple[Floats, float, Floats]:

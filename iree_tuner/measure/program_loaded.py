@@ -17,8 +17,8 @@ from iree_tuner.errors import TunerError
 from iree_tuner.measure.program_inputs import argument, why_no_values
 from iree_tuner.measure.program_parameters import parameter_module
 from iree_tuner.measure.program_run import InputValue, ProgramRun
-from iree_tuner.measure.runner import RUNTIME_ERRORS, device_for
 from iree_tuner.program.entries import ASYNC, Taken, taken_from
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 SEEDS = (0, 1)
 """Of the inputs on which results are compared."""

@@ -19,9 +19,9 @@ from iree_tuner.errors import TunerError
 from iree_tuner.measure.numerics import Agreement, compare
 from iree_tuner.measure.program_loaded import SEEDS, LoadedProgram, first_line
 from iree_tuner.measure.program_run import ProgramRun
-from iree_tuner.measure.runner import RUNTIME_ERRORS
 from iree_tuner.measure.sampling import interleave
 from iree_tuner.measure.sensors import sensors_for
+from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _KEPT = 16
 

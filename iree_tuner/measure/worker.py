@@ -18,13 +18,15 @@ from iree_tuner.build.outcome import Outcome
 from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.check import Check
 from iree_tuner.measure.device_facts import copies_for
+from iree_tuner.measure.memory import Memory
 from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.protocol import Batches, call_cost
 from iree_tuner.measure.readings import UNKNOWN, Readings, Sensors
-from iree_tuner.measure.runner import RUNTIME_ERRORS, LoadedDispatch, Memory, device_for, probe
+from iree_tuner.measure.runner import LoadedDispatch
 from iree_tuner.measure.sampling import ScreenPlan, interleave, screen
 from iree_tuner.measure.sensors import sensors_for
 from iree_tuner.program.bindings import Harness
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, probe
 
 ENDED_BY = signal.SIGALRM
 """Ends this process where a run takes far too long: its candidate is too slow, which is no crash."""

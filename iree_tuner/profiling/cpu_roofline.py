@@ -19,6 +19,7 @@ from iree.compiler.dialects import arith, func, linalg, math, tensor
 
 from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
@@ -191,13 +192,7 @@ def _program(
         out = tensor.empty(given, element)
         if filled:
             out = linalg.fill(arith.constant(element, 0.0), outs=[out])
-        types = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]  # no binding
-        indexing = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
-        op = linalg.GenericOp([result], [block.arguments[0]], [out], indexing, ir.ArrayAttr.get(types))
-        inner = op.regions[0].blocks.append(element, element)
-        with ir.InsertionPoint(inner):
-            linalg.YieldOp([body(*inner.arguments)])
-        func.ReturnOp([op.results[0]])
+        func.ReturnOp([generic([block.arguments[0]], out, maps, kinds, body)])
     return to_bytecode(module)
 
 

@@ -21,9 +21,9 @@ from iree_tuner.measure.program_inputs import Array, argument
 from iree_tuner.measure.program_loaded import LoadedProgram, first_line
 from iree_tuner.measure.program_parameters import generate, load_index
 from iree_tuner.measure.program_run import ProgramRun, scopes_of
-from iree_tuner.measure.runner import RUNTIME_ERRORS
 from iree_tuner.profiling.hal_events import Recording, Times, invocations_of, read_recording
 from iree_tuner.program.entries import Taken
+from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _FLUSHED = "--device_profiling_flush_interval_ms=1"  # for more events of an invocation than are kept
 _FAMILIES = "host-execution,queue-events,executable-metadata"

@@ -78,6 +78,7 @@ class Engine:
         self._exhausted = False
         self._measuring = not lab.alternate  # whether devices may work now
         self._compiling: dict[Future[Built], Assignment] = {}
+        self._loading: dict[Future[None], _Made] = {}  # where the driver compiles too
         self._ready: deque[_Made] = deque()
         self._running: dict[Future[Timed], tuple[Device, _Made | None]] = {}  # None: the default
         self._first: dict[str, Trial | None] = {}  # by digest; None while it is being measured
@@ -96,7 +97,7 @@ class Engine:
                 self._begin_measuring()
                 while self._done:
                     yield self._done.popleft()
-                if self._compiling or self._running:
+                if self._compiling or self._loading or self._running:
                     self._await()
                 elif self._closed() and not self._ready:
                     return
@@ -157,7 +158,7 @@ class Engine:
 
     def _room(self) -> int:
         """How many more candidates may be compiled now."""
-        under_way = len(self._compiling) + len(self._ready)
+        under_way = len(self._compiling) + len(self._loading) + len(self._ready)
         if not self._lab.alternate:
             return 2 * (self._lab.jobs + len(self.devices)) - under_way
         return 0 if self._measuring else self._limits.batch - under_way
@@ -219,11 +220,13 @@ class Engine:
 
     def _await(self) -> None:
         """Wait until something ends, and take it in."""
-        pending: list[Future[Any]] = [*self._compiling, *self._running]
+        pending: list[Future[Any]] = [*self._compiling, *self._loading, *self._running]
         ended, _ = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
         for future in ended:
             if future in self._compiling:
                 self._built(self._compiling.pop(future), self._lab.builder.result(future))
+            elif future in self._loading:
+                self._loaded(self._loading.pop(future), future)
             else:
                 device, made = self._running.pop(future)
                 self._timed(device, made, device.measurer.result(future))
@@ -244,10 +247,28 @@ class Engine:
         elif built.outcome == "compile_timeout" and limit_s < built.seconds:
             built = replace(built, message=f"{GIVEN_UP} after {limit_s:.1f} s of compiling", seconds=limit_s)
         made = _Made(assignment, built)
-        if built.outcome == "ok":
+        if built.outcome != "ok":
+            self._finish(self._trial(made))
+        elif self._lab.loader is None:
             self._ready.append(made)
         else:
-            self._finish(self._trial(made))
+            self._loading[self._lab.loader.submit(built.vmfb, self._patience)] = made
+
+    def _loaded(self, made: _Made, future: Future[None]) -> None:
+        """The driver has compiled it, or is given up."""
+        assert self._lab.loader is not None, "it is loading"
+        if self._lab.loader.result(future):
+            self._ready.append(made)
+            return
+        patience_s = min(self._limits.compile_s, self._lab.builder.timeout_s)
+        message = f"{GIVEN_UP} after {patience_s:.1f} s in the device's driver"
+        built = replace(made.built, outcome="compile_timeout", message=message, seconds=patience_s)
+        self._finish(self._trial(replace(made, built=built)))
+
+    @property
+    def _patience(self) -> float:
+        """Seconds that a compilation may take now, of the compiler's or of the driver's."""
+        return min(self._limits.compile_s * self._crowding, self._lab.builder.timeout_s)
 
     def _timed(self, device: Device, made: _Made | None, timed: Timed) -> None:
         if made is None:
@@ -297,9 +318,10 @@ class Engine:
 
     def _cancel(self) -> None:
         """Drop what is not measured yet. Running compilations end, with their workers: all is quiet."""
-        for future in self._compiling:
+        for future in (*self._compiling, *self._loading):
             future.cancel()
         self._compiling.clear()
+        self._loading.clear()
         self._ready.clear()
 
 

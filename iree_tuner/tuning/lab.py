@@ -8,6 +8,7 @@ from concurrent.futures import Future, wait
 from types import TracebackType
 from typing import Self
 
+from iree_tuner.build.loader import loader_for
 from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
@@ -29,6 +30,7 @@ class Lab:
         cold: see `measure.bench.Bench`.
 
     Attributes:
+        loader: has the driver compile ahead of measuring, where it does so at all.
         alternate: whether the devices compute on the host's cores, so that nothing may compile meanwhile.
     """
 
@@ -46,6 +48,7 @@ class Lab:
         self.context = new_context()
         self.compilers = Workers(self.jobs, tasks_per_worker=_COMPILES_PER_WORKER)
         self.builder = Builder(target, self.compilers)
+        self.loader = loader_for(target.device, self.jobs)
         self._starting: list[Future[None]] = []
         self.measurers = [Measurer(uri) for uri in (target.device, *devices)]
 
@@ -72,6 +75,8 @@ class Lab:
     def close(self) -> None:
         """Stop all workers."""
         self.compilers.close()
+        if self.loader is not None:
+            self.loader.close()
         for measurer in self.measurers:
             measurer.close()
 

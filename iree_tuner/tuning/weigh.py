@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from iree_tuner.build.candidate import Built
+from iree_tuner.compiler.worker import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.bench import Bench, Tolerance
+from iree_tuner.measure.check_program import compile_check
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.build import build_spaces
@@ -51,8 +54,13 @@ class Weighed:
 def weigh(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> list[Weighed]:
     """Build and time all defaults, or those until a request to stop; largest share first."""
     compiling = [lab.builder.submit(_harness(task), None) for task in tasks]
+    # Results on GPUs are compared there: reading them back would take longer than timing.
+    on_device = () if lab.alternate else tasks
+    checks = [lab.compilers.submit(compile_check, _harness(task), lab.target) for task in on_device]
     defaults = [lab.builder.result(each) for each in compiling]
-    weighed = (_weigh_one(task, default, lab) for task, default in zip(tasks, defaults, strict=True))
+    compared = [_result(each, lab) for each in checks] or [b""] * len(tasks)
+    parts = zip(tasks, defaults, compared, strict=True)
+    weighed = (_weigh_one(task, default, check, lab) for task, default, check in parts)
     found = list(itertools.takewhile(lambda _: not stop.requested, weighed))
     total = sum(item.weight_us for item in found) or 1.0
     shared = [replace(item, share=item.weight_us / total) for item in found]
@@ -65,9 +73,17 @@ def _harness(task: Task) -> Harness:
     return harness
 
 
-def _weigh_one(task: Task, default: Built, lab: Lab) -> Weighed:
+def _result(check: Future[bytes], lab: Lab) -> bytes:
+    """A compiled check; empty, so that the host checks, where the compiler does not survive it."""
+    try:
+        return lab.compilers.wait(check)
+    except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError):
+        return b""
+
+
+def _weigh_one(task: Task, default: Built, check: bytes, lab: Lab) -> Weighed:
     harness = _harness(task)
-    bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(task.workload), lab.cold)
+    bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(task.workload), lab.cold, check)
     if default.outcome != "ok":
         note = f"the default ends in {default.outcome}: {default.message}"
         return Weighed(task, bench, default, 0.0, None, note=note)

@@ -8,10 +8,12 @@ from programs import ZERO_MATMUL
 from iree_tuner.build import Builder
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
+from iree_tuner.measure.memory import Memory
 from iree_tuner.measure.protocol import Batches, clock_step
-from iree_tuner.measure.runner import LoadedDispatch, Memory, device_for
+from iree_tuner.measure.runner import LoadedDispatch
 from iree_tuner.program.bindings import stride_of
 from iree_tuner.targets import parse_target
+from iree_tuner.targets.runtime import device_for
 
 DEVICE = "local-task"
 

@@ -150,6 +150,7 @@ def fake_lab(
     devices=1,
     workers=None,
     measuring=None,
+    loader=None,
     build=fake_build,
     screen=fake_screen,
     timeout_s=5.0,
@@ -165,7 +166,7 @@ def fake_lab(
     ]
     return SimpleNamespace(
         target=target, jobs=jobs, alternate=alternate, cold=True, compilers=compilers, measurers=measurers,
-        measurer=measurers[0], builder=Builder(target, compilers, timeout_s, build=build),
+        measurer=measurers[0], loader=loader, builder=Builder(target, compilers, timeout_s, build=build),
     )  # fmt: skip
 
 

@@ -5,10 +5,10 @@ import random
 import time
 
 import pytest
-from tuning.fakes import DEFAULT, Watch, close, fake_lab, fake_search
+from tuning.fakes import DEFAULT, Threads, Watch, close, fake_lab, fake_screen, fake_search
 from tuning.studies import STUDY
 
-from iree_tuner.compiler.worker import Workers
+from iree_tuner.compiler.worker import Workers, WorkerTimeoutError
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine, Limits
 from iree_tuner.tuning.ledger import Records, open_records
@@ -75,14 +75,70 @@ def test_elsewhere_they_overlap_and_every_device_works():
     assert {trial.device for trial in trials} == {f"fake://{index}" for index in range(4)}
 
 
+class LoadsAhead:
+    """A driver that compiles: it notes what it saw, and takes too long for what says `driver-hangs`."""
+
+    def __init__(self):
+        self.pool, self.loaded = Threads(2), []
+
+    def submit(self, vmfb, timeout_s):
+        return self.pool.submit(self._load, vmfb)
+
+    def _load(self, vmfb):
+        time.sleep(0.002)
+        self.loaded.append(vmfb)
+        if b"driver-hangs" in vmfb:
+            raise TimeoutError
+
+    def result(self, future):
+        try:
+            self.pool.wait(future)
+        except WorkerTimeoutError:
+            return False
+        return True
+
+
+def test_what_a_driver_compiles_is_loaded_before_it_is_measured():
+    measured = []
+
+    def screen(vmfb, *rest):
+        measured.append((vmfb, list(driver.loaded)))
+        return fake_screen(vmfb, *rest)
+
+    driver = LoadsAhead()
+    texts = codes(30)
+    texts[7] += " driver-hangs"
+    trials, _, _ = run(texts, alternate=False, loader=driver, screen=screen, timeout_s=7.0)
+    driver.pool.close()
+    others = [(vmfb, before) for vmfb, before in measured if vmfb != DEFAULT]
+    assert len(others) == 29
+    assert all(vmfb in before for vmfb, before in others)
+    assert len(trials) == 30
+    (given_up,) = [trial for trial in trials if trial.outcome != "ok"]
+    assert given_up.assignment["x"] == 7
+    assert given_up.outcome == "compile_timeout"
+    assert given_up.message == "given up after 7.0 s in the device's driver"
+    assert given_up.compile_s == 7.0
+
+
+def test_a_stop_ends_what_is_loading():
+    stop, driver = StopRequest(), LoadsAhead()
+
+    def screen(vmfb, *rest):
+        stop.request()
+        return fake_screen(vmfb, *rest)
+
+    trials, _, _ = run(codes(200), alternate=False, loader=driver, screen=screen, stop=stop)
+    driver.pool.close()
+    assert len(trials) < 50
+
+
 @both
 def test_equal_code_is_measured_once(alternate):
     measured = []
 
     def screen(vmfb, *rest):
         measured.append(vmfb)
-        from tuning.fakes import fake_screen
-
         return fake_screen(vmfb, *rest)
 
     texts = [f"code:{index % 5 + 1} time:{110 + index % 5} id:{index}" for index in range(50)]

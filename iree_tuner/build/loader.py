@@ -1,0 +1,65 @@
+"""Have a device's driver compile executables before they are measured.
+
+CUDA's driver compiles PTX when an executable is loaded: 70 ms in the median on an H200, seconds for large
+code, on the host. What it made is kept in its cache on disk (`CUDA_CACHE_PATH`), which processes share, so
+that loading again costs less than a millisecond. Other processes than the measuring one therefore load first.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import iree.runtime as rt
+
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+
+_DRIVERS = ("cuda",)
+
+
+class Loader:
+    """Loads executables in workers of its own.
+
+    Args:
+        device: URI of the device; each worker has a context on it.
+        workers: where; without a limit of memory, as drivers map more than they use.
+    """
+
+    def __init__(self, device: str, workers: Workers) -> None:
+        self._device = device
+        self._workers = workers
+
+    def submit(self, vmfb: bytes, timeout_s: float) -> Future[None]:
+        """Begin to load an executable; `result` says how it ended."""
+        return self._workers.submit(load_here, vmfb, self._device, timeout_s=timeout_s)
+
+    def result(self, future: Future[None]) -> bool:
+        """Whether it ended in time. What does not load is found by the measuring worker, which says why."""
+        try:
+            self._workers.wait(future)
+        except WorkerTimeoutError:
+            return False
+        except (WorkerCrashError, WorkerTaskError):
+            return True
+        return True
+
+    def close(self) -> None:
+        """Stop the workers."""
+        self._workers.close()
+
+
+def loader_for(device: str, jobs: int) -> Loader | None:
+    """A loader with a worker for every four of `jobs`; None where nothing is compiled when it is loaded."""
+    if device.partition("://")[0] not in _DRIVERS:
+        return None
+    return Loader(device, Workers(max(2, jobs // 4), memory_bytes=None))
+
+
+def load_here(vmfb: bytes, device: str) -> None:
+    """Load an executable, and forget it."""
+    try:
+        config, hal = device_for(device)
+        module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
+        rt.VmContext(config.vm_instance, modules=[hal, module])
+    except RUNTIME_ERRORS:
+        return  # `Loader.result` says who tells of it

@@ -1,0 +1,30 @@
+"""Open devices with IREE's runtime: once a process for each."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import iree.runtime as rt
+import numpy as np
+
+RUNTIME_ERRORS = (RuntimeError, ValueError, IndexError)
+"""What the runtime's statuses become in Python: INVALID_ARGUMENT, OUT_OF_RANGE, and all others."""
+
+
+@cache
+def device_for(uri: str) -> tuple[rt.Config, Any]:
+    """This process's runtime for a device: its configuration and its HAL module."""
+    config = rt.Config(device=rt.get_device(uri))
+    return config, rt.create_hal_module(config.vm_instance, config.device)
+
+
+def probe(uri: str) -> None:
+    """Use the device for a trifle. Raises one of `RUNTIME_ERRORS` where an earlier run made it unusable."""
+    device = device_for(uri)[0].device
+    device.allocator.allocate_buffer_copy(
+        memory_type=rt.MemoryType.DEVICE_LOCAL,
+        allowed_usage=rt.BufferUsage.DEFAULT,
+        device=device,
+        buffer=np.zeros(64, np.uint8),
+    )
