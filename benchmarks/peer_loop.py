@@ -50,10 +50,11 @@ class PeerLoop:
     function: str
     inputs: tuple[str, ...]
     device: str
+    compilers: int = COMPILERS
 
     def run(self, sources: Sequence[Path]) -> list[PeerTrial]:
         """Compile all, then time each; trials in the order of the sources. Modules appear beside them."""
-        with ThreadPoolExecutor(COMPILERS) as pool:
+        with ThreadPoolExecutor(self.compilers) as pool:
             compiled = list(pool.map(self._compile, sources))
         seen: set[bytes] = set()
         trials: list[PeerTrial] = []

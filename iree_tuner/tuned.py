@@ -27,6 +27,31 @@ from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.whole import Step, with_spec
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How fast a run tried candidates, in its searches; the finals are not in it.
+
+    Attributes:
+        candidates: that became trials.
+        searched_s: seconds of the searches.
+        measured_s: seconds in which devices were busy with candidates; of all devices together.
+    """
+
+    candidates: int
+    searched_s: float
+    measured_s: float
+
+    @property
+    def per_hour(self) -> float:
+        """Candidates an hour; 0 where nothing was searched."""
+        return self.candidates / self.searched_s * 3600 if self.searched_s else 0.0
+
+    @property
+    def busy(self) -> float:
+        """Devices that were busy with candidates in the mean; below 1 where there is one."""
+        return self.measured_s / self.searched_s if self.searched_s else 0.0
+
+
 @dataclass
 class TuningResult:
     """What `tune_module` returns.
@@ -74,6 +99,16 @@ class TuningResult:
     def wins(self) -> tuple[WorkloadResult, ...]:
         """Workloads for which something better than the default was found."""
         return tuple(result for result in self.results if result.verdict == "win")
+
+    @property
+    def pace(self) -> Pace:
+        """How fast candidates were tried; what earlier runs knew is not counted."""
+        fresh = [trial for each in self.results for trial in each.trials if trial.at >= each.began]
+        return Pace(
+            len(fresh),
+            sum(each.searched_s for each in self.results),
+            sum(trial.measure_s for trial in fresh),
+        )
 
     @property
     def comparison(self) -> Comparison | None:

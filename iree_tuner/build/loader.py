@@ -52,7 +52,7 @@ def loader_for(device: str, jobs: int) -> Loader | None:
     """A loader with a worker for every four of `jobs`; None where nothing is compiled when it is loaded."""
     if device.partition("://")[0] not in _DRIVERS:
         return None
-    return Loader(device, Workers(max(2, jobs // 4), memory_bytes=None))
+    return Loader(device, Workers(max(2, jobs // 4), memory_bytes=None, yielding=True))
 
 
 def load_here(vmfb: bytes, device: str) -> None:

@@ -16,7 +16,8 @@ from iree_tuner.cli.output import print_json
 from iree_tuner.compiler.versions import RELEASE, installed
 from iree_tuner.measure.device_facts import processor_name, usable_cores
 from iree_tuner.measure.sensors import describe
-from iree_tuner.targets import llvm_cpu
+from iree_tuner.targets import cuda, llvm_cpu
+from iree_tuner.targets.cuda_devices import cuda_devices
 from iree_tuner.targets.find import BACKENDS
 
 _EXTRAS = {"onnx": "reads .onnx models", "jax": "exports the examples", "lit": "runs the tests"}
@@ -36,7 +37,8 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
     fits = all(version == RELEASE for version in versions.values())
     extras = {name: importlib.util.find_spec(name) is not None for name in _EXTRAS}
     sensors = describe(llvm_cpu.DRIVERS[0])
-    others = [backend for backend in BACKENDS if backend != "llvm-cpu"]
+    gpus = {f"cuda://{each.index}": each for each in cuda_devices()}
+    others = [backend for backend in BACKENDS if backend != "llvm-cpu" and not (gpus and backend == "cuda")]
     record: dict[str, object] = {
         "iree_tuner": __version__,
         "python": platform.python_version(),
@@ -45,7 +47,11 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
         "fits": fits,
         "processor": processor_name(),
         "cores": usable_cores(),
-        "devices": list(llvm_cpu.DRIVERS),
+        "devices": [*llvm_cpu.DRIVERS, *gpus],
+        "gpus": {
+            uri: {"name": each.name, "uuid": each.uuid, "chip": cuda.chip_for(each.capability)}
+            for uri, each in gpus.items()
+        },
         "sensors": sensors,
         "database": str(default_database()),
         "compile_only": others,
@@ -61,6 +67,10 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
         console.print(f"  {name} {version or 'not installed'}{mark}")
     console.print(f"  {processor_name()}, {usable_cores()} usable cores")
     console.print(f"  devices: {', '.join(llvm_cpu.DRIVERS)}")
+    for uri, each in gpus.items():
+        level = ".".join(map(str, each.capability))
+        chip = cuda.chip_for(each.capability) or "nothing that IREE knows"
+        console.print(f"  {uri}: {each.name}, compute capability {level}; compiled for {chip}")
     console.print(f"  {_told(sensors)}")
     console.print(f"  database: {default_database()}")
     console.print(f"  spaces, without measuring, also for: {', '.join(others)}")

@@ -13,7 +13,7 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.report.bodies import use_body
 from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
-from iree_tuner.tuned import TuningResult
+from iree_tuner.tuned import Pace, TuningResult
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.whole import Step
 
@@ -25,6 +25,8 @@ def report_result(console: Console, result: TuningResult, path: Path) -> None:
     if alone:
         share = sum(item.share for item in alone)
         console.print(f"{len(alone)} workloads were left alone, {share:.1%} of the time")
+    if result.pace.candidates:
+        console.print(_pace(result.pace))
     if result.interrupted:
         console.print("interrupted: this is what was found until then")
     if result.note:
@@ -35,6 +37,13 @@ def report_result(console: Console, result: TuningResult, path: Path) -> None:
         _tell_how_to_use(console, result, path)
     else:
         console.print(f"nothing beats the compiler's own choices: {path} is a spec that changes nothing")
+
+
+def _pace(pace: Pace) -> str:
+    return (
+        f"{pace.candidates} candidates in {pace.searched_s:.0f} s, {pace.per_hour:.0f} an hour; "
+        f"devices were measuring {pace.busy:.0%} of that time"
+    )
 
 
 def _tell_how_to_use(console: Console, result: TuningResult, path: Path) -> None:
@@ -84,6 +93,9 @@ def result_to_json(result: TuningResult, path: Path) -> Iterator[dict[str, objec
         "entries": len(result.entries),
         "left_out": [entry.workload.name for entry in result.left_out],
         "steps": [_step(step) for step in result.steps],
+        "searched_s": result.pace.searched_s,
+        "candidates_per_hour": result.pace.per_hour,
+        "devices_busy": result.pace.busy,
         "interrupted": result.interrupted,
         "dropped": result.dropped,
         "note": result.note,
@@ -118,6 +130,7 @@ def _workload_to_json(result: WorkloadResult) -> dict[str, object]:
         "outcomes": result.outcomes,
         "verdict": result.verdict,
         "seconds": result.seconds,
+        "searched_s": result.searched_s,
         "note": result.note,
     }
     if result.comparison is not None:

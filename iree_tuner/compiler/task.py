@@ -27,12 +27,14 @@ class Settings:
         coordinator: pid of the process that started it.
         memory_bytes: of data (heap, anonymous mappings), for it and each process it starts; None: no limit.
         file_bytes: of any one file it writes.
+        yielding: whether it gives way to other processes wherever they want a core.
     """
 
     folder: str
     coordinator: int
     memory_bytes: int | None
     file_bytes: int
+    yielding: bool = False
 
     @property
     def log(self) -> Path:
@@ -68,6 +70,9 @@ class Reply:
     code: int = 0
 
 
+_YIELDING = 15
+"""Added to its nice value: a weight of 36 beside the 1024 of a process that measures (sched(7))."""
+
 _log, _begun = -1, -1
 """File descriptors of this worker."""
 
@@ -86,6 +91,8 @@ def start(settings: Settings) -> None:
     _limit(resource.RLIMIT_FSIZE, settings.file_bytes)
     if settings.memory_bytes is not None:
         _limit(resource.RLIMIT_DATA, settings.memory_bytes)
+    if settings.yielding:
+        os.nice(_YIELDING)
 
 
 def numbered(number: int) -> bytes:

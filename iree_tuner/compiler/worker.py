@@ -65,6 +65,7 @@ class Workers:
             at most 8 GiB; None is no limit, for drivers of GPUs, which map more than they use.
         file_bytes: how large a file may get that a worker writes, its output among them; None is a quarter
             of what is free where temporary files are, at most 8 GiB.
+        yielding: workers give way to other processes, for those that compile while something is timed.
     """
 
     def __init__(
@@ -74,10 +75,11 @@ class Workers:
         *,
         memory_bytes: int | None = FAIR_SHARE,
         file_bytes: int | None = None,
+        yielding: bool = False,
     ) -> None:
         if memory_bytes == FAIR_SHARE:
             memory_bytes = min(_MOST_BYTES, memory_of_machine() * 3 // 4 // count)
-        self._crew = _Crew(count, tasks_per_worker, memory_bytes, file_bytes)
+        self._crew = _Crew(count, tasks_per_worker, memory_bytes, file_bytes, yielding)
         self._close = weakref.finalize(self, self._crew.close)
 
     def submit(
@@ -140,8 +142,14 @@ class _Crew:
     """The calls that wait and the slots that take them; known to the slots' threads, unlike `Workers`."""
 
     def __init__(
-        self, count: int, tasks_per_worker: int, memory_bytes: int | None, file_bytes: int | None
+        self,
+        count: int,
+        tasks_per_worker: int,
+        memory_bytes: int | None,
+        file_bytes: int | None,
+        yielding: bool,
     ) -> None:
+        self._yielding = yielding
         self.tasks_per_worker = tasks_per_worker
         self.memory_bytes = memory_bytes
         self.closed = False
@@ -187,7 +195,7 @@ class _Crew:
         """A new worker, not started."""
         serial = next(self._hired)
         folder = str(self._folder / str(serial))
-        settings = Settings(folder, os.getpid(), self.memory_bytes, self._file_bytes)
+        settings = Settings(folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding)
         return Hired(f"{self._cookie}{serial}.", settings)
 
     def close(self) -> None:

@@ -17,6 +17,21 @@ _OWN_TARGETS = {"sm_90": "cuda_sm_90.mlir"}
 _PTX = {"sm_90": "+ptx84"}  # below 7.8, LLVM ends the process: "PTX version 7.6 does not support target"
 
 
+def chip_for(capability: tuple[int, int]) -> str | None:
+    """The newest architecture that IREE itself knows and that a GPU of a compute capability runs.
+
+    PTX for an older architecture runs on a newer one. Our own `sm_90` has to be asked for: on an H200, code
+    for it was not measurably faster than code for `sm_89` (docs/targets/cuda.md).
+    """
+    known = [each for each in CHIPS if each.startswith("sm_") and each not in _OWN_TARGETS]
+    older = [each for each in known if _number(each) <= 10 * capability[0] + capability[1]]
+    return max(older, key=_number, default=None)
+
+
+def _number(chip: str) -> int:
+    return int(chip.removeprefix("sm_"))
+
+
 def target(chip: str, device: str | None) -> Target:
     """An NVIDIA GPU by its architecture (`sm_80`) or a product's name (`a100`)."""
     flags = (f"--iree-cuda-target={chip}",)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from iree_tuner.errors import UsageError
 from iree_tuner.targets import cuda, hip, llvm_cpu, vulkan
+from iree_tuner.targets.cuda_devices import find_cuda_device
 from iree_tuner.targets.options import options_of, with_gpu_options
 from iree_tuner.targets.target import Target
 
@@ -52,18 +53,30 @@ def with_options(target: Target, options: Sequence[str]) -> Target:
     return replace(parse_target(f"{target.backend}:{'+'.join((base, *options))}"), device=target.device)
 
 
+def _chip_of(uri: str, driver: str) -> str:
+    """What a GPU is, where its driver tells. Raises UsageError."""
+    device = find_cuda_device(uri) if driver == "cuda" else None
+    chip = cuda.chip_for(device.capability) if device else None
+    if chip is None:
+        known = ", ".join(_GPUS[driver][1][:8])
+        raise UsageError(
+            f"say what '{uri}' is: its driver does not tell here", hint=f"its chip: {known}, ..."
+        )
+    return chip
+
+
 def target_for_device(uri: str, chip: str = "host") -> Target:
     """The target that a device runs. Raises UsageError for a device that this version cannot tune on.
 
     Args:
         uri: of the device.
         chip: what it is compiled for, where that is not the machine as it is: `host+data-tiling`; for a GPU,
-            its architecture: `sm_80`.
+            its architecture: `sm_80`; `host` is what CUDA's driver says that the GPU can run.
     """
     driver = uri.partition("://")[0]
     if driver in _GPUS:
-        if chip == "host":
-            raise UsageError(f"say what '{uri}' is", hint=f"its chip: {', '.join(_GPUS[driver][1][:8])}, ...")
+        if chip.partition("+")[0] == "host":
+            chip = chip.replace("host", _chip_of(uri, driver), 1)
         return replace(parse_target(f"{driver}:{chip}"), device=uri)
     if driver not in llvm_cpu.DRIVERS:
         known = ", ".join(llvm_cpu.DRIVERS)

@@ -71,7 +71,8 @@ class Campaign:
         self._engine = Engine(self._search, lab, limits, findings.stop, self._ledger)
         self.cap = _cap(weighed.share, len(self._search.starters), bool(starters), options)
         self._lost = ""
-        self._seconds = 0.0
+        self._began = time.time()
+        self._seconds = self._searched_s = 0.0
 
     @property
     def tried(self) -> int:
@@ -97,8 +98,13 @@ class Campaign:
             self._lost = str(error)
         elapsed = time.monotonic() - start
         self._seconds += elapsed
+        self._searched_s += elapsed
         best = self._search.best
         self.prospects.add(best.score if best else 1.0, elapsed)
+
+    def settle(self) -> None:
+        """Stop compiling: something is to be timed in earnest."""
+        self._engine.settle()
 
     def conclude(self, effort: Effort, seconds: float, keep: int) -> WorkloadResult:
         """Finals, each of whose comparisons may take so long; `keep` winners are named, the best first."""
@@ -115,14 +121,15 @@ class Campaign:
             weighed.task, weighed.share, tuple(search.trials), self._space.count(), final.comparison,
             entries[0] if entries else None,
             "; ".join(filter(None, (self._lost, final.note, self._engine.note))), self._seconds,
-            tuple(entries[1:]), self.prospects.weight_us,
+            tuple(entries[1:]), self.prospects.weight_us, self._searched_s, self._began,
         )  # fmt: skip
 
     def unjudged(self, note: str) -> WorkloadResult:
         """The result without finals."""
         return WorkloadResult(
             self.weighed.task, self.weighed.share, tuple(self._search.trials), self._space.count(), note=note,
-            seconds=self._seconds, weight_us=self.prospects.weight_us,
+            seconds=self._seconds, weight_us=self.prospects.weight_us, searched_s=self._searched_s,
+            began=self._began,
         )  # fmt: skip
 
     def _entry(self, winner: Final) -> SpecEntry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
@@ -13,6 +14,9 @@ from iree_tuner.measure.worker import Timed
 
 _AGAIN_AFTER = 16
 """Trials between two looks at the default."""
+
+_SUSPECT = 1.05
+"""Times its last time: so much slower, the default is timed once more before that is believed."""
 
 _PATIENCE = 3
 """Times in a row that the default may fail to run before the device is given up."""
@@ -30,6 +34,7 @@ class Device:
     bench: Bench
     baselines_us: list[float] = field(default_factory=list[float])
     due: bool = True
+    _suspect_us: float = 0.0
     _since: int = 0
     _failures: int = 0
 
@@ -56,12 +61,15 @@ class Device:
     def end_baseline(self, timed: Timed) -> None:
         """Take the default's time.
 
+        What disturbs a run makes it longer, and then candidates look better than they are: a much longer time
+        is taken only when a second one says so too.
+
         Raises:
             DeviceLostError: the device does not run the default any more.
         """
         if timed.outcome == "ok":
-            self.baselines_us.append(min(timed.samples_us))
             self._failures = 0
+            self._take(min(timed.samples_us))
             return
         self.due, self._failures = True, self._failures + 1
         if self._failures == _PATIENCE:
@@ -70,6 +78,13 @@ class Device:
                 location=self.measurer.device,
                 hint="the device may need a reset; trials so far are kept",
             )
+
+    def _take(self, time_us: float) -> None:
+        if not self._suspect_us and time_us > _SUSPECT * (self.baseline_us or math.inf):
+            self._suspect_us, self.due = time_us, True
+            return
+        self.baselines_us.append(min(time_us, self._suspect_us or math.inf))
+        self._suspect_us = 0.0
 
     def begin(self, vmfb: bytes, limit_score: float) -> Future[Timed]:
         """Time a candidate; it is dropped where it is slower than `limit_score` times the default."""

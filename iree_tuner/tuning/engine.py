@@ -35,6 +35,9 @@ _DRIFT = 0.03
 _CROWDED_OF = 8
 """Compilations that say how crowded the machine is."""
 
+_STRAGGLERS = 4
+"""One compilation for so many workers may be left over at the end of a slice."""
+
 _POLL_S = 0.1
 """How often a request to stop is looked for while nothing ends."""
 
@@ -88,21 +91,36 @@ class Engine:
     def run(self) -> Iterator[Trial]:
         """Trials as they end, told to the strategy and recorded.
 
+        Where compiling and measuring overlap, it does not wait for the last few that compile while devices
+        have nothing to do: they are there when it is called again, unless `settle` drops them.
+
         Raises:
             DeviceLostError: a device does not run the default any more.
         """
+        keep = False
         try:
             while True:
                 self._begin_compiling()
                 self._begin_measuring()
                 while self._done:
                     yield self._done.popleft()
-                if self._compiling or self._loading or self._running:
-                    self._await()
-                elif self._closed() and not self._ready:
+                idle = not (self._loading or self._ready or self._running)
+                if idle and self._closed() and len(self._compiling) <= self._stragglers():
+                    keep = bool(self._compiling)
                     return
+                self._await()
         finally:
-            self._cancel()
+            if not keep:
+                self._cancel()
+
+    def settle(self) -> None:
+        """Drop what still compiles: something is to be timed in earnest."""
+        self._cancel()
+
+    def _stragglers(self) -> int:
+        """How many compilations need not be waited for: some, where only the number of trials ended it."""
+        ended = self._exhausted or self._stop.requested or time.monotonic() >= self._limits.deadline
+        return 0 if self._lab.alternate or ended else max(1, self._lab.jobs // _STRAGGLERS)
 
     def extend(self, trials: int, deadline: float) -> None:
         """Let `run` be called once more, for so many trials more, until a time of the monotonic clock."""

@@ -46,7 +46,9 @@ class Lab:
         if self.alternate and devices:
             raise UsageError("local devices share the same cores", hint="give one of them")
         self.context = new_context()
-        self.compilers = Workers(self.jobs, tasks_per_worker=_COMPILES_PER_WORKER)
+        self.compilers = Workers(
+            self.jobs, tasks_per_worker=_COMPILES_PER_WORKER, yielding=not self.alternate
+        )
         self.builder = Builder(target, self.compilers)
         self.loader = loader_for(target.device, self.jobs)
         self._starting: list[Future[None]] = []

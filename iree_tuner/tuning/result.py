@@ -28,6 +28,8 @@ class WorkloadResult:
         seconds: time spent.
         others: entries that won against the default too, best first, where they were asked for.
         weight_us: what the program spends on the workload with the default, in microseconds an invocation.
+        searched_s: time of that in which candidates were tried, without the finals.
+        began: when it began, in seconds since 1970; older trials are of earlier runs.
     """
 
     task: Task
@@ -40,6 +42,8 @@ class WorkloadResult:
     seconds: float = 0.0
     others: tuple[SpecEntry, ...] = ()
     weight_us: float = 0.0
+    searched_s: float = 0.0
+    began: float = 0.0
 
     @property
     def saved_us(self) -> float:

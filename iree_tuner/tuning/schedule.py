@@ -35,14 +35,14 @@ def search_by_gain(
     until = math.inf  # the first slice comes whatever the time: a run that tries nothing is of no use
     while not stop.requested and time.monotonic() < until:
         chosen = choose(campaigns)
-        if chosen is None:
-            return
-        if not to_the_cap and chosen.prospects.gain_us() < _LEAST_GAIN * total_us:
-            return
+        if chosen is None or (not to_the_cap and chosen.prospects.gain_us() < _LEAST_GAIN * total_us):
+            break
         watch.started(chosen.weighed.task, chosen.weighed.share, chosen.cap)
         chosen.advance(slice_trials, until, watch)
         until = deadline
         watch.standing([standing_of(each) for each in campaigns])
+    for each in campaigns:
+        each.settle()
 
 
 def choose(campaigns: Sequence[Campaign]) -> Campaign | None:

@@ -25,9 +25,9 @@ on_this_release = pytest.mark.skipif(
 )
 
 
-def compile_(source: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+def compile_(source: Path, *flags: str, output: str | Path = "/dev/null") -> subprocess.CompletedProcess[str]:
     tool = Path(sys.executable).parent / "iree-compile"
-    command = [str(tool), str(source), *flags, "-o", "/dev/null"]
+    command = [str(tool), str(source), *flags, "-o", str(output)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -141,3 +141,17 @@ def test_every_report_is_listed() -> None:
 def test_every_reproducer_belongs_to_a_report() -> None:
     reports = "\n".join(page.read_text() for page in REPORTS.glob("*.md"))
     assert [file.name for file in sorted(REPRODUCERS.glob("*.mlir")) if file.name not in reports] == []
+
+
+@on_this_release
+def test_cuda_use_ptxas(tmp_path: Path) -> None:
+    """build/loader.py loads executables ahead of measuring"""
+    flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")
+    ptxas = ("--iree-cuda-use-ptxas", "--iree-cuda-use-ptxas-from=/does/not/exist")
+    made: list[bytes] = []
+    for more in ((), ptxas):
+        output = tmp_path / "out.vmfb"
+        ended = compile_(REPRODUCERS / "cuda_use_ptxas.mlir", *flags, *more, output=output)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        made.append(output.read_bytes())
+    assert made[0] == made[1]

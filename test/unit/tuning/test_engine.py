@@ -9,7 +9,8 @@ from tuning.fakes import DEFAULT, Threads, Watch, close, fake_lab, fake_screen, 
 from tuning.studies import STUDY
 
 from iree_tuner.compiler.worker import Workers, WorkerTimeoutError
-from iree_tuner.tuning.device import DeviceLostError
+from iree_tuner.measure.worker import Timed
+from iree_tuner.tuning.device import Device, DeviceLostError
 from iree_tuner.tuning.engine import Engine, Limits
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.stop import StopRequest
@@ -73,6 +74,46 @@ def test_elsewhere_they_overlap_and_every_device_works():
     assert watch.overlaps > 10
     assert watch.most_measuring == 4
     assert {trial.device for trial in trials} == {f"fake://{index}" for index in range(4)}
+
+
+def test_what_still_compiles_at_the_end_of_a_slice_is_there_for_the_next():
+    texts = codes(40)
+    texts[3] = f"{texts[3]} compile:0.5"
+    lab = fake_lab(alternate=False, jobs=4)
+    stop, search = StopRequest(), fake_search(texts)
+    ledger = Records(None, stop).ledger(lambda: None, lambda trial: "")
+    engine = Engine(search, lab, Limits(0, 8, FOREVER), stop, ledger)
+    slices = []
+    for trials in (10, 10, 10, 11):  # the last one finds that there is nothing more, and waits for all
+        engine.extend(trials, FOREVER)
+        slices.append([trial.assignment["x"] for trial in engine.run()])
+    close(lab)
+    assert len(slices[0]) == 9
+    assert 3 not in slices[0]
+    assert sorted(x for each in slices for x in each) == list(range(40))
+
+
+def test_settled_engines_compile_nothing():
+    lab = fake_lab(alternate=False, jobs=4)
+    stop, search = StopRequest(), fake_search([f"{text} compile:5" for text in codes(1)] + codes(9))
+    engine = Engine(search, lab, Limits(0, 8, FOREVER), stop, Records(None, stop).ledger(lambda: None, str))
+    engine.extend(8, FOREVER)
+    assert len(list(engine.run())) == 7
+    engine.settle()
+    engine.extend(2, FOREVER)
+    assert len(list(engine.run())) == 2
+    lab.compilers._pool.shutdown(wait=False)
+
+
+def test_a_longer_time_of_the_default_is_believed_when_it_comes_twice():
+    device = Device(None, None)
+    again = []
+    for time_us in (100, 99, 400, 101, 250, 260, 262):
+        device.due = False
+        device.end_baseline(Timed("ok", (time_us, time_us + 1)))
+        again.append(device.due)
+    assert device.baselines_us == [100, 99, 101, 250, 262]
+    assert again == [False, False, True, False, True, False, False]
 
 
 class LoadsAhead:

@@ -93,6 +93,9 @@ class Searched:
     def open(self):
         return not self._engine.exhausted and self.tried < self.cap
 
+    def settle(self):
+        self._engine.settle()
+
     def advance(self, trials, deadline, watch):
         self._engine.extend(min(trials, self.cap - self.tried), deadline)
         list(self._engine.run())

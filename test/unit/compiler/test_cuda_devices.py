@@ -1,0 +1,83 @@
+"""CUDA's driver, played by a library of plain functions."""
+
+import ctypes
+
+import pytest
+
+from iree_tuner.errors import UsageError
+from iree_tuner.targets import cuda, cuda_devices, target_for_device
+from iree_tuner.targets.cuda_devices import CudaDevice
+
+UUID = bytes(range(16))
+
+
+class Driver:
+    """Two GPUs: an H200 and something old."""
+
+    cuInit = staticmethod(lambda flags: 0)  # noqa: N815
+    levels = ((9, 0), (5, 2))
+
+    def cuDeviceGetCount(self, count):  # noqa: N802
+        count._obj.value = len(self.levels)
+        return 0
+
+    def cuDeviceGet(self, handle, index):  # noqa: N802
+        handle._obj.value = index
+        return 0
+
+    def cuDeviceGetName(self, name, size, handle):  # noqa: N802
+        name.value = (b"NVIDIA H200", b"Old")[handle.value]
+        return 0
+
+    def cuDeviceGetUuid(self, uuid, handle):  # noqa: N802
+        ctypes.memmove(uuid, UUID if handle.value == 0 else UUID[::-1], 16)
+        return 0
+
+    def cuDeviceGetAttribute(self, value, attribute, handle):  # noqa: N802
+        value._obj.value = self.levels[handle.value][attribute - 75]
+        return 0
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    cuda_devices.cuda_devices.cache_clear()
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Driver())
+    yield
+    cuda_devices.cuda_devices.cache_clear()
+
+
+def test_gpus_and_what_they_are_compiled_for(driver):
+    first = CudaDevice(0, "NVIDIA H200", "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f", (9, 0))
+    assert cuda_devices.cuda_devices()[0] == first
+    for uri in ("cuda", "cuda://0", f"cuda://{first.uuid}"):
+        target = target_for_device(uri)
+        assert str(target) == "cuda:sm_89"
+        assert target.device == uri
+    assert str(target_for_device("cuda://0", "host+O2")) == "cuda:sm_89+O2"
+    assert str(target_for_device("cuda://0", "sm_90")) == "cuda:sm_90", "what is asked for stays"
+
+
+@pytest.mark.parametrize("uri", ["cuda://1", "cuda://7", "vulkan"])
+def test_what_nobody_tells_has_to_be_said(driver, uri):
+    with pytest.raises(UsageError, match="say what") as told:
+        target_for_device(uri)
+    assert "its chip:" in told.value.hint
+
+
+def test_without_a_driver(monkeypatch):
+    def missing(name):
+        raise OSError(name)
+
+    cuda_devices.cuda_devices.cache_clear()
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    assert cuda_devices.cuda_devices() == ()
+    cuda_devices.cuda_devices.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("capability", "chip"),
+    [((8, 0), "sm_80"), ((8, 9), "sm_89"), ((9, 0), "sm_89"), ((10, 0), "sm_89"), ((12, 0), "sm_120"),
+     ((5, 2), None)],
+)  # fmt: skip
+def test_the_newest_that_iree_knows(capability, chip):
+    assert cuda.chip_for(capability) == chip
