@@ -79,7 +79,7 @@ def tune_arm(
     deadline = start + (end - start) * (1.0 - _FINALS_PART)
     search_by_gain(
         campaigns, options.effort.batch * batches, deadline, findings.stop, watch,
-        to_the_cap=options.budget_s is None,
+        to_the_cap=options.budget_s is None, growing=not arm.lab.alternate,
     )  # fmt: skip
     results += _finals(campaigns, findings, options, end, watch)
     return sorted(results, key=lambda result: -result.share)

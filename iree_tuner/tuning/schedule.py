@@ -15,11 +15,12 @@ _LEAST_GAIN = 5e-4
 """Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
 
 _UNKNOWN_S = 1.0
+_MOST_GROWN = 16
 
 
 def search_by_gain(
     campaigns: Sequence[Campaign], slice_trials: int, deadline: float, stop: StopRequest, watch: Observer,
-    *, to_the_cap: bool,
+    *, to_the_cap: bool, growing: bool = False,
 ) -> None:  # fmt: skip
     """Let searches go on, a slice at a time, until none is worth it, or the time is over, or to a stop.
 
@@ -30,15 +31,20 @@ def search_by_gain(
         stop: who may ask to stop.
         watch: told who goes on, and how all stand.
         to_the_cap: go on where hardly anything can be expected, until each has had its trials.
+        growing: a search that is chosen again and again gets slices that double, up to 16 times the first:
+            where compiling and measuring overlap, each slice begins with devices that wait for code.
     """
     total_us = sum(each.prospects.weight_us for each in campaigns)
+    before, factor = None, 1
     until = math.inf  # the first slice comes whatever the time: a run that tries nothing is of no use
     while not stop.requested and time.monotonic() < until:
         chosen = choose(campaigns)
         if chosen is None or (not to_the_cap and chosen.prospects.gain_us() < _LEAST_GAIN * total_us):
             break
         watch.started(chosen.weighed.task, chosen.weighed.share, chosen.cap)
-        chosen.advance(slice_trials, until, watch)
+        factor = min(2 * factor, _MOST_GROWN) if growing and chosen is before else 1
+        before = chosen
+        chosen.advance(factor * slice_trials, until, watch)
         until = deadline
         watch.standing([standing_of(each) for each in campaigns])
     for each in campaigns:

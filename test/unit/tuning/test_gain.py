@@ -103,8 +103,21 @@ class Searched:
         self.prospects.add(best.score if best else 1.0, 1.0)
 
 
-def run_searches(campaigns, *, to_the_cap):
-    search_by_gain(campaigns, 4, math.inf, StopRequest(), Silent(), to_the_cap=to_the_cap)
+def run_searches(campaigns, *, to_the_cap, growing=False):
+    search_by_gain(campaigns, 4, math.inf, StopRequest(), Silent(), to_the_cap=to_the_cap, growing=growing)
+
+
+def test_slices_of_a_search_that_is_chosen_again_grow():
+    stop, lab = StopRequest(), fake_lab(alternate=False)
+    try:
+        only = Searched([f"code:{place + 1} time:{100 + place}" for place in range(60)], 1.0, 60, lab, stop)
+        sizes, advance = [], only.advance
+        only.advance = lambda trials, *rest: (sizes.append(trials), advance(trials, *rest))
+        run_searches([only], to_the_cap=True, growing=True)
+    finally:
+        close(lab)
+    assert only.tried == 60
+    assert sizes[:4] == [4, 8, 16, 32]
 
 
 @pytest.mark.parametrize("alternate", [True, False])
