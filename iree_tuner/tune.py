@@ -37,6 +37,7 @@ from iree_tuner.tuning.reading import profile_of, read_tasks
 from iree_tuner.tuning.result import Findings, entries_of
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
+from iree_tuner.tuning.unfinished import choices_key, keep_choices, unfinished_choices
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
 from iree_tuner.tuning.whole import Look, Whole, with_entries
 
@@ -131,7 +132,9 @@ def _tune_program(
         whole = Whole(program, options.run, lab, watch, _longest(tasks))
         places = min(1 if len(tasks) > _MANY else 2, lab.target.placements)
         look = Look(places, options.effort.program_rounds, options.effort.program_batch_s, _FLAGS_LOOK_S)
-        choices, note = _choices(whole, lab.target, findings, options, look, start + _FLAGS_PART * budget_s)
+        choices, note = _choices(
+            program, whole, lab.target, findings, options, look, start + _FLAGS_PART * budget_s, watch
+        )
         tuned: list[Tuned] = []
         profiles: dict[Target, Profile] = {}
         kept = worth_tuning(choices)
@@ -177,18 +180,30 @@ def _longest(tasks: Sequence[Task]) -> int:
 
 
 def _choices(
-    whole: Whole, target: Target, findings: Findings, options: TuningOptions, look: Look, deadline: float
-) -> tuple[list[Choice], str]:
+    program: Program, whole: Whole, target: Target, findings: Findings, options: TuningOptions, look: Look,
+    deadline: float, watch: Observer,
+) -> tuple[list[Choice], str]:  # fmt: skip
     """Choices of flags, fastest first; the given one alone where none are tried, and why, if it failed."""
     given = [Choice(target)]
     effort = options.effort
     tried = options.try_flags and not options.self_test and not options_of(target) and target.axes
     if not tried or findings.stop.requested:
         return given, ""
+    key = choices_key(program, target, effort)
+    known = unfinished_choices(findings.records, key, target)
+    if known:
+        watch.noted(
+            "compiler flags: as the last run found them, which did not end (--fresh tries them again)"
+        )
+        keep_choices(findings.records, key, known)
+        return known, ""
     try:
-        return try_options(whole, target, look, effort.options, deadline, findings.stop), ""
+        found = try_options(whole, target, look, effort.options, deadline, findings.stop)
     except _FAILED as error:
         return given, f"no flags were tried: {error}"
+    if not findings.stop.requested:
+        keep_choices(findings.records, key, found)
+    return found, ""
 
 
 def _arm(

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict, cast
 
-Kind = Literal["profile", "workload", "whole", "conditions", "use"]
+Kind = Literal["profile", "workload", "whole", "conditions", "use", "flags"]
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,19 @@ class ConditionsBody(TypedDict, total=False):
 
     setting: Mapping[str, object]
     readings: Mapping[str, object]
+
+
+class FlagsBody(TypedDict, total=False):
+    """`flags`: choices of compiler flags, for a run that goes on where this one was killed.
+
+    Members:
+        key: of program, target and effort.
+        choices: each with its `options`, its `comparison` (None for the program as given), and the number of
+            the choice among these that it was compared with, `base`.
+    """
+
+    key: str
+    choices: Sequence[Mapping[str, object]]
 
 
 class UseBody(TypedDict, total=False):

@@ -159,6 +159,15 @@ class Store:
         found = self.read("SELECT kind, body, at FROM findings WHERE run_id = ? ORDER BY at, id", (run_id,))
         return [Finding(row["kind"], body_of(row["body"]), row["at"]) for row in found]
 
+    def latest_findings(self, kind: str, most: int = 100) -> list[tuple[Finding, str]]:
+        """Findings of a kind, the newest first, each with the state of its run (see `end_run`)."""
+        found = self.read(
+            "SELECT findings.kind, body, at, runs.state FROM findings JOIN runs ON runs.id = run_id "
+            "WHERE findings.kind = ? ORDER BY at DESC, findings.id DESC LIMIT ?",
+            (text(kind), most),
+        )
+        return [(Finding(row["kind"], body_of(row["body"]), row["at"]), row["state"]) for row in found]
+
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:

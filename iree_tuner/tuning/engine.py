@@ -178,7 +178,10 @@ class Engine:
         """How many more candidates may be compiled now."""
         under_way = len(self._compiling) + len(self._loading) + len(self._ready)
         if not self._lab.alternate:
-            return 2 * (self._lab.jobs + len(self.devices)) - under_way
+            # A strategy that learns takes longer for each question than for each answer: several at once.
+            half = self._lab.jobs + len(self.devices)
+            room = 2 * half - under_way
+            return room if room >= half else 0
         return 0 if self._measuring else self._limits.batch - under_way
 
     def _closed(self) -> bool:

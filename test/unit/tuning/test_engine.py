@@ -93,6 +93,18 @@ def test_what_still_compiles_at_the_end_of_a_slice_is_there_for_the_next():
     assert sorted(x for each in slices for x in each) == list(range(40))
 
 
+def test_a_strategy_is_not_asked_for_each_candidate_where_compiling_and_measuring_overlap():
+    search = fake_search(codes(120))
+    ask, sizes = search.ask, []
+    search.ask = lambda count: (sizes.append(count), ask(count))[1]
+    lab, stop = fake_lab(alternate=False, jobs=5), StopRequest()
+    engine = Engine(search, lab, Limits(120, 8, FOREVER), stop, Records(None, stop).ledger(lambda: None, str))
+    assert len(list(engine.run())) == 120
+    close(lab)
+    assert sizes[0] == 12
+    assert min(sizes[:-1]) >= 6
+
+
 def test_settled_engines_compile_nothing():
     lab = fake_lab(alternate=False, jobs=4)
     stop, search = StopRequest(), fake_search([f"{text} compile:5" for text in codes(1)] + codes(9))

@@ -1,0 +1,79 @@
+"""Choices of flags that a run has measured and that did not end: the next one need not measure them again.
+
+Trials are kept one by one, and a run that was killed goes on with them. Comparisons of whole programs with
+other flags take as long as many trials, and are kept as soon as all are there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, cast
+
+from iree_tuner.compiler.versions import RELEASE
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.program.source import Program
+from iree_tuner.store.rows import comparison_from_json
+from iree_tuner.targets import Target
+from iree_tuner.targets.find import with_options
+from iree_tuner.targets.options import options_of
+from iree_tuner.tuning.effort import Effort
+from iree_tuner.tuning.flags import Choice
+from iree_tuner.tuning.ledger import Records
+
+KIND = "flags"
+"""Of the finding: `key`, and `choices`, each with its options, its comparison and the number of its base."""
+
+
+def choices_key(program: Program, target: Target, effort: Effort) -> str:
+    """What must be the same for choices to be taken over."""
+    parts = (
+        hashlib.sha256(program.data).hexdigest(), str(target), target.device, target.axes, RELEASE,
+        effort.options, effort.program_rounds, effort.program_batch_s,
+    )  # fmt: skip
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def keep_choices(records: Records, key: str, choices: Sequence[Choice]) -> None:
+    """Write them down, whatever becomes of the run."""
+    body = {"key": key, "choices": [_to_json(each, choices) for each in choices]}
+    records.write(lambda store: store.add_finding(records.run, KIND, body))
+
+
+def unfinished_choices(records: Records, key: str, target: Target) -> list[Choice]:
+    """Those of the last run with this key, where it did not end; none for a fresh run, or of any other."""
+    if records.store is None or records.fresh or records.failure is not None:
+        return []
+    try:
+        for finding, state in records.store.latest_findings(KIND):
+            if finding.body.get("key") == key:
+                return [] if state == "done" else _from_json(finding.body, target)
+    except (TunerError, KeyError, TypeError, ValueError, IndexError, RecursionError):
+        return []  # they are measured again
+    return []
+
+
+def _to_json(choice: Choice, among: Sequence[Choice]) -> dict[str, object]:
+    base = next((index for index, each in enumerate(among) if each is choice.base), None)
+    comparison = asdict(choice.comparison) if choice.comparison else None
+    return {"options": list(options_of(choice.target)), "base": base, "comparison": comparison}
+
+
+def _from_json(body: Mapping[str, object], target: Target) -> list[Choice]:
+    rows = cast("list[dict[str, Any]]", body["choices"])
+    made: dict[int, Choice] = {}
+
+    def choice(index: int) -> Choice:
+        if index not in made:
+            row = rows[index]
+            comparison: Comparison | None = (
+                comparison_from_json(row["comparison"]) if row["comparison"] is not None else None
+            )
+            base = choice(row["base"]) if row["base"] is not None else None
+            made[index] = Choice(with_options(target, row["options"]), comparison, base)
+        return made[index]
+
+    return [choice(index) for index in range(len(rows))]

@@ -1,0 +1,93 @@
+"""Flags that a run has tried are not tried again by the run that goes on with it."""
+
+import pytest
+
+from iree_tuner.measure.statistics import compare_pairs
+from iree_tuner.program.source import Program
+from iree_tuner.store import Store
+from iree_tuner.targets import target_for_device
+from iree_tuner.targets.find import with_options
+from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.flags import Choice
+from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.unfinished import KIND, choices_key, keep_choices, unfinished_choices
+
+TARGET = target_for_device("local-task")
+PROGRAM = Program("m.mlir", b"module {}")
+KEY = choices_key(PROGRAM, TARGET, effort_named("default"))
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "trials.db") as opened:
+        yield opened
+
+
+def records(store, **more):
+    return Records(store, StopRequest(), store.start_run("m.mlir", {}), **more)
+
+
+def choices():
+    """The best first, as `try_options` has them: bases come after what was added to them."""
+    given = Choice(TARGET)
+    tiled = Choice(with_options(TARGET, ["data-tiling"]), compare_pairs([([2.0] * 20, [1.0] * 20)]), given)
+    both = Choice(
+        with_options(TARGET, ["data-tiling", "O2"]), compare_pairs([([1.2] * 20, [1.0] * 20)]), tiled
+    )
+    return [both, tiled, given]
+
+
+def test_a_run_that_was_killed_leaves_its_choices(store):
+    keep_choices(records(store), KEY, choices())
+    found = unfinished_choices(records(store), KEY, TARGET)
+    assert found == choices()
+    assert found[0].speedup == pytest.approx(2.4)
+    assert found[0].base is found[1]
+
+
+@pytest.mark.parametrize("state", ["interrupted", "failed"])
+def test_so_does_one_that_was_stopped(store, state):
+    first = records(store)
+    keep_choices(first, KEY, choices())
+    store.end_run(first.run, state)
+    assert unfinished_choices(records(store), KEY, TARGET) == choices()
+
+
+def test_a_run_that_ended_is_not_gone_on_with(store):
+    keep_choices(records(store), KEY, choices())
+    second = records(store)
+    keep_choices(second, KEY, choices())
+    store.end_run(second.run, "done")
+    assert unfinished_choices(records(store), KEY, TARGET) == []
+
+
+def test_only_the_same_is_taken_over(store):
+    keep_choices(records(store), KEY, choices())
+    others = [
+        choices_key(Program("m.mlir", b"module { }"), TARGET, effort_named("default")),
+        choices_key(PROGRAM, target_for_device("local-sync"), effort_named("default")),
+        choices_key(PROGRAM, TARGET, effort_named("full")),
+    ]
+    assert len({KEY, *others}) == 4
+    for key in others:
+        assert unfinished_choices(records(store), key, TARGET) == []
+    assert unfinished_choices(records(store, fresh=True), KEY, TARGET) == []
+    assert unfinished_choices(Records(None, StopRequest()), KEY, TARGET) == []
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "no list",
+        [{"options": ["no-such-option"], "base": None, "comparison": None}],
+        [{"options": [], "base": 7, "comparison": None}],
+        [{"options": [], "base": 0, "comparison": None}],
+        [{"options": [], "base": None, "comparison": {"speedup": 1.0}}],
+        [{}],
+    ],
+)
+def test_what_cannot_be_read_is_measured_again(store, rows):
+    run = store.start_run("m.mlir", {})
+    store.add_finding(run, KIND, {"key": KEY, "choices": rows})
+    assert unfinished_choices(records(store), KEY, TARGET) == []
