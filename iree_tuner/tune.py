@@ -14,7 +14,7 @@ from pathlib import Path
 
 from iree_tuner.compiler.versions import check_release
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
-from iree_tuner.errors import TunerError
+from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.program_request import request
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.profiling.profile import Profile
@@ -53,7 +53,7 @@ _FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 def tune_module(
     module: ProgramSource,
     *,
-    device: str = "local-task",
+    device: str | Sequence[str] = "local-task",
     chip: str = "host",
     effort: str = "default",
     budget_s: float | None = None,
@@ -75,7 +75,9 @@ def tune_module(
 
     Args:
         module: an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model).
-        device: device URI to tune on: `local-task`, `local-sync`, `cuda://0`.
+        device: device URI to tune on: `local-task`, `local-sync`, `cuda://0`; or several GPUs of one kind, on
+            which candidates are tried side by side, each compared with the default on the same GPU. The first
+            one judges.
         chip: what to compile for: `host`, `znver4`, `host+data-tiling`. With options, no others are tried.
         effort: `quick`, `default` or `full`: trials of each workload, and how they are judged.
         budget_s: seconds for all of it, spent where the program gains most by them.
@@ -103,13 +105,25 @@ def tune_module(
         profiled=_is_long(effort, budget_s) if profile is None else profile,
         rooflines=Path(db).with_name("rooflines.json") if db else None,
     )  # fmt: skip
-    started = {"effort": effort, "strategy": strategy, "seed": seed, "device": device, "chip": chip}
+    target, others = _targets((device,) if isinstance(device, str) else device, chip)
+    started = {"effort": effort, "strategy": strategy, "seed": seed, "device": target.device, "chip": chip}
     with (
         open_records(db, program.name, started, stop=StopRequest(), fresh=fresh) as records,
-        Lab(target_for_device(device, chip), jobs, cold=not warm) as lab,
+        Lab(target, jobs, devices=others, cold=not warm) as lab,
     ):
         options = replace(options, starters=_starters(starters, lab))
         return _tune_program(program, Findings(records.stop, records), lab, options, observer or Silent())
+
+
+def _targets(devices: Sequence[str], chip: str) -> tuple[Target, tuple[str, ...]]:
+    """What is compiled for, and further devices that run it. Raises UsageError."""
+    if not devices or len(set(devices)) < len(devices):
+        raise UsageError("give each device once, and one at least")
+    target, *others = (target_for_device(each, chip) for each in devices)
+    for uri, other in zip(devices[1:], others, strict=True):
+        if (other.backend, other.chip) != (target.backend, target.chip):
+            raise UsageError(f"{uri} is not of the same kind as {devices[0]}: {other} and {target}")
+    return target, tuple(devices[1:])
 
 
 def _is_long(effort: str, budget_s: float | None) -> bool:

@@ -32,7 +32,7 @@ class TuneFlags:
     Attributes
     ----------
     device
-        Device URI: local-task, local-sync.
+        Device URI: local-task, local-sync, cuda://0. Several GPUs of one kind share the work: give it again.
     chip
         What to compile for, with options: host, znver4, host+data-tiling.
     output
@@ -74,7 +74,7 @@ class TuneFlags:
         Print the results as JSON, one object a line.
     """
 
-    device: str = "local-task"
+    device: Annotated[tuple[str, ...], Parameter(negative="")] = ("local-task",)
     chip: str = "host"
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
     effort: str = "default"
