@@ -115,6 +115,7 @@ def row_of(path: Path, given: argparse.Namespace) -> dict[str, Any]:
         "verdict": found.verdict, "note": found.note,
         "configuration": [op.value for op in found.entry.configuration.ops] if found.entry else [],
         "alone": _told(found.comparison), "program_speedup": _told(result.comparison),
+        "program_note": result.note,
     }  # fmt: skip
     row |= beside_torch(path, found, given)
     if given.peer:

@@ -7,6 +7,7 @@ process makes of the differences. Some of a batch are chosen for the expected ti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -25,6 +26,7 @@ _PARENTS = 3
 _CLIMBS, _CLIMBERS = 4, 16
 _OPTIMISM = (0.0, 1.0, 0.5, 2.0)
 _TOO_NEAR = 0.02
+_LOOKED_AT = 64  # of the most promising, for one that is not too near
 _GOOD = 0.02  # quantile of the estimates that stands for the best one
 _HOPELESS = 6.0  # log2: estimates beyond that times it say no more
 _TAUGHT = 0.25  # weight of what other workloads teach, next to the estimate: it mostly repeats it
@@ -55,11 +57,14 @@ class Model:
         mean, deviation = self._expected()
         chosen: list[int] = []
         scaled = self._scaled()
+        orders: dict[float, list[int]] = {}
         for _ in range(min(count, len(places))):
             optimism = _OPTIMISM[self._asked % len(_OPTIMISM)]
             self._asked += 1
-            order = ranked(mean - optimism * deviation, [place for place in places if place not in chosen])
-            chosen.append(_first_apart(order, chosen, scaled))
+            if optimism not in orders:
+                orders[optimism] = ranked(mean - optimism * deviation, places)
+            left = (place for place in orders[optimism] if place not in chosen)
+            chosen.append(_first_apart(list(islice(left, _LOOKED_AT)), chosen, scaled))
         return self._pool.propose(chosen)
 
     def tell(self, results: Sequence[Result]) -> None:
@@ -141,7 +146,7 @@ def _line(prior: Array, values: Array) -> tuple[float, float]:
 
 def _first_apart(order: Sequence[int], chosen: Sequence[int], scaled: Array) -> int:
     """The first that is not almost the same as one that is chosen already."""
-    for place in order[:64]:
+    for place in order:
         gaps = [float(np.square(scaled[place] - scaled[other]).mean()) for other in chosen]
         if all(gap > _TOO_NEAR for gap in gaps):
             return place
