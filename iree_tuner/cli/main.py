@@ -19,6 +19,7 @@ from iree_tuner.cli.replay import replay
 from iree_tuner.cli.report_html import report
 from iree_tuner.cli.space import space
 from iree_tuner.cli.spec import app as spec_app
+from iree_tuner.cli.specs import app as specs_app
 from iree_tuner.cli.tune import tune
 from iree_tuner.compiler.versions import check_release
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
@@ -40,6 +41,7 @@ app.command(extract)
 app.command(profile)
 app.command(space)
 app.command(spec_app)
+app.command(specs_app)
 app.command(db_app)
 app.command(report)
 app.command(doctor)

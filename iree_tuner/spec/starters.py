@@ -29,7 +29,7 @@ def shipped_specs(backend: str) -> tuple[Path, ...]:
     # In a wheel they are inside the package, in a checkout beside it.
     folders = (package / "_specs" / backend, package.parent / "specs" / backend)
     found = next((folder for folder in folders if folder.is_dir()), None)
-    return () if found is None else tuple(sorted(found.glob("*.mlir")))
+    return () if found is None else tuple(sorted(found.rglob("*.mlir")))
 
 
 def read_starters(paths: Iterable[Path], context: ir.Context) -> dict[str, tuple[Starter, ...]]:

@@ -1,0 +1,91 @@
+"""`iree-tuner specs`: the specs that ship."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.table import Table
+
+from iree_tuner.cli.output import print_json
+from iree_tuner.compiler.context import new_context
+from iree_tuner.errors import UsageError
+from iree_tuner.spec.explain import Row, explain
+from iree_tuner.spec.io import load_spec
+from iree_tuner.spec.starters import shipped_specs
+from iree_tuner.targets.find import BACKENDS
+
+app = App(name="specs", help="The specs that ship: tried first where a program has the same workloads.")
+
+
+@app.command(name="list")
+def list_(
+    *,
+    backend: Annotated[
+        str | None, Parameter(help="Only those of a backend: llvm-cpu, cuda, hip, vulkan.")
+    ] = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """List the specs that ship: how many workloads, on what they were measured, and what they gained there.
+
+    Example: `iree-tuner specs list --backend cuda`
+
+    Parameters
+    ----------
+    as_json
+        One JSON object for each spec.
+    """
+    if backend is not None and backend not in BACKENDS:
+        raise UsageError(f"there is no backend '{backend}'", hint=f"there are: {', '.join(BACKENDS)}")
+    context = new_context()
+    table = Table("backend", "spec", "workloads", "gain", "measured on", "date", box=None)
+    for column in table.columns[:4]:
+        column.no_wrap = True
+    for each in (backend,) if backend else BACKENDS:
+        for path in shipped_specs(each):
+            record = _record(each, path, explain(load_spec(path, context)))
+            if as_json:
+                print_json(asdict(record))
+            table.add_row(
+                each, _below(path, each), str(record.workloads), f"{record.speedup:.2f}x",
+                "; ".join(record.chips), ", ".join(record.dates),
+            )  # fmt: skip
+    if not as_json:
+        Console(soft_wrap=True).print(table if table.row_count else "none ship for it")
+
+
+def _below(path: Path, backend: str) -> str:
+    """A spec's path in the folder of its backend."""
+    return "/".join(path.parts[len(path.parts) - path.parts[::-1].index(backend) :])
+
+
+@dataclass(frozen=True)
+class _Shipped:
+    """A spec that ships; `speedup` is the geometric mean over its workloads."""
+
+    backend: str
+    spec: str
+    workloads: int
+    speedup: float
+    chips: tuple[str, ...]
+    dates: tuple[str, ...]
+    compilers: tuple[str, ...]
+
+
+def _record(backend: str, path: Path, rows: Sequence[Row]) -> _Shipped:
+    told = [row.provenance for row in rows if row.provenance is not None]
+    gains = [math.log(each.speedup) for each in told]
+    return _Shipped(
+        backend,
+        str(path),
+        len(rows),
+        math.exp(sum(gains) / len(gains)) if gains else 1.0,
+        tuple(sorted({each.chip for each in told})),
+        tuple(sorted({each.date for each in told})),
+        tuple(sorted({each.compiler for each in told})),
+    )
