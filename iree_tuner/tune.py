@@ -37,7 +37,7 @@ from iree_tuner.tuning.reading import profile_of, read_tasks
 from iree_tuner.tuning.result import Findings, entries_of
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
-from iree_tuner.tuning.unfinished import choices_key, keep_choices, unfinished_choices
+from iree_tuner.tuning.unfinished import Looked, choices_key, keep_choices, unfinished_choices
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
 from iree_tuner.tuning.whole import Look, Whole, with_entries
 
@@ -209,14 +209,15 @@ def _choices(
         watch.noted(
             "compiler flags: as the last run found them, which did not end (--fresh tries them again)"
         )
+        whole.build_s, whole.compare_s = known.build_s, known.compare_s
         keep_choices(findings.records, key, known)
-        return known, ""
+        return list(known.choices), ""
     try:
         found = try_options(whole, target, look, effort.options, deadline, findings.stop)
     except _FAILED as error:
         return given, f"no flags were tried: {error}"
     if not findings.stop.requested:
-        keep_choices(findings.records, key, found)
+        keep_choices(findings.records, key, Looked(tuple(found), whole.build_s, whole.compare_s))
     return found, ""
 
 

@@ -173,10 +173,13 @@ class FlagsBody(TypedDict, total=False):
         key: of program, target and effort.
         choices: each with its `options`, its `comparison` (None for the program as given), and the number of
             the choice among these that it was compared with, `base`.
+        build_s, compare_s: what compiling and comparing the program took, in seconds.
     """
 
     key: str
     choices: Sequence[Mapping[str, object]]
+    build_s: float
+    compare_s: float
 
 
 class UseBody(TypedDict, total=False):

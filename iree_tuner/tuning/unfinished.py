@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from iree_tuner.compiler.versions import RELEASE
@@ -25,7 +25,21 @@ from iree_tuner.tuning.flags import Choice
 from iree_tuner.tuning.ledger import Records
 
 KIND = "flags"
-"""Of the finding: `key`, and `choices`, each with its options, its comparison and the number of its base."""
+"""Of the finding, see `store.findings.FlagsBody`."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was found when choices of flags were tried.
+
+    Attributes:
+        choices: the fastest first.
+        build_s, compare_s: what compiling and comparing the program took, as `Whole` has it.
+    """
+
+    choices: tuple[Choice, ...]
+    build_s: float
+    compare_s: float
 
 
 def choices_key(program: Program, target: Target, effort: Effort) -> str:
@@ -37,23 +51,28 @@ def choices_key(program: Program, target: Target, effort: Effort) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def keep_choices(records: Records, key: str, choices: Sequence[Choice]) -> None:
+def keep_choices(records: Records, key: str, looked: Looked) -> None:
     """Write them down, whatever becomes of the run."""
-    body = {"key": key, "choices": [_to_json(each, choices) for each in choices]}
+    body = {
+        "key": key,
+        "choices": [_to_json(each, looked.choices) for each in looked.choices],
+        "build_s": looked.build_s,
+        "compare_s": looked.compare_s,
+    }
     records.write(lambda store: store.add_finding(records.run, KIND, body))
 
 
-def unfinished_choices(records: Records, key: str, target: Target) -> list[Choice]:
-    """Those of the last run with this key, where it did not end; none for a fresh run, or of any other."""
+def unfinished_choices(records: Records, key: str, target: Target) -> Looked | None:
+    """Those of the last run with this key, where it did not end; None for a fresh run, or of any other."""
     if records.store is None or records.fresh or records.failure is not None:
-        return []
+        return None
     try:
         for finding, state in records.store.latest_findings(KIND):
             if finding.body.get("key") == key:
-                return [] if state == "done" else _from_json(finding.body, target)
+                return None if state == "done" else _from_json(finding.body, target)
     except (TunerError, KeyError, TypeError, ValueError, IndexError, RecursionError):
-        return []  # they are measured again
-    return []
+        return None  # they are measured again
+    return None
 
 
 def _to_json(choice: Choice, among: Sequence[Choice]) -> dict[str, object]:
@@ -62,7 +81,7 @@ def _to_json(choice: Choice, among: Sequence[Choice]) -> dict[str, object]:
     return {"options": list(options_of(choice.target)), "base": base, "comparison": comparison}
 
 
-def _from_json(body: Mapping[str, object], target: Target) -> list[Choice]:
+def _from_json(body: Mapping[str, Any], target: Target) -> Looked:
     rows = cast("list[dict[str, Any]]", body["choices"])
     made: dict[int, Choice] = {}
 
@@ -76,4 +95,5 @@ def _from_json(body: Mapping[str, object], target: Target) -> list[Choice]:
             made[index] = Choice(with_options(target, row["options"]), comparison, base)
         return made[index]
 
-    return [choice(index) for index in range(len(rows))]
+    choices = tuple(choice(index) for index in range(len(rows)))
+    return Looked(choices, float(body["build_s"]), float(body["compare_s"]))

@@ -11,7 +11,7 @@ from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.flags import Choice
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.unfinished import KIND, choices_key, keep_choices, unfinished_choices
+from iree_tuner.tuning.unfinished import KIND, Looked, choices_key, keep_choices, unfinished_choices
 
 TARGET = target_for_device("local-task")
 PROGRAM = Program("m.mlir", b"module {}")
@@ -35,15 +35,15 @@ def choices():
     both = Choice(
         with_options(TARGET, ["data-tiling", "O2"]), compare_pairs([([1.2] * 20, [1.0] * 20)]), tiled
     )
-    return [both, tiled, given]
+    return Looked((both, tiled, given), 3.5, 7.25)
 
 
 def test_a_run_that_was_killed_leaves_its_choices(store):
     keep_choices(records(store), KEY, choices())
     found = unfinished_choices(records(store), KEY, TARGET)
     assert found == choices()
-    assert found[0].speedup == pytest.approx(2.4)
-    assert found[0].base is found[1]
+    assert found.choices[0].speedup == pytest.approx(2.4)
+    assert found.choices[0].base is found.choices[1]
 
 
 @pytest.mark.parametrize("state", ["interrupted", "failed"])
@@ -59,7 +59,7 @@ def test_a_run_that_ended_is_not_gone_on_with(store):
     second = records(store)
     keep_choices(second, KEY, choices())
     store.end_run(second.run, "done")
-    assert unfinished_choices(records(store), KEY, TARGET) == []
+    assert unfinished_choices(records(store), KEY, TARGET) is None
 
 
 def test_only_the_same_is_taken_over(store):
@@ -71,9 +71,9 @@ def test_only_the_same_is_taken_over(store):
     ]
     assert len({KEY, *others}) == 4
     for key in others:
-        assert unfinished_choices(records(store), key, TARGET) == []
-    assert unfinished_choices(records(store, fresh=True), KEY, TARGET) == []
-    assert unfinished_choices(Records(None, StopRequest()), KEY, TARGET) == []
+        assert unfinished_choices(records(store), key, TARGET) is None
+    assert unfinished_choices(records(store, fresh=True), KEY, TARGET) is None
+    assert unfinished_choices(Records(None, StopRequest()), KEY, TARGET) is None
 
 
 @pytest.mark.parametrize(
@@ -89,5 +89,5 @@ def test_only_the_same_is_taken_over(store):
 )
 def test_what_cannot_be_read_is_measured_again(store, rows):
     run = store.start_run("m.mlir", {})
-    store.add_finding(run, KIND, {"key": KEY, "choices": rows})
-    assert unfinished_choices(records(store), KEY, TARGET) == []
+    store.add_finding(run, KIND, {"key": KEY, "choices": rows, "build_s": 1.0, "compare_s": 1.0})
+    assert unfinished_choices(records(store), KEY, TARGET) is None
