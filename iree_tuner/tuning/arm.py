@@ -25,7 +25,7 @@ from iree_tuner.tuning.weigh import Weighed, weigh
 _FINALS_PART = 0.3
 """Of the time for searches and finals."""
 
-_LEAST_FINAL_S, _MOST_FINAL_S = 8.0, 240.0
+_LEAST_FINAL_S = 8.0
 _FINALIST_S, _LEAST_FINALISTS = 6.0, 2
 
 _WORTH_A_FINAL = 0.005
@@ -129,7 +129,8 @@ def _finals(
         gained = _gained_us(campaign)
         part = gained / left if left > 0.0 else 0.0
         left -= gained
-        seconds = _MOST_FINAL_S if end == math.inf else min(_MOST_FINAL_S, part * (end - time.monotonic()))
+        most_s = options.effort.final_s
+        seconds = most_s if end == math.inf else min(most_s, part * (end - time.monotonic()))
         if seconds < _LEAST_FINAL_S and end < math.inf:
             if gained < _WORTH_A_FINAL * total:
                 results.append(campaign.unjudged("no time was left for its finals"))

@@ -21,6 +21,7 @@ class Effort:
         program_rounds: interleaved pairs of the whole program's comparison.
         program_batch_s: least length of one of its samples, in seconds.
         options: compilations of the program with other compiler flags that are tried, at most.
+        final_s: what the finals of a workload may take, in seconds, when nothing is decided.
         model_steps: comparisons of the whole program at most that find out which winners hurt it.
         most_places: addresses of the code at which verdicts are taken, at most; a target asks for so many.
         patience: how long a candidate may compile, as a multiple of what the default takes. Code that takes
@@ -38,6 +39,7 @@ class Effort:
     most_places: int = 4
     options: int = 16
     model_steps: int = 8
+    final_s: float = 240.0
 
     def places(self, target: Target) -> int:
         """Addresses of the code at which a verdict is taken."""
@@ -77,6 +79,7 @@ EFFORTS: dict[str, Effort] = {
         patience=4.0,
         program_batch_s=0.01,
         most_places=2,
+        final_s=8.0,
         options=8,
         model_steps=4,
     ),
