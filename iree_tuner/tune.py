@@ -75,9 +75,7 @@ def tune_module(
 
     Args:
         module: an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model).
-        device: device URI to tune on: `local-task`, `local-sync`, `cuda://0`; or several GPUs of one kind, on
-            which candidates are tried side by side, each compared with the default on the same GPU. The first
-            one judges.
+        device: URI to tune on (`local-task`, `cuda://0`), or several GPUs of one kind; the first one judges.
         chip: what to compile for: `host`, `znver4`, `host+data-tiling`. With options, no others are tried.
         effort: `quick`, `default` or `full`: trials of each workload, and how they are judged.
         budget_s: seconds for all of it, spent where the program gains most by them.
@@ -93,8 +91,7 @@ def tune_module(
         profile: look where the time goes, before and after; by default in runs of a minute and more.
         observer: told of progress.
 
-    Ctrl-C ends the search; what was found until then is returned. Raises TunerError for a program that
-    cannot be compiled or has nothing to tune, or a database that cannot be used; UsageError for arguments.
+    Ctrl-C keeps what was found. Raises TunerError for the program or the database, UsageError for arguments.
     """
     check_release()
     check_strategy(strategy)

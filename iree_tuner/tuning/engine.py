@@ -79,6 +79,7 @@ class Engine:
         self._begun = 0
         self._crowded: deque[float] = deque([search.crowding], maxlen=_CROWDED_OF)
         self._exhausted = False
+        self._in_slices = False
         self._measuring = not lab.alternate  # whether devices may work now
         self._compiling: dict[Future[Built], Assignment] = {}
         self._loading: dict[Future[None], _Made] = {}  # where the driver compiles too
@@ -91,8 +92,8 @@ class Engine:
     def run(self) -> Iterator[Trial]:
         """Trials as they end, told to the strategy and recorded.
 
-        Where compiling and measuring overlap, it does not wait for the last few that compile while devices
-        have nothing to do: they are there when it is called again, unless `settle` drops them.
+        After `extend`, where compiling and measuring overlap, it does not wait for the last few that compile
+        while devices have nothing to do: they are there when it is called again, unless `settle` drops them.
 
         Raises:
             DeviceLostError: a device does not run the default any more.
@@ -120,10 +121,15 @@ class Engine:
     def _stragglers(self) -> int:
         """How many compilations need not be waited for: some, where only the number of trials ended it."""
         ended = self._exhausted or self._stop.requested or time.monotonic() >= self._limits.deadline
-        return 0 if self._lab.alternate or ended else max(1, self._lab.jobs // _STRAGGLERS)
+        return (
+            0
+            if self._lab.alternate or ended or not self._in_slices
+            else max(1, self._lab.jobs // _STRAGGLERS)
+        )
 
     def extend(self, trials: int, deadline: float) -> None:
         """Let `run` be called once more, for so many trials more, until a time of the monotonic clock."""
+        self._in_slices = True
         self._limits = replace(self._limits, trials=self._begun + trials, deadline=deadline)
         for device in self.devices:  # something else ran there meanwhile
             device.due = True

@@ -14,7 +14,7 @@
 // JSON-NEXT: {"program": "{{.*}}quick.mlir", "target": "llvm-cpu:host"
 // JSON-NOT: {{^[{]}}
 // PEOPLE: 1 dispatches, 1 workloads to tune
-// PEOPLE: matmul_96x64x128_f32_f32_f32: {{[0-9]+}} tried
+// PEOPLE: matmul_96x64x128_f32_f32_f32{{(: [0-9]+ tried)|( +100.0% +[0-9]+)}}
 // TRIAL: "assignment": {{[{].*[}]}}, "outcome": "ok"
 // LIST: matmul_96x64x128_f32_f32_f32
 // LIST-NOT: "study": 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from replay.recordings import NAMES, small
-from space.conftest import conv, matmul, softmax
+from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.cost.encoder import ESTIMATE, Encoder
 from iree_tuner.space.configuration import Assignment

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from space.conftest import matmul
+from space.made_workloads import matmul
 
 from iree_tuner.cost.gpu import estimate
 from iree_tuner.targets.machine import Machine

@@ -191,7 +191,7 @@ def test_a_sample_is_the_beginning_of_the_order(workload) -> None:
 
 
 PROGRAM = """
-from by_hand import CONTEXT
+from space.by_hand import CONTEXT
 from space.made_workloads import matmul
 from iree_tuner.space import build_space
 from iree_tuner.targets import CpuLimits
@@ -203,7 +203,7 @@ for size in (8, 512):
 def test_the_order_is_the_same_in_another_process() -> None:
     def run(hash_seed: str) -> str:
         environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-        here = Path(__file__).parent
+        here = Path(__file__).parents[1]
         command = [sys.executable, "-c", PROGRAM]
         return subprocess.run(
             command, env=environment, cwd=here, check=True, capture_output=True, text=True, timeout=120
