@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -20,55 +19,12 @@ from iree.compiler.dialects import math as math_ops
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import session_for
-from iree_tuner.measure.data import dtype_of, span, written
+from iree_tuner.measure.check_layout import FUNCTION, WORD, FloatOutput, float_outputs, words_in_row
+from iree_tuner.measure.data import dtype_of
 from iree_tuner.measure.numerics import largest_finite
-from iree_tuner.program.bindings import Binding, Harness
+from iree_tuner.program.bindings import Harness
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import Target
-
-FUNCTION = "check"
-_LONGEST_ROW = 4096
-_WORD = 4  # bytes that are compared at once; buffers are whole pages
-_FLOATS = ("f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
-
-
-@dataclass(frozen=True)
-class FloatOutput:
-    """An output of floats, as rows.
-
-    Attributes:
-        number: among the tensors that are written.
-        start: of its first byte in the buffer.
-        rows, columns: their product is its number of elements.
-        element_type: MLIR's name of it.
-    """
-
-    number: int
-    start: int
-    rows: int
-    columns: int
-    element_type: str
-
-
-def float_outputs(bindings: Sequence[Binding]) -> tuple[FloatOutput, ...] | None:
-    """The outputs whose floats are compared; None where one has a type that this program cannot compare."""
-    found: list[FloatOutput] = []
-    for number, (binding, each, _) in enumerate(written(bindings)):
-        dtype = dtype_of(each.element_type)
-        if dtype is not None and dtype.kind == "i":
-            continue
-        if each.element_type not in _FLOATS:
-            return None
-        size = math.prod(each.shape)
-        columns = _longest_row(size)
-        start, _ = span(binding, each)
-        found.append(FloatOutput(number, start, size // columns, columns, each.element_type))
-    return tuple(found)
-
-
-def words_in_row(size: int) -> int:
-    """Columns of the matrices that hold a buffer of `size` bytes as words."""
-    return _longest_row(size // _WORD)
 
 
 def compile_check(harness: Harness, target: Target) -> bytes:
@@ -98,7 +54,7 @@ def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
     not a number.
     """
     byte, word, real = ir.IntegerType.get_signless(8), ir.IntegerType.get_signless(32), ir.F32Type.get()
-    words = [size // _WORD // words_in_row(size), words_in_row(size)]
+    words = [size // WORD // words_in_row(size), words_in_row(size)]
     taken = [_of([size], byte), _of(words, word), _of(words, word)]
     given = [_of(words[:1], word)]
     for each in outputs:
@@ -114,10 +70,6 @@ def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
             results.append(_worst(_values(got, each), want, scale, largest_finite(each.element_type)))
         func.ReturnOp(results)
     return module
-
-
-def _longest_row(size: int) -> int:
-    return max(d for d in range(1, _LONGEST_ROW + 1) if size % d == 0)
 
 
 def _of(shape: Sequence[int], element: ir.Type) -> ir.RankedTensorType:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.measure.bench import Bench
-from iree_tuner.measure.check_program import FUNCTION, FloatOutput, float_outputs, words_in_row
+from iree_tuner.measure.check_layout import FUNCTION, FloatOutput, float_outputs, words_in_row
 from iree_tuner.measure.data import Kept, dtype_of, span, written
 from iree_tuner.measure.memory import Memory
 from iree_tuner.measure.numerics import largest_finite, tolerances

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from iree_tuner.measure.bench import Bench, Tolerance
-from iree_tuner.measure.check_program import compile_check, float_outputs
+from iree_tuner.measure.check_layout import float_outputs
+from iree_tuner.measure.check_program import compile_check
 from iree_tuner.measure.data import fill, kept, magnitudes_of, values_in, written
 from iree_tuner.measure.device_check import DeviceCheck
 from iree_tuner.measure.memory import StagedMemory

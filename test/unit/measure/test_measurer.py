@@ -1,6 +1,8 @@
 """Running on a device: samples, rejection, errors, wrong numbers; and what becomes of a worker that fails."""
 
 import os
+import subprocess
+import sys
 
 import faulty_worker
 import pytest
@@ -161,3 +163,9 @@ def test_a_run_on_the_host_that_takes_far_too_long_is_ended(faulty):
 
 def test_candidates_run_on_the_measurers_own_device(faulty):
     assert faulty.result(faulty.submit_screen(b"default", orders())).message == "cuda://0"
+
+
+def test_measuring_does_without_the_compiler():
+    """A worker that does not load it starts in a fraction of the time."""
+    program = "import sys, iree_tuner.measure.worker; sys.exit('iree.compiler' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
