@@ -1,7 +1,7 @@
 """Have a device's driver compile executables before they are measured.
 
-CUDA's driver compiles PTX when an executable is loaded: 70 ms in the median on an H200, seconds for large
-code, on the host. What it made is kept in its cache on disk (`CUDA_CACHE_PATH`), which processes share, so
+CUDA's driver compiles PTX when an executable is loaded, on the host, which takes seconds for large
+code. What it made is kept in its cache on disk (`CUDA_CACHE_PATH`), which processes share, so
 that loading again costs less than a millisecond. Other processes than the measuring one therefore load first.
 """
 
