@@ -2,10 +2,10 @@
 
     python benchmarks/killed_model.py M/decoder.mlir --parameters M/decoder.irpa --budget 300 --kill-after 150
 
-All begin with nothing known and have the same time: what is killed (SIGKILL, no chance to tidy up) is started
-again with the time that was left; trials that its database has are not measured again. In the end the model is
-compared, interleaved, as the compiler makes it and as each run left it; what the two that were let alone differ
-by is the noise of such a search. Prints a JSON object a line.
+All begin with nothing known and have the same time: what is killed (SIGKILL, no chance to tidy up) is
+started again with the time that was left; trials that its database has are not measured again. In the end the
+model is compared, interleaved, as the compiler makes it and as each run left it; what the two that were let
+alone differ by is the noise of such a search. Prints a JSON object a line.
 """
 
 from __future__ import annotations
