@@ -3,7 +3,8 @@
     python examples/models/export.py --model all --output FOLDER
 
 For each model: NAME.mlir, StableHLO from JAX, with the weights in NAME.irpa; NAME.onnx, from PyTorch; and
-NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). To tune and to run:
+NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). With
+`--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it. To tune and to run:
 
     cd FOLDER && python -m zipfile -e encoder.npz .
     iree-tuner tune encoder.mlir --parameters model=encoder.irpa --input input0.npy \\
@@ -24,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from examples.models import MODELS
+from examples.models import GPU_MODELS, MODELS
 from examples.models.in_jax import stablehlo
 from examples.models.in_torch import names, torch_outputs, write_onnx
 from examples.models.model import Model
@@ -36,26 +37,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", choices=[*MODELS, "all"], default="all")
+    parser.add_argument("--model", choices=[*(MODELS | GPU_MODELS), "all"], default="all")
+    parser.add_argument("--program-only", action="store_true", help="of a model, write only the .mlir")
     parser.add_argument("--output", type=Path, required=True, help="folder of the files")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    for name, model in MODELS.items():
-        if options.model in (name, "all"):
-            export(model, options.output)
+    for name, model in (MODELS | GPU_MODELS).items():
+        if options.model == name or (options.model == "all" and name in MODELS):
+            (write_program if options.program_only else export)(model, options.output)
             print(f"{name}: {model.summary}", file=sys.stderr)
 
 
 def export(model: Model, folder: Path) -> None:
     """Write the four files of one model."""
+    write_program(model, folder)
     path = folder / model.name
-    weights, text = stablehlo(model)
-    write_mlir(text, model.name, weights, path.with_suffix(".mlir"))
     write_parameters(model.weights(), path.with_suffix(".irpa"))
     write_onnx(model, path.with_suffix(".onnx"))
     ins, outs = names(model)
     values = dict(zip(ins + outs, [*model.example(), *torch_outputs(model)], strict=True))
     np.savez(path.with_suffix(".npz"), **values)
+
+
+def write_program(model: Model, folder: Path) -> None:
+    """Write the program, which names its weights."""
+    weights, text = stablehlo(model)
+    write_mlir(text, model.name, weights, folder / f"{model.name}.mlir")
 
 
 if __name__ == "__main__":

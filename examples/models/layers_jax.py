@@ -37,6 +37,11 @@ def linear(w: Weights, name: str, x: Array) -> Array:
     return x @ w[f"{name}_kernel"] + w[f"{name}_bias"]
 
 
+def project(w: Weights, name: str, x: Array) -> Array:
+    """A dense layer without bias; what is summed up has 32 bits."""
+    return jnp.matmul(x, w[f"{name}_kernel"], preferred_element_type=jnp.float32).astype(x.dtype)
+
+
 def conv(w: Weights, name: str, x: Array, *, stride: int = 1, groups: int = 1) -> Array:
     """A convolution that keeps the size, or halves it with `stride=2`."""
     kernel = w[f"{name}_kernel"]
@@ -50,6 +55,13 @@ def conv(w: Weights, name: str, x: Array, *, stride: int = 1, groups: int = 1) -
 def layer_norm(w: Weights, name: str, x: Array) -> Array:
     """Over the last dimension."""
     return _normal(x, (-1,)) * w[f"{name}_scale"] + w[f"{name}_bias"]
+
+
+def rms_norm(w: Weights, name: str, x: Array) -> Array:
+    """Over the last dimension, without shift, in 32 bits."""
+    wide = x.astype(jnp.float32)
+    wide = wide * lax.rsqrt(jnp.mean(jnp.square(wide), axis=-1, keepdims=True) + 1e-5)
+    return wide.astype(x.dtype) * w[f"{name}_scale"]
 
 
 def group_norm(w: Weights, name: str, x: Array, groups: int = 8) -> Array:
@@ -74,6 +86,26 @@ def attention(q: Array, k: Array, v: Array) -> Array:
     """Every query over every key: heads by positions by width."""
     scores = jnp.einsum("hqd,hkd->hqk", q * q.shape[-1] ** -0.5, k)
     return jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(scores, axis=-1), v)
+
+
+def causal_attention(q: Array, k: Array, v: Array) -> Array:
+    """Every query over the keys up to its own; several heads of queries share one of keys."""
+    k, v = (jnp.repeat(each, q.shape[0] // each.shape[0], axis=0) for each in (k, v))
+    scores = jnp.einsum("hqd,hkd->hqk", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+    positions = jnp.arange(q.shape[1])
+    scores = jnp.where(positions[None, :, None] >= positions[None, None, :], scores, -jnp.inf)
+    parts = jax.nn.softmax(scores, axis=-1).astype(q.dtype)
+    return jnp.einsum("hqk,hkd->hqd", parts, v, preferred_element_type=jnp.float32).astype(q.dtype)
+
+
+def rotary(x: Array) -> Array:
+    """Heads by positions by width, each pair of halves turned by its position."""
+    half = x.shape[-1] // 2
+    speeds = 500000.0 ** (-jnp.arange(half, dtype=jnp.float32) / half)
+    angles = jnp.arange(x.shape[1], dtype=jnp.float32)[:, None] * speeds[None]
+    a, b = jnp.split(x.astype(jnp.float32), 2, axis=-1)
+    cos, sin = jnp.cos(angles)[None], jnp.sin(angles)[None]
+    return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1).astype(x.dtype)
 
 
 def split(x: Array, parts: int) -> list[Array]:

@@ -40,6 +40,11 @@ def linear(w: Weights, name: str, x: Tensor) -> Tensor:
     return F.linear(x, w[f"{name}_kernel"], w[f"{name}_bias"])
 
 
+def project(w: Weights, name: str, x: Tensor) -> Tensor:
+    """A dense layer without bias."""
+    return F.linear(x, w[f"{name}_kernel"])
+
+
 def conv(w: Weights, name: str, x: Tensor, *, stride: int = 1, groups: int = 1) -> Tensor:
     """A convolution that keeps the size, or halves it with `stride=2`."""
     kernel = w[f"{name}_kernel"]
@@ -49,6 +54,13 @@ def conv(w: Weights, name: str, x: Tensor, *, stride: int = 1, groups: int = 1) 
 def layer_norm(w: Weights, name: str, x: Tensor) -> Tensor:
     """Over the last dimension."""
     return F.layer_norm(x, x.shape[-1:], w[f"{name}_scale"], w[f"{name}_bias"])
+
+
+def rms_norm(w: Weights, name: str, x: Tensor) -> Tensor:
+    """Over the last dimension, without shift, in 32 bits."""
+    wide = x.float()
+    wide = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-5)
+    return wide.to(x.dtype) * w[f"{name}_scale"]
 
 
 def group_norm(w: Weights, name: str, x: Tensor, groups: int = 8) -> Tensor:
@@ -64,6 +76,22 @@ def embed(w: Weights, name: str, ids: Tensor) -> Tensor:
 def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Every query over every key: heads by positions by width."""
     return F.scaled_dot_product_attention(q[None], k[None], v[None])[0]
+
+
+def causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Every query over the keys up to its own; several heads of queries share one of keys."""
+    k, v = (each.repeat_interleave(q.shape[0] // each.shape[0], dim=0) for each in (k, v))
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)[0]
+
+
+def rotary(x: Tensor) -> Tensor:
+    """Heads by positions by width, each pair of halves turned by its position."""
+    half = x.shape[-1] // 2
+    speeds = 500000.0 ** (-torch.arange(half, dtype=torch.float32, device=x.device) / half)
+    angles = torch.arange(x.shape[1], dtype=torch.float32, device=x.device)[:, None] * speeds[None]
+    a, b = x.float().chunk(2, dim=-1)
+    cos, sin = angles.cos()[None], angles.sin()[None]
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1).to(x.dtype)
 
 
 def split(x: Tensor, parts: int) -> list[Tensor]:

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float32]
+Array = NDArray[np.float32] | NDArray[np.float16]
 
 
 class Weights(dict[str, Array]):
@@ -25,6 +25,20 @@ class Weights(dict[str, Array]):
         """A dense layer: what comes out has about `gain` times the spread of what goes in."""
         self._normal(f"{name}_kernel", (inputs, outputs), gain * inputs**-0.5)
         self._normal(f"{name}_bias", (outputs,), 0.02)
+
+    def projection(self, name: str, inputs: int, outputs: int) -> None:
+        """A dense layer without bias."""
+        self._normal(f"{name}_kernel", (inputs, outputs), inputs**-0.5)
+
+    def scale(self, name: str, channels: int) -> None:
+        """Of a normalization without shift."""
+        self._normal(f"{name}_scale", (channels,), 0.1, mean=1.0)
+
+    def half(self) -> Weights:
+        """The same in half precision."""
+        for name, value in self.items():
+            self[name] = value.astype(np.float16)
+        return self
 
     def conv(
         self, name: str, size: int, inputs: int, outputs: int, *, groups: int = 1, gain: float = 2.0**0.5

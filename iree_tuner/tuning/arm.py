@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.profiling.roofline import Roofline
-from iree_tuner.profiling.work import floor_us
 from iree_tuner.tuning.campaign import Campaign
 from iree_tuner.tuning.effort import Effort, effort_named
-from iree_tuner.tuning.gain import Prospects, floor_score
+from iree_tuner.tuning.entrants import Entrants
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.options import TuningOptions
@@ -63,58 +62,25 @@ def tune_arm(
 ) -> list[WorkloadResult]:
     """Search until a time of the monotonic clock, finals included; results by share, largest first."""
     watch.working("timing the defaults")
-    weighed = _by_profile(weigh(arm.tasks, arm.lab, findings.stop), arm.weights_us)
     if options.self_test:
+        weighed = weigh(arm.tasks, arm.lab, findings.stop)
         return [_tested(each, arm.lab, options.effort) for each in weighed]
-    campaigns: list[Campaign] = []
-    results: list[WorkloadResult] = []
-    for each in weighed:
-        campaign = _campaign(each, arm, findings, options)
-        if isinstance(campaign, Campaign):
-            campaigns.append(campaign)
-        else:
-            results.append(campaign)
     start = time.monotonic()
+    entrants = Entrants(arm.tasks, arm.weights_us, arm.lab, arm.roofline, findings, options)
     batches = 1 if arm.lab.alternate else _OVERLAPPED_SLICE
     deadline = start + (end - start) * (1.0 - _FINALS_PART)
     search_by_gain(
-        campaigns, options.effort.batch * batches, deadline, findings.stop, watch,
+        entrants, options.effort.batch * batches, deadline, findings.stop, watch,
         to_the_cap=options.budget_s is None, growing=not arm.lab.alternate,
     )  # fmt: skip
-    results += _finals(campaigns, findings, options, end, watch)
+    results = [*entrants.results, *entrants.left()]
+    results += _finals(entrants.campaigns, findings, options, end, watch)
     return sorted(results, key=lambda result: -result.share)
 
 
 def judging_effort(findings: Findings, options: TuningOptions) -> Effort:
     """Who has asked to stop waits for no more than the least pairs that a verdict takes."""
     return effort_named("quick") if findings.stop.requested else options.effort
-
-
-def _by_profile(weighed: Sequence[Weighed], weights_us: Mapping[str, float]) -> list[Weighed]:
-    """Shares of what the program was seen to spend, where it was looked at."""
-    if not weights_us:
-        return list(weighed)
-    spent = {each.task.workload.key: weights_us.get(each.task.workload.key, 0.0) for each in weighed}
-    total = sum(spent.values()) or 1.0
-    shared = [replace(each, share=spent[each.task.workload.key] / total) for each in weighed]
-    return sorted(shared, key=lambda each: -each.share)
-
-
-def _campaign(
-    weighed: Weighed, arm: Arm, findings: Findings, options: TuningOptions
-) -> Campaign | WorkloadResult:
-    """The search of a task, or why there is none."""
-    task, space = weighed.task, weighed.space
-    if space is None:
-        return WorkloadResult(task, weighed.share, note=weighed.note)
-    spent_us = arm.weights_us.get(task.workload.key, weighed.weight_us)
-    small = weighed.share < options.effort.least_share and options.budget_s is None
-    if small and not options.starters.get(task.workload.key):
-        note = f"only {weighed.share:.1%} of the program's time"
-        return WorkloadResult(task, weighed.share, note=note, weight_us=spent_us)
-    attainable_us = floor_us(task.dispatches[0], arm.roofline) if arm.roofline else 0.0
-    prospects = Prospects(spent_us, floor_score(weighed.default_us, attainable_us))
-    return Campaign(weighed, space, prospects, findings, arm.lab, options)
 
 
 def _finals(

@@ -104,20 +104,38 @@ class Searched:
 
 
 def run_searches(campaigns, *, to_the_cap, growing=False):
-    search_by_gain(campaigns, 4, math.inf, StopRequest(), Silent(), to_the_cap=to_the_cap, growing=growing)
+    total_us = sum(each.prospects.weight_us for each in campaigns)
+    entrants = SimpleNamespace(campaigns=campaigns, total_us=total_us, hope_us=lambda: 0.0)
+    search_by_gain(entrants, 4, math.inf, StopRequest(), Silent(), to_the_cap=to_the_cap, growing=growing)
+
+
+def slices(*weights):
+    """Lengths of the slices of searches with 60 candidates each, in one run."""
+    stop, lab = StopRequest(), fake_lab(alternate=False)
+    found = []
+    try:
+        texts = [f"code:{place + 1} time:{100 + place}" for place in range(60)]
+        searches = [Searched(texts, weight, 60, lab, stop) for weight in weights]
+        for each in searches:
+            sizes, advance = [], each.advance
+            found.append(sizes)
+            each.advance = lambda trials, *rest, s=sizes, do=advance: (s.append(trials), do(trials, *rest))
+        run_searches(searches, to_the_cap=True, growing=True)
+    finally:
+        close(lab)
+    assert all(each.tried == 60 for each in searches)
+    return found
 
 
 def test_slices_of_a_search_that_is_chosen_again_grow():
-    stop, lab = StopRequest(), fake_lab(alternate=False)
-    try:
-        only = Searched([f"code:{place + 1} time:{100 + place}" for place in range(60)], 1.0, 60, lab, stop)
-        sizes, advance = [], only.advance
-        only.advance = lambda trials, *rest: (sizes.append(trials), advance(trials, *rest))
-        run_searches([only], to_the_cap=True, growing=True)
-    finally:
-        close(lab)
-    assert only.tried == 60
-    assert sizes[:4] == [4, 8, 16, 32]
+    large, small = slices(1e6, 1.0)
+    assert large[:4] == [4, 8, 16, 32]
+    assert small[0] == 64
+
+
+def test_a_search_that_is_alone_is_not_interrupted():
+    (sizes,) = slices(1.0)
+    assert sizes[:2] == [4, 64]
 
 
 @pytest.mark.parametrize("alternate", [True, False])
