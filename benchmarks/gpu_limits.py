@@ -68,6 +68,8 @@ KINDS = {
 METRICS = (
     "gpu__time_duration.sum",
     "launch__registers_per_thread",
+    "launch__shared_mem_per_block_dynamic",
+    "launch__shared_mem_per_block_static",
     "launch__waves_per_multiprocessor",
     "launch__occupancy_limit_registers",
     "launch__occupancy_limit_shared_mem",
@@ -97,7 +99,7 @@ class Kernel:
         threads: of a block.
         registers: of a thread.
         spilled_bytes: stored and loaded again by a thread.
-        shared_bytes: of a block.
+        shared_bytes: of a block, without what its launch adds (`launch__shared_mem_per_block_dynamic`).
         blocks: that a multiprocessor can hold, and what keeps it from more.
         instructions: all of them.
         loop: those of the loop that multiplies, by kind; `other` is the rest.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.profiling.roofline import Roofline
-from iree_tuner.tuning.campaign import Campaign
+from iree_tuner.tuning.campaign import NOT_TRIED, Campaign
 from iree_tuner.tuning.effort import Effort, effort_named
 from iree_tuner.tuning.entrants import Entrants
 from iree_tuner.tuning.lab import Lab
@@ -30,6 +30,7 @@ _FINALIST_S, _LEAST_FINALISTS = 6.0, 2
 _WORTH_A_FINAL = 0.005
 """Of the program's time: what promises less is not judged when the time is over."""
 
+_LATE = "no time was left for its finals"
 _OVERLAPPED_SLICE = 3  # batches: where compiling and measuring overlap, the end of each slice idles
 
 
@@ -99,7 +100,7 @@ def _finals(
         seconds = most_s if end == math.inf else min(most_s, part * (end - time.monotonic()))
         if seconds < _LEAST_FINAL_S and end < math.inf:
             if gained < _WORTH_A_FINAL * total:
-                results.append(campaign.unjudged("no time was left for its finals"))
+                results.append(campaign.unjudged(_LATE if campaign.tried else NOT_TRIED))
                 continue
             seconds = _LEAST_FINAL_S
         watch.working(f"finals of {campaign.weighed.task.workload.name}")

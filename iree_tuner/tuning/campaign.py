@@ -21,6 +21,8 @@ from iree_tuner.tuning.prepare import best_of_relatives, prepare_search, study_k
 from iree_tuner.tuning.result import Findings, WorkloadResult
 from iree_tuner.tuning.weigh import Weighed
 
+NOT_TRIED = "not tried: others promised more for the time"
+
 _BUDGETED = 5
 """Times the effort's trials: where a budget ends the search, this only bounds it."""
 
@@ -111,7 +113,7 @@ class Campaign:
         start = time.monotonic()
         weighed, search = self.weighed, self._search
         if not search.trials:
-            return self.unjudged(self._lost or "not tried: others promised more for the time")
+            return self.unjudged(self._lost or NOT_TRIED)
         final = Final(None, None)
         if not self._lost:
             final = play_finals(weighed.task, search, self._lab, effort, self._ledger, seconds, keep)

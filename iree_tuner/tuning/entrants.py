@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.work import floor_us
-from iree_tuner.tuning.campaign import Campaign
+from iree_tuner.tuning.campaign import NOT_TRIED, Campaign
 from iree_tuner.tuning.gain import Prospects, floor_score
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import TuningOptions
@@ -80,8 +80,7 @@ class Entrants:
 
     def left(self) -> list[WorkloadResult]:
         """Those that never had their turn."""
-        note = "not tried: others promised more for the time"
-        return [self._unweighed(task, note) for task in self._waiting]
+        return [self._unweighed(task, NOT_TRIED) for task in self._waiting]
 
     def _enter(self, weighed: Sequence[Weighed]) -> None:
         for each in weighed:
