@@ -143,7 +143,7 @@ def _tune_program(
         whole = Whole(program, options.run, lab, watch, _longest(tasks))
         places = min(1 if len(tasks) > _MANY else 2, lab.target.placements)
         look = Look(places, options.effort.program_rounds, options.effort.program_batch_s, _FLAGS_LOOK_S)
-        choices, note = _choices(
+        choices, note, before_s = _choices(
             program, whole, lab.target, findings, options, look, start + _FLAGS_PART * budget_s, watch
         )
         tuned: list[Tuned] = []
@@ -158,7 +158,7 @@ def _tune_program(
             until = end - _proof_s(whole, budget_s, len(kept)) if budget_s < math.inf else end
             if place == 0 and len(kept) > 1 and until < math.inf:
                 until = time.monotonic() + _FIRST_PART * (until - time.monotonic())
-            results = tune_arm(arm, findings, options, until, watch)
+            results = tune_arm(arm, findings, options, until, watch, before_s / len(kept))
             entries, notes = reaching(entries_of(results), program, arm.lab)
             tuned.append(Tuned(choice.target, tuple(results), tuple(entries), tuple(notes)))
         verdict, problem = _judged(whole, tuned, findings, lab.target, options, end)
@@ -193,13 +193,16 @@ def _longest(tasks: Sequence[Task]) -> int:
 def _choices(
     program: Program, whole: Whole, target: Target, findings: Findings, options: TuningOptions, look: Look,
     deadline: float, watch: Observer,
-) -> tuple[list[Choice], str]:  # fmt: skip
-    """Choices of flags, fastest first; the given one alone where none are tried, and why, if it failed."""
+) -> tuple[list[Choice], str, float]:  # fmt: skip
+    """Choices of flags, fastest first; the given one alone where none are tried, and why, if it failed.
+
+    The last item is for how many seconds a run that did not end has searched with them.
+    """
     given = [Choice(target)]
     effort = options.effort
     tried = options.try_flags and not options.self_test and not options_of(target) and target.axes
     if not tried or findings.stop.requested:
-        return given, ""
+        return given, "", 0.0
     key = choices_key(program, target, effort)
     known = unfinished_choices(findings.records, key, target)
     if known:
@@ -208,14 +211,14 @@ def _choices(
         )
         whole.build_s, whole.compare_s = known.build_s, known.compare_s
         keep_choices(findings.records, key, known)
-        return list(known.choices), ""
+        return list(known.choices), "", known.searched_s
     try:
         found = try_options(whole, target, look, effort.options, deadline, findings.stop)
     except _FAILED as error:
-        return given, f"no flags were tried: {error}"
+        return given, f"no flags were tried: {error}", 0.0
     if not findings.stop.requested:
         keep_choices(findings.records, key, Looked(tuple(found), whole.build_s, whole.compare_s))
-    return found, ""
+    return found, "", 0.0
 
 
 def _arm(

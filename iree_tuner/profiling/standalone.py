@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from iree_tuner.build.candidate import Built
 from iree_tuner.build.pool import Builder
 from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.measurer import Measurer
@@ -19,18 +20,19 @@ def time_alone(
 
     One that cannot be run alone has no time, and a note why.
     """
+    called = [dispatch for dispatch in dispatches if dispatch.calls.count]
+    building = [builder.submit(each.harness, None) if each.harness else None for each in called]
+    built = [builder.result(each) if each else None for each in building]  # nothing compiles from here on
     return {
-        dispatch.name: _time_one(dispatch, builder, measurer, cold)
-        for dispatch in dispatches
-        if dispatch.calls.count
+        dispatch.name: _time_one(dispatch, made, measurer, cold)
+        for dispatch, made in zip(called, built, strict=True)
     }
 
 
-def _time_one(dispatch: Dispatch, builder: Builder, measurer: Measurer, cold: bool) -> Spent:
+def _time_one(dispatch: Dispatch, built: Built | None, measurer: Measurer, cold: bool) -> Spent:
     calls = float(dispatch.calls.count)
-    if dispatch.harness is None:
+    if dispatch.harness is None or built is None:
         return Spent(0.0, calls, f"not timed: {dispatch.reason or 'it cannot be run alone'}")
-    built = builder.build(dispatch.harness, None)
     if built.outcome != "ok":
         return Spent(0.0, calls, f"not timed: {built.outcome}: {built.message}")
     bench = Bench(dispatch.harness, measurer.device, built.vmfb, Tolerance(), cold)

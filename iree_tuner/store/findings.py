@@ -174,12 +174,14 @@ class FlagsBody(TypedDict, total=False):
         choices: each with its `options`, its `comparison` (None for the program as given), and the number of
             the choice among these that it was compared with, `base`.
         build_s, compare_s: what compiling and comparing the program took, in seconds.
+        searched_s: for how long earlier runs had searched that this one went on with.
     """
 
     key: str
     choices: Sequence[Mapping[str, object]]
     build_s: float
     compare_s: float
+    searched_s: float
 
 
 class UseBody(TypedDict, total=False):

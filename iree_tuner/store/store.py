@@ -159,14 +159,21 @@ class Store:
         found = self.read("SELECT kind, body, at FROM findings WHERE run_id = ? ORDER BY at, id", (run_id,))
         return [Finding(row["kind"], body_of(row["body"]), row["at"]) for row in found]
 
-    def latest_findings(self, kind: str, most: int = 100) -> list[tuple[Finding, str]]:
-        """Findings of a kind, the newest first, each with the state of its run (see `end_run`)."""
+    def latest_findings(self, kind: str, most: int = 100) -> list[tuple[Finding, str, float]]:
+        """Findings of a kind, the newest first, each with the state of its run (see `end_run`).
+
+        The last item is how many seconds lie between that run's first trial and its last.
+        """
         found = self.read(
-            "SELECT findings.kind, body, at, runs.state FROM findings JOIN runs ON runs.id = run_id "
+            "SELECT findings.kind, body, at, runs.state, (SELECT coalesce(max(trials.at) - min(trials.at), 0)"
+            " FROM trials WHERE trials.run_id = runs.id) AS tried_s FROM findings JOIN runs ON runs.id = run_id "
             "WHERE findings.kind = ? ORDER BY at DESC, findings.id DESC LIMIT ?",
             (text(kind), most),
         )
-        return [(Finding(row["kind"], body_of(row["body"]), row["at"]), row["state"]) for row in found]
+        return [
+            (Finding(row["kind"], body_of(row["body"]), row["at"]), row["state"], row["tried_s"])
+            for row in found
+        ]
 
 
 @contextmanager

@@ -59,9 +59,12 @@ class Arm:
 
 
 def tune_arm(
-    arm: Arm, findings: Findings, options: TuningOptions, end: float, watch: Observer
+    arm: Arm, findings: Findings, options: TuningOptions, end: float, watch: Observer, before_s: float = 0.0
 ) -> list[WorkloadResult]:
-    """Search until a time of the monotonic clock, finals included; results by share, largest first."""
+    """Search until a time of the monotonic clock, finals included; results by share, largest first.
+
+    Where a run that did not end has searched for `before_s` seconds, finals get their part of that, too.
+    """
     watch.working("timing the defaults")
     if options.self_test:
         weighed = weigh(arm.tasks, arm.lab, findings.stop)
@@ -69,7 +72,7 @@ def tune_arm(
     start = time.monotonic()
     entrants = Entrants(arm.tasks, arm.weights_us, arm.lab, arm.roofline, findings, options)
     batches = 1 if arm.lab.alternate else _OVERLAPPED_SLICE
-    deadline = start + (end - start) * (1.0 - _FINALS_PART)
+    deadline = end - (end - start + before_s) * _FINALS_PART
     search_by_gain(
         entrants, options.effort.batch * batches, deadline, findings.stop, watch,
         to_the_cap=options.budget_s is None, growing=not arm.lab.alternate,

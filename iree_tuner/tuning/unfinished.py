@@ -35,11 +35,13 @@ class Looked:
     Attributes:
         choices: the fastest first.
         build_s, compare_s: what compiling and comparing the program took, as `Whole` has it.
+        searched_s: for how long candidates were tried since then, by runs that did not end.
     """
 
     choices: tuple[Choice, ...]
     build_s: float
     compare_s: float
+    searched_s: float = 0.0
 
 
 def choices_key(program: Program, target: Target, effort: Effort) -> str:
@@ -58,6 +60,7 @@ def keep_choices(records: Records, key: str, looked: Looked) -> None:
         "choices": [_to_json(each, looked.choices) for each in looked.choices],
         "build_s": looked.build_s,
         "compare_s": looked.compare_s,
+        "searched_s": looked.searched_s,
     }
     records.write(lambda store: store.add_finding(records.run, KIND, body))
 
@@ -67,9 +70,9 @@ def unfinished_choices(records: Records, key: str, target: Target) -> Looked | N
     if records.store is None or records.fresh or records.failure is not None:
         return None
     try:
-        for finding, state in records.store.latest_findings(KIND):
+        for finding, state, tried_s in records.store.latest_findings(KIND):
             if finding.body.get("key") == key:
-                return None if state == "done" else _from_json(finding.body, target)
+                return None if state == "done" else _from_json(finding.body, target, tried_s)
     except (TunerError, KeyError, TypeError, ValueError, IndexError, RecursionError):
         return None  # they are measured again
     return None
@@ -81,7 +84,7 @@ def _to_json(choice: Choice, among: Sequence[Choice]) -> dict[str, object]:
     return {"options": list(options_of(choice.target)), "base": base, "comparison": comparison}
 
 
-def _from_json(body: Mapping[str, Any], target: Target) -> Looked:
+def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> Looked:
     rows = cast("list[dict[str, Any]]", body["choices"])
     made: dict[int, Choice] = {}
 
@@ -96,4 +99,5 @@ def _from_json(body: Mapping[str, Any], target: Target) -> Looked:
         return made[index]
 
     choices = tuple(choice(index) for index in range(len(rows)))
-    return Looked(choices, float(body["build_s"]), float(body["compare_s"]))
+    searched_s = float(body.get("searched_s", 0.0)) + tried_s
+    return Looked(choices, float(body["build_s"]), float(body["compare_s"]), searched_s)

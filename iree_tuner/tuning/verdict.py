@@ -210,4 +210,5 @@ class _Judged:
             return f"the spec is not used: {self.found.error}"
         if comparison.verdict == "lose":
             return f"the spec is not used: the program is slower with it ({comparison.speedup:.3f}x)"
-        return f"the flags are not used: the program is not measurably faster ({comparison.speedup:.3f}x)"
+        what = "flags are" if self.flags_changed else "spec is"
+        return f"the {what} not used: the program is not measurably faster ({comparison.speedup:.3f}x)"

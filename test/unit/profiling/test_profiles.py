@@ -182,8 +182,11 @@ def test_something_is_always_quiet(samples) -> None:
 class FakeBuilder:
     outcome = "ok"
 
-    def build(self, harness, configuration):
+    def submit(self, harness, configuration):
         assert configuration is None
+        return harness
+
+    def result(self, harness):
         return Built(self.outcome, b"code", "why not")
 
 

@@ -1,9 +1,12 @@
 """Flags that a run has tried are not tried again by the run that goes on with it."""
 
 import pytest
+from studies import STUDY
 
 from iree_tuner.measure.statistics import compare_pairs
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.source import Program
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.find import with_options
@@ -28,6 +31,12 @@ def records(store, **more):
     return Records(store, StopRequest(), store.start_run("m.mlir", {}), **more)
 
 
+def tried_at(store, run, *times):
+    """Trials of a run, each of which ended at one of these times."""
+    trials = [Trial("w", Assignment.of({"x": n}), "error", at=at) for n, at in enumerate(times)]
+    store.add(store.study(STUDY), run.run, trials)
+
+
 def choices():
     """The best first, as `try_options` has them: bases come after what was added to them."""
     given = Choice(TARGET)
@@ -44,6 +53,18 @@ def test_a_run_that_was_killed_leaves_its_choices(store):
     assert found == choices()
     assert found.choices[0].speedup == pytest.approx(2.4)
     assert found.choices[0].base is found.choices[1]
+
+
+def test_how_long_was_searched_adds_up_from_run_to_run(store, monkeypatch):
+    first = records(store)
+    keep_choices(first, KEY, choices())
+    tried_at(store, first, 100.0, 160.0)
+    second = records(store)
+    found = unfinished_choices(second, KEY, TARGET)
+    assert found.searched_s == pytest.approx(60.0)
+    keep_choices(second, KEY, found)
+    tried_at(store, second, 300.0, 325.0)
+    assert unfinished_choices(records(store), KEY, TARGET).searched_s == pytest.approx(85.0)
 
 
 @pytest.mark.parametrize("state", ["interrupted", "failed"])
