@@ -149,6 +149,7 @@ def _tune_program(
         tuned: list[Tuned] = []
         profiles: dict[Target, Profile] = {}
         kept = worth_tuning(choices)
+        options = replace(options, before_s=before_s / len(kept))
         for place, choice in enumerate(kept):
             if tuned and findings.stop.requested:
                 break
@@ -158,7 +159,7 @@ def _tune_program(
             until = end - _proof_s(whole, budget_s, len(kept)) if budget_s < math.inf else end
             if place == 0 and len(kept) > 1 and until < math.inf:
                 until = time.monotonic() + _FIRST_PART * (until - time.monotonic())
-            results = tune_arm(arm, findings, options, until, watch, before_s / len(kept))
+            results = tune_arm(arm, findings, options, until, watch)
             entries, notes = reaching(entries_of(results), program, arm.lab)
             tuned.append(Tuned(choice.target, tuple(results), tuple(entries), tuple(notes)))
         verdict, problem = _judged(whole, tuned, findings, lab.target, options, end)

@@ -59,11 +59,11 @@ class Arm:
 
 
 def tune_arm(
-    arm: Arm, findings: Findings, options: TuningOptions, end: float, watch: Observer, before_s: float = 0.0
+    arm: Arm, findings: Findings, options: TuningOptions, end: float, watch: Observer
 ) -> list[WorkloadResult]:
     """Search until a time of the monotonic clock, finals included; results by share, largest first.
 
-    Where a run that did not end has searched for `before_s` seconds, finals get their part of that, too.
+    Finals get their part of the time that a run which did not end has searched, too.
     """
     watch.working("timing the defaults")
     if options.self_test:
@@ -72,7 +72,7 @@ def tune_arm(
     start = time.monotonic()
     entrants = Entrants(arm.tasks, arm.weights_us, arm.lab, arm.roofline, findings, options)
     batches = 1 if arm.lab.alternate else _OVERLAPPED_SLICE
-    deadline = end - (end - start + before_s) * _FINALS_PART
+    deadline = end - (end - start + options.before_s) * _FINALS_PART
     search_by_gain(
         entrants, options.effort.batch * batches, deadline, findings.stop, watch,
         to_the_cap=options.budget_s is None, growing=not arm.lab.alternate,

@@ -63,6 +63,8 @@ class Campaign:
             records.failures, workload.name, weighed.bench.harness, lab.target, space.configuration
         )
         self._ledger = records.ledger(lambda: key, reproducing)
+        if options.before_s:  # what the run before has tried needs no strategy to be asked for again
+            self._search.starters = [*self._ledger.known_assignments, *self._search.starters]
         limits = Limits(
             0,
             effort.batch,

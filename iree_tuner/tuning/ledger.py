@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -130,9 +130,9 @@ class Ledger:
         return self._known.get(assignment)
 
     @property
-    def known_assignments(self) -> Iterable[Assignment]:
-        """All of those."""
-        return self._known.keys()
+    def known_assignments(self) -> list[Assignment]:
+        """All of those, in the order in which they ended."""
+        return sorted(self._known, key=lambda assignment: self._known[assignment].at)
 
     def record(self, trial: Trial) -> Trial:
         """Keep a trial that has just ended; a failure gets its reproducer."""

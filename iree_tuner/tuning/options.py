@@ -28,6 +28,8 @@ class TuningOptions:
         in_model: candidates of a workload that are tried in the whole program.
         profiled: whether the program is profiled, before and after.
         rooflines: file that keeps rooflines that were measured.
+        before_s: for how long a run that did not end has searched with each of these flags; 0 where none is
+            gone on with.
     """
 
     effort: Effort
@@ -41,3 +43,4 @@ class TuningOptions:
     in_model: int = 1
     profiled: bool = True
     rooflines: Path | None = None
+    before_s: float = 0.0
