@@ -165,8 +165,10 @@ class Store:
         The last item is how many seconds lie between that run's first trial and its last.
         """
         found = self.read(
-            "SELECT findings.kind, body, at, runs.state, (SELECT coalesce(max(trials.at) - min(trials.at), 0)"
-            " FROM trials WHERE trials.run_id = runs.id) AS tried_s FROM findings JOIN runs ON runs.id = run_id "
+            "SELECT findings.kind, body, at, runs.state, "
+            "(SELECT coalesce(max(trials.at) - min(trials.at), 0.0) "
+            "FROM trials WHERE trials.run_id = runs.id) AS tried_s "
+            "FROM findings JOIN runs ON runs.id = run_id "
             "WHERE findings.kind = ? ORDER BY at DESC, findings.id DESC LIMIT ?",
             (text(kind), most),
         )
