@@ -39,8 +39,8 @@ def profile_of(
     watch.working("profiling the program")
     try:
         found = profile_program(
-            program, lab.target, tools=Tools(lab.compilers, lab.builder, lab.measurer), run=options.run,
-            dispatches=dispatches, cache=options.rooflines,
+            program, lab.target, run=options.run, dispatches=dispatches, cache=options.rooflines,
+            tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold, lab.times),
         )  # fmt: skip
     except (TunerError, WorkerCrashError, WorkerTimeoutError) as error:
         return None, f"the program was not profiled: {error}"

@@ -6,7 +6,7 @@ import pytest
 from iree_tuner.measure import check as check_module
 from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.check import QUICK_SEED, THOROUGH_SEEDS, Check
-from iree_tuner.measure.data import fill
+from iree_tuner.measure.data import fill, random_values
 from iree_tuner.measure.reference import Unsupported
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 
@@ -197,3 +197,15 @@ def test_without_a_reference_there_is_a_note(loads):
     assert (
         loads(double).thorough(Fake(double, harness())).note == "not checked against a reference: none here"
     )
+
+
+@pytest.mark.parametrize(
+    ("element_type", "seed"), [("f32", 0), ("f16", 1), ("bf16", 2), ("i8", 0), ("f32", -2)]
+)
+def test_long_tensors_repeat_what_no_tile_size_divides(element_type, seed):
+    found = random_values((1000, 1001), element_type, seed, np.random.default_rng(0)).reshape(-1)
+    assert np.array_equal(found[1_000_003:], found[: found.size - 1_000_003])
+    rows = found.reshape(1000, 1001)
+    assert not any(np.array_equal(rows[0], row) for row in rows[1:])
+    short = random_values((1000, 1000), element_type, seed, np.random.default_rng(0))
+    assert short.dtype == found.dtype

@@ -209,6 +209,16 @@ def test_alone_every_call_takes_the_median(matmul) -> None:
     }
 
 
+def test_the_same_code_is_timed_once(matmul) -> None:
+    measurer, asked = FakeMeasurer(), []
+    measurer.time = lambda vmfb, bench: asked.append(vmfb) or Timed("ok", (float(len(asked)),))
+    times: dict[str, Timed] = {}
+    first, again = (time_alone([matmul], FakeBuilder(), measurer, times=times) for _ in range(2))
+    assert asked == [b"code"]
+    assert first == again
+    assert time_alone([matmul], FakeBuilder(), measurer) != first
+
+
 def test_alone_what_does_not_compile_is_told(matmul) -> None:
     builder = FakeBuilder()
     builder.outcome = "compile_error"

@@ -155,3 +155,18 @@ def test_cuda_use_ptxas(tmp_path: Path) -> None:
         assert (ended.returncode, ended.stderr) == (0, "")
         made.append(output.read_bytes())
     assert made[0] == made[1]
+
+
+@on_this_release
+def test_cuda_strided_reduction(tmp_path: Path) -> None:
+    """docs/targets/cuda.md: ResNet-50 is computed wrongly"""
+    output = tmp_path / "kernel.mlir"
+    ended = compile_(
+        REPRODUCERS / "cuda_strided_reduction.mlir", "--compile-from=executable-sources",
+        "--compile-to=executable-targets", "--iree-hal-target-device=cuda", "--iree-cuda-target=sm_89",
+        output=output,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    kernel = output.read_text()
+    assert "nvvm.read.ptx.sreg.tid.x" in kernel
+    assert not any(op in kernel for op in ("nvvm.shfl", "nvvm.barrier", "addr_space = 3"))
