@@ -72,7 +72,7 @@ def tune_arm(
     start = time.monotonic()
     entrants = Entrants(arm.tasks, arm.weights_us, arm.lab, arm.roofline, findings, options)
     batches = 1 if arm.lab.alternate else _OVERLAPPED_SLICE
-    deadline = end - (end - start + options.before_s) * _FINALS_PART
+    deadline = start + (end - start) * (1.0 - _FINALS_PART) - options.before_s * _FINALS_PART
     search_by_gain(
         entrants, options.effort.batch * batches, deadline, findings.stop, watch,
         to_the_cap=options.budget_s is None, growing=not arm.lab.alternate,
