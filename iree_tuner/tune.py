@@ -143,13 +143,13 @@ def _tune_program(
         whole = Whole(program, options.run, lab, watch, _longest(tasks))
         places = min(1 if len(tasks) > _MANY else 2, lab.target.placements)
         look = Look(places, options.effort.program_rounds, options.effort.program_batch_s, _FLAGS_LOOK_S)
-        choices, note, before_s = _choices(
+        looked, note = _choices(
             program, whole, lab.target, findings, options, look, start + _FLAGS_PART * budget_s, watch
         )
         tuned: list[Tuned] = []
         profiles: dict[Target, Profile] = {}
-        kept = worth_tuning(choices)
-        options = replace(options, before_s=before_s / len(kept))
+        kept = worth_tuning(looked.choices)
+        options = replace(options, before_s=looked.searched_s / len(kept))
         for place, choice in enumerate(kept):
             if tuned and findings.stop.requested:
                 break
@@ -167,7 +167,7 @@ def _tune_program(
         if before is None and profiles and verdict.found is not None and options.profiled:
             before = profile_of(program, lab, options, None, watch)[0]
         after = _profile_after(program, verdict, lab, options, watch)
-        result = _result(program, lab, verdict, findings, choices, whole, (note, problem))
+        result = _result(program, lab, verdict, findings, looked.choices, whole, (note, problem))
         result.profiles = (before, after)
         _keep(findings.records, result)
         result.failure = findings.records.rescue()
@@ -194,16 +194,13 @@ def _longest(tasks: Sequence[Task]) -> int:
 def _choices(
     program: Program, whole: Whole, target: Target, findings: Findings, options: TuningOptions, look: Look,
     deadline: float, watch: Observer,
-) -> tuple[list[Choice], str, float]:  # fmt: skip
-    """Choices of flags, fastest first; the given one alone where none are tried, and why, if it failed.
-
-    The last item is for how many seconds a run that did not end has searched with them.
-    """
-    given = [Choice(target)]
+) -> tuple[Looked, str]:  # fmt: skip
+    """Choices of flags, fastest first; the given one alone where none are tried, and why, if it failed."""
+    given = Looked((Choice(target),), 0.0, 0.0)
     effort = options.effort
     tried = options.try_flags and not options.self_test and not options_of(target) and target.axes
     if not tried or findings.stop.requested:
-        return given, "", 0.0
+        return given, ""
     key = choices_key(program, target, effort)
     known = unfinished_choices(findings.records, key, target)
     if known:
@@ -212,14 +209,15 @@ def _choices(
         )
         whole.build_s, whole.compare_s = known.build_s, known.compare_s
         keep_choices(findings.records, key, known)
-        return list(known.choices), "", known.searched_s
+        return known, ""
     try:
         found = try_options(whole, target, look, effort.options, deadline, findings.stop)
     except _FAILED as error:
-        return given, f"no flags were tried: {error}", 0.0
+        return given, f"no flags were tried: {error}"
+    looked = Looked(tuple(found), whole.build_s, whole.compare_s)
     if not findings.stop.requested:
-        keep_choices(findings.records, key, Looked(tuple(found), whole.build_s, whole.compare_s))
-    return found, "", 0.0
+        keep_choices(findings.records, key, looked)
+    return looked, ""
 
 
 def _arm(

@@ -6,7 +6,7 @@ import statistics
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from iree_tuner.measure.device_facts import device_setting, last_level_cache
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.program_request import request
 from iree_tuner.measure.program_run import ProgramRun
-from iree_tuner.measure.worker import Timed
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in
 from iree_tuner.profiling.cpu_roofline import cpu_roofline
 from iree_tuner.profiling.datasheets import datasheet_roofline
@@ -45,14 +44,12 @@ class Tools:
         builder: makes executables of dispatches.
         measurer: the measuring worker.
         cold: see `measure.bench.Bench`.
-        times: of dispatches that were timed alone, by the digest of their code; what is timed is added.
     """
 
     compilers: Workers
     builder: Builder
     measurer: Measurer
     cold: bool = True
-    times: dict[str, Timed] = field(default_factory=dict[str, Timed])
 
 
 def profile_program(
@@ -104,7 +101,7 @@ def profile_program(
             chosen, spent = "hal", spent_in(measured.invocations)
         else:
             chosen = "standalone"
-            spent = time_alone(dispatches, tools.builder, tools.measurer, cold=tools.cold, times=tools.times)
+            spent = time_alone(dispatches, tools.builder, tools.measurer, cold=tools.cold)
         notes = _notes(measured, dispatches, chosen)
         if roofline is None and with_roofline:
             roofline, problem = _roofline(target, tools, cache)

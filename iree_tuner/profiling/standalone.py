@@ -9,7 +9,6 @@ from iree_tuner.build.candidate import Built
 from iree_tuner.build.pool import Builder
 from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.worker import Timed
 from iree_tuner.profiling.attribution import Spent
 from iree_tuner.program.dispatch import Dispatch
 
@@ -20,34 +19,28 @@ def time_alone(
     measurer: Measurer,
     *,
     cold: bool = True,
-    times: dict[str, Timed] | None = None,
 ) -> dict[str, Spent]:
     """The time of all calls of each dispatch that the program calls, by name.
 
-    One that cannot be run alone has no time, and a note why. `times` are those of code that was timed before,
-    by its digest; others are added.
+    One that cannot be run alone has no time, and a note why.
     """
     called = [dispatch for dispatch in dispatches if dispatch.calls.count]
     building = [builder.submit(each.harness, None) if each.harness else None for each in called]
     built = [builder.result(each) if each else None for each in building]  # nothing compiles from here on
     return {
-        dispatch.name: _time_one(dispatch, made, measurer, cold, {} if times is None else times)
+        dispatch.name: _time_one(dispatch, made, measurer, cold)
         for dispatch, made in zip(called, built, strict=True)
     }
 
 
-def _time_one(
-    dispatch: Dispatch, built: Built | None, measurer: Measurer, cold: bool, times: dict[str, Timed]
-) -> Spent:
+def _time_one(dispatch: Dispatch, built: Built | None, measurer: Measurer, cold: bool) -> Spent:
     calls = float(dispatch.calls.count)
     if dispatch.harness is None or built is None:
         return Spent(0.0, calls, f"not timed: {dispatch.reason or 'it cannot be run alone'}")
     if built.outcome != "ok":
         return Spent(0.0, calls, f"not timed: {built.outcome}: {built.message}")
-    timed = times.get(built.digest)
-    if timed is None:
-        bench = Bench(dispatch.harness, measurer.device, built.vmfb, Tolerance(), cold)
-        timed = times[built.digest] = measurer.time(built.vmfb, bench)
+    bench = Bench(dispatch.harness, measurer.device, built.vmfb, Tolerance(), cold)
+    timed = measurer.time_default(bench)
     if timed.outcome != "ok":
         return Spent(0.0, calls, f"not timed: {timed.outcome}: {timed.message}")
     note = "called in a loop: counted once" if dispatch.calls.in_loop else ""

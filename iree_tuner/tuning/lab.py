@@ -15,7 +15,6 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.measure.device_facts import usable_cores
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.worker import Timed
 from iree_tuner.targets import Target
 
 _COMPILES_PER_WORKER = 2000
@@ -32,7 +31,6 @@ class Lab:
 
     Attributes:
         loader: has the driver compile ahead of measuring, where it does so at all.
-        times: of defaults that were timed alone, by the digest of their code.
         alternate: whether the devices compute on the host's cores, so that nothing may compile meanwhile.
     """
 
@@ -53,7 +51,6 @@ class Lab:
         )
         self.builder = Builder(target, self.compilers)
         self.loader = loader_for(target.device, self.jobs)
-        self.times: dict[str, Timed] = {}
         self._starting: list[Future[None]] = []
         self.measurers = [Measurer(uri) for uri in (target.device, *devices)]
 

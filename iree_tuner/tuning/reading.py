@@ -40,7 +40,7 @@ def profile_of(
     try:
         found = profile_program(
             program, lab.target, run=options.run, dispatches=dispatches, cache=options.rooflines,
-            tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold, lab.times),
+            tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold),
         )  # fmt: skip
     except (TunerError, WorkerCrashError, WorkerTimeoutError) as error:
         return None, f"the program was not profiled: {error}"

@@ -88,9 +88,7 @@ def _weigh_one(task: Task, default: Built, check: bytes, lab: Lab) -> Weighed:
         note = f"the default ends in {default.outcome}: {default.message}"
         return Weighed(task, bench, default, 0.0, None, note=note)
     lab.settle()
-    timed = lab.times.get(default.digest)
-    if timed is None:
-        timed = lab.times[default.digest] = lab.measurer.time(default.vmfb, bench)
+    timed = lab.measurer.time_default(bench)
     if timed.outcome != "ok":
         note = f"the default ends in {timed.outcome}: {timed.message}"
         return Weighed(task, bench, default, 0.0, None, note=note)

@@ -14,7 +14,7 @@ from iree_tuner.measure import Measurer
 from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.sampling import ScreenPlan
-from iree_tuner.measure.worker import rounds_here
+from iree_tuner.measure.worker import Timed, rounds_here
 from iree_tuner.program.bindings import Harness
 
 
@@ -169,3 +169,13 @@ def test_measuring_does_without_the_compiler():
     """A worker that does not load it starts in a fraction of the time."""
     program = "import sys, iree_tuner.measure.worker; sys.exit('iree.compiler' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_a_default_is_timed_once(monkeypatch):
+    measurer, asked, outcomes = Measurer("local-task", Workers(1)), [], iter(["run_error", "ok"])
+    monkeypatch.setattr(measurer, "time", lambda vmfb, bench: asked.append(vmfb) or Timed(next(outcomes)))
+    bench = orders()
+    found = [measurer.time_default(bench).outcome for _ in range(3)]
+    assert found == ["run_error", "ok", "ok"]
+    assert len(asked) == 2
+    measurer.close()

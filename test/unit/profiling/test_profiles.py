@@ -193,8 +193,8 @@ class FakeBuilder:
 class FakeMeasurer:
     device = "local-task"
 
-    def time(self, vmfb, bench):
-        assert bench.default == vmfb
+    def time_default(self, bench):
+        assert bench.default == b"code"
         return Timed("ok", (30.0, 20.0, 70.0))
 
 
@@ -207,16 +207,6 @@ def test_alone_every_call_takes_the_median(matmul) -> None:
         matmul.name: Spent(120.0, 4.0, "called in a loop: counted once"),
         "open": Spent(0.0, 2.0, "not timed: sizes are not known"),
     }
-
-
-def test_the_same_code_is_timed_once(matmul) -> None:
-    measurer, asked = FakeMeasurer(), []
-    measurer.time = lambda vmfb, bench: asked.append(vmfb) or Timed("ok", (float(len(asked)),))
-    times: dict[str, Timed] = {}
-    first, again = (time_alone([matmul], FakeBuilder(), measurer, times=times) for _ in range(2))
-    assert asked == [b"code"]
-    assert first == again
-    assert time_alone([matmul], FakeBuilder(), measurer) != first
 
 
 def test_alone_what_does_not_compile_is_told(matmul) -> None:
