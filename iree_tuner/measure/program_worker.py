@@ -9,7 +9,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from iree_tuner.measure.sensors import sensors_for
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _KEPT = 16
+_HOST = "local-task"
 
 CALL_S = 60.0
 """`rounds_here` returns then with the rounds that it has."""
@@ -54,6 +55,7 @@ class Table:
         run: how each is run.
         marker: a file in which the number of the program stands that runs, for when this process dies.
         batch_s: least length of a sample, in seconds.
+        for_host: the same program for this machine's processor, asked where results differ; empty without.
     """
 
     paths: tuple[str, ...]
@@ -61,6 +63,7 @@ class Table:
     run: ProgramRun
     marker: str
     batch_s: float = 0.05
+    for_host: str = ""
 
 
 def default_here(table: Table) -> str | Failed:
@@ -80,7 +83,7 @@ def default_here(table: Table) -> str | Failed:
 
 
 def agree_here(table: Table, index: int, reduction_length: int) -> Agreement | Failed:
-    """Whether a program's results are the default's."""
+    """Whether a program's results are the default's, or, where those are wrong, what the processor gets."""
     with _Marked(table.marker) as mark:
         mark(0)
         expected = _program(table, 0).results()
@@ -89,7 +92,20 @@ def agree_here(table: Table, index: int, reduction_length: int) -> Agreement | F
             got = _program(table, index).results()
         except (*RUNTIME_ERRORS, TunerError) as error:
             return Failed(index, first_line(error))
-    return _agreement(got, expected, reduction_length)
+        found = _agreement(got, expected, reduction_length)
+        if found.ok or not table.for_host:
+            return found
+        try:
+            right = _load(table.for_host, _HOST, table).results()
+        except (*RUNTIME_ERRORS, TunerError):
+            return found
+    default = _agreement(expected, right, reduction_length)
+    ours = _agreement(got, right, reduction_length)
+    if default.ok or not ours.ok:
+        return found
+    return replace(
+        ours, note=f"as the compiler makes it, the program computes something else: {default.message}"
+    )
 
 
 def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Failed:
@@ -165,15 +181,19 @@ class _Invocations:
 
 def _program(table: Table, index: int) -> LoadedProgram:
     """A loaded program; a few are kept, more if they are small, always those that take turns."""
-    key = (table.paths[index], table.device, table.run)
+    return _load(table.paths[index], table.device, table)
+
+
+def _load(path: str, device: str, table: Table) -> LoadedProgram:
+    key = (path, device, table.run)
     if key in _loaded:
         _loaded.move_to_end(key)
         return _loaded[key]
     turns = {(path, table.device, table.run) for path in table.paths}
     parameters = sum(_bytes(path) for _, path in table.run.parameters)
-    room = memory_of_machine() // 4 - _bytes(table.paths[index]) - parameters
+    room = memory_of_machine() // 4 - _bytes(path) - parameters
     for other in list(_loaded):
-        held = sum(_bytes(path) + parameters for path, *_ in _loaded)
+        held = sum(_bytes(each) + parameters for each, *_ in _loaded)
         if len(_loaded) < _KEPT and held <= room:
             break
         if other not in turns:

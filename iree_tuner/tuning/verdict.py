@@ -175,7 +175,8 @@ class Judge:
         kept = {entry.workload for entry in best.version.entries}
         left_out = tuple(entry for entry in best.tuned.reached if entry.workload not in kept)
         names = ", ".join(entry.workload.name for entry in left_out)
-        note = f"left out, as the program is better without: {names}" if left_out else ""
+        without = f"left out, as the program is better without: {names}" if left_out else ""
+        note = "; ".join(part for part in (best.found.agreement.note, without) if part)
         return Verdict(best.tuned, best.version, best.found, alone, left_out, note)
 
 

@@ -18,12 +18,12 @@ from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison, compare_programs
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.program.phases import Compiled, submit_program
+from iree_tuner.program.phases import Compiled, compile_program, submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, llvm_cpu
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 
@@ -97,6 +97,7 @@ class Whole:
         self._watch = watch
         self._reduction_length = reduction_length
         self._known: dict[tuple[Version, int], bytes] = {}
+        self._host: bytes | None = None
         self.steps: list[Step] = []
         self.build_s = 0.0
         self.compare_s = 0.0
@@ -156,12 +157,25 @@ class Whole:
             return compare_programs(
                 placed, self._lab.measurer.device, self._lab.measurer.workers, look.rounds,
                 self._reduction_length, self._run, batch_s=look.batch_s, seconds=look.seconds,
+                for_host=None if self._lab.alternate else self._for_host,
             )  # fmt: skip
         finally:
             self.compare_s = time.monotonic() - start
 
+    def _for_host(self) -> bytes:
+        """The program for this machine's processor; empty where it does not compile for it."""
+        if self._host is None:
+            target = llvm_cpu.target("host", device=None)
+            try:
+                self._host = compile_program(self._program, target, self._lab.compilers).data
+            except _FAILED:
+                self._host = b""
+        return self._host
+
     def _keep(self, version: Version, against: Version, found: ProgramComparison) -> None:
         self.steps.append(Step(version.what, against.what, found.comparison, found.error))
+        if found.agreement.note:
+            self._watch.noted(f"{version.what}: {found.agreement.note}")
         if found.comparison is not None:
             self._watch.compared(f"{version.what} against {against.what}", found.comparison)
         else:

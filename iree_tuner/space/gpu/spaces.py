@@ -13,6 +13,7 @@ from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
 from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.generic import generic_constraints
 from iree_tuner.space.gpu.matrix import matrix_constraints
 from iree_tuner.space.gpu.online_attention import attention_constraints, fits_matrix_instructions
 from iree_tuner.space.gpu.result_type import fitting
@@ -35,6 +36,7 @@ _BUILDERS: dict[str, tuple[Builder, ...]] = {
     "attention": (attention_constraints,),
     "contraction": (matrix_constraints, simt_constraints),
     "convolution": (matrix_constraints, simt_constraints),
+    "generic": (generic_constraints,),
     "scaled_contraction": (scaled_constraints,),
 }
 """Tried in turn where the compiler emits nothing; the first that has a space for the workload is used."""

@@ -55,6 +55,31 @@ def test_more_than_can_take_turns_are_split(right, measuring):
     assert len({each.comparison.default_us for each in found}) == 2  # of two groups
 
 
+def test_the_processors_results_decide_where_the_default_is_wrong(right, built, measuring):
+    wrong = built(scaling("2.5"))
+    asked = []
+
+    def for_host():
+        asked.append(True)
+        return right
+
+    first, second = compare([[wrong, right, right]] * 2, measuring, for_host=for_host)
+    assert asked == [True]  # once, for all versions and places
+    for each in (first, second):
+        assert each.ok
+        assert each.comparison is not None
+        assert each.agreement.note.startswith(
+            "as the compiler makes it, the program computes something else: seed 0"
+        )
+
+
+@pytest.mark.parametrize("host", ["2.0", "3.0", None], ids=["as the default", "as neither", "none"])
+def test_nobody_is_right_but_by_the_processors_results(host, right, built, measuring):
+    made = built(scaling(host)) if host else b""
+    (found,) = compare([[right, built(scaling("2.5"))]], measuring, for_host=lambda: made)
+    assert found.error.startswith("wrong results: seed 0: at [")
+
+
 @pytest.mark.parametrize(
     ("fault", "says"),
     [

@@ -1,0 +1,149 @@
+"""On an NVIDIA GPU: numbers, faults that poison the context, and a run from a program to a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from measure.strided import strided
+from measure.whole_programs import scaling
+
+from iree_tuner import tune_module
+from iree_tuner.build.pool import Builder
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.check_program import compile_check
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.program import compare_programs
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.extract import extract
+from iree_tuner.program.phases import compile_program
+from iree_tuner.program.source import load_program
+from iree_tuner.space import build_spaces
+from iree_tuner.targets import Target, target_for_device
+from iree_tuner.targets.cuda_devices import cuda_devices
+from iree_tuner.tuning.weigh import tolerance_of
+
+pytestmark = [
+    pytest.mark.hardware,
+    pytest.mark.skipif(not cuda_devices(), reason="needs an NVIDIA GPU and its driver"),
+]
+
+DEVICE = "cuda://0"
+MATMUL = """
+func.func @main(%a: tensor<512x256xf16>, %b: tensor<256x384xf16>) -> tensor<512x384xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<512x384xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<512x384xf32>) -> tensor<512x384xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<512x256xf16>, tensor<256x384xf16>)
+       outs(%init : tensor<512x384xf32>) -> tensor<512x384xf32>
+  return %r : tensor<512x384xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def target() -> Target:
+    return target_for_device(DEVICE)
+
+
+@pytest.fixture(scope="module")
+def measurer() -> Iterator[Measurer]:
+    with Workers(1, memory_bytes=None) as pool:
+        yield Measurer(DEVICE, pool)
+
+
+def bench_of(program: str, target: Target, compilers: Workers) -> tuple[Dispatch, Bench]:
+    *_, dispatch = extract(load_program(program), target, compilers).dispatches
+    assert dispatch.workload is not None
+    assert dispatch.harness is not None
+    default = Builder(target, compilers).build(dispatch.harness, None)
+    check = compilers.call(compile_check, dispatch.harness, target)
+    return dispatch, Bench(
+        dispatch.harness, DEVICE, default.vmfb, tolerance_of(dispatch.workload), check=check
+    )
+
+
+def test_the_default_is_right_and_is_timed(target: Target, measurer: Measurer, compilers: Workers) -> None:
+    _, bench = bench_of(MATMUL, target, compilers)
+    assert bench.check
+    assert measurer.time_default(bench).outcome == "ok"
+    found = measurer.agrees(bench.default, bench)
+    assert found.ok
+    assert found.note == ""  # small enough for the reference
+
+
+def test_members_of_every_space_are_right(target: Target, measurer: Measurer, compilers: Workers) -> None:
+    dispatch, bench = bench_of(MATMUL, target, compilers)
+    assert dispatch.workload is not None
+    builder = Builder(target, compilers)
+    for space in build_spaces(dispatch.workload, dispatch.limits, new_context()):
+        for member in space.sample(3, seed=0):
+            built = builder.build(bench.harness, space.configuration(member))
+            if built.outcome == "ok":
+                assert measurer.time(built.vmfb, bench).outcome == "ok", dict(member)
+
+
+def test_where_the_default_is_wrong_the_processor_says_so(
+    target: Target, measurer: Measurer, compilers: Workers
+) -> None:
+    """docs/upstream/cuda_strided_reduction.md; too large for the interpreter."""
+    dispatch, bench = bench_of(strided(28, 512, 256), target, compilers)
+    assert dispatch.workload is not None
+    (space,) = build_spaces(dispatch.workload, dispatch.limits, new_context())
+    builder = Builder(target, compilers)
+    for member in space.sample(4, seed=0):
+        built = builder.build(bench.harness, space.configuration(member))
+        assert built.outcome == "ok", built.message
+        assert measurer.time(built.vmfb, bench).outcome == "ok"
+        found = measurer.agrees(built.vmfb, bench)
+        assert found.ok
+        assert found.note.startswith("the default itself is wrong: seed ")
+
+
+def test_other_numbers_are_a_wrong_result(target: Target, measurer: Measurer, compilers: Workers) -> None:
+    _, bench = bench_of(scaling("2.0"), target, compilers)
+    _, other = bench_of(scaling("2.5"), target, compilers)
+    found = measurer.time(other.default, bench)
+    assert found.outcome == "wrong_result"
+    assert "expected" in found.message
+
+
+def test_a_poisoned_context_is_left_behind(target: Target, compilers: Workers) -> None:
+    """A kernel that reads far beyond its input: nothing runs in that process afterwards."""
+    right, bad = (
+        compile_program(load_program(text), target, compilers).data for text in (scaling(), scaling(crash=2))
+    )
+    with Workers(1, memory_bytes=None) as measuring:
+        first, planted, last = compare_programs(
+            [[right, right, bad, right]], DEVICE, measuring, 8, 1, batch_s=0.0005
+        )
+    assert planted.error
+    assert planted.comparison is None
+    for each in (first, last):
+        assert each.ok
+        assert each.comparison is not None
+
+
+def test_from_a_program_to_a_spec() -> None:
+    result = tune_module(MATMUL, device=DEVICE, effort="quick", budget_s=20, db=None)
+    assert result.verdict in ("win", "tie")
+    assert result.vmfb()
+    (found,) = result.results
+    assert found.trials
+
+
+def test_a_default_against_itself_is_a_tie() -> None:
+    result = tune_module(MATMUL, device=DEVICE, effort="quick", budget_s=20, db=None, self_test=True)
+    assert [each.verdict for each in result.results] == ["tie"]
+
+
+def test_a_device_that_is_not_there_is_told(measurer: Measurer, target: Target, compilers: Workers) -> None:
+    _, bench = bench_of(MATMUL, target, compilers)
+    with Workers(1, memory_bytes=None) as pool:
+        absent = Measurer("cuda://99", pool)
+        found = absent.time(bench.default, replace(bench, device="cuda://99"))
+    assert found.outcome != "ok"
+    assert found.message
