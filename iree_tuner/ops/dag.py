@@ -27,6 +27,9 @@ PRODUCER = "iree_tuner.producer"
 """The attribute that carries, for an input, the name of the op it comes from; that is matched too.
 Without it, the DAG of one dispatch would match within another that computes the input itself."""
 
+_BUFFERIZED = {"iree_tensor_ext.dispatch.tensor.load": "iree_codegen.load_from_buffer"}
+"""What LLVMGPU makes of a producer before tuning specs run: after the passes of `targets.gpu.PREPARATION`."""
+
 DIALECTS = ("linalg.", "iree_linalg_ext.", "tensor.", "arith.", "math.")
 """Ops of these belong to a DAG; a value from any other (a load, a binding) is an input of it."""
 
@@ -120,7 +123,10 @@ def _match_origins(sink: ir.Operation, origins: Mapping[ir.Value, ir.Attribute],
             if PRODUCER in origin and operand not in done:
                 done.add(operand)
                 producer = _navigate(handle, [*path(sink, op), number])
-                transform.MatchOperationNameOp(producer, ir.ArrayAttr.get([origin[PRODUCER]]))
+                name = ir.StringAttr(origin[PRODUCER])
+                also = _BUFFERIZED.get(name.value)
+                names = [name, ir.StringAttr.get(also)] if also else [name]
+                transform.MatchOperationNameOp(producer, ir.ArrayAttr.get(names))
 
 
 def above(sink: ir.Operation) -> list[ir.Operation]:
