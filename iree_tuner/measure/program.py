@@ -149,6 +149,7 @@ class _Bench:
         self._workers = workers
         self._limit_s = _TIMEOUT_S
         self.for_host: Callable[[], bytes] | None = None
+        self._host_path = ""
 
     def write(self, vmfbs: Sequence[bytes]) -> list[str]:
         """A file for each program, as each is loaded. Raises TunerError where there is no room."""
@@ -190,21 +191,25 @@ class _Bench:
             if isinstance(found, Failed):
                 self._replace_worker()
                 return replace(blank, agreement=_unknown(found.message), error=found.message)
-            if not found.ok and self._asked_host():
-                return self.checked(paths, number, blank, reduction_length)
+            if not found.ok:
+                found = self._by_the_host(found, table, reduction_length)
             if not found.ok:
                 return replace(blank, agreement=found, error=f"wrong results: {found.message}")
             worst = max(found, worst, key=lambda each: each.worst)
         return replace(blank, agreement=worst)
 
-    def _asked_host(self) -> bool:
-        """Whether the program for the processor is there from now on, and was not before."""
-        if self.for_host is None:
-            return False
-        made, self.for_host = self.for_host(), None
-        if made:
-            self._table = replace(self._table, for_host=self.write([made])[0])
-        return bool(made)
+    def _by_the_host(self, found: Agreement, table: Table, reduction_length: int) -> Agreement:
+        """What the processor's results say of two that differ; what was found, where it has none in time."""
+        if self.for_host is not None:
+            made, self.for_host = self.for_host(), None
+            self._host_path = self.write([made])[0] if made else ""
+        if not self._host_path:
+            return found
+        decided = self._agree(replace(table, for_host=self._host_path), reduction_length)
+        if isinstance(decided, Agreement):
+            return decided
+        self._host_path = ""  # it is not asked again
+        return found
 
     def _agree(self, table: Table, reduction_length: int) -> Agreement | Failed:
         """The default is tried again where it died: what ran in its process before may have harmed it."""

@@ -20,8 +20,8 @@ _PTX = {"sm_90": "+ptx84"}  # below 7.8, LLVM ends the process: "PTX version 7.6
 def chip_for(capability: tuple[int, int]) -> str | None:
     """The newest architecture that IREE itself knows and that a GPU of a compute capability runs.
 
-    PTX for an older architecture runs on a newer one. Our own `sm_90` has to be asked for: on an H200, code for
-    it was no faster than for `sm_89`, tuned or not (docs/targets/cuda.md).
+    PTX for an older architecture runs on a newer one. Our own `sm_90` has to be asked for: on an H200, code
+    for it was no faster than for `sm_89`, tuned or not (docs/targets/cuda.md).
     """
     known = [each for each in CHIPS if each.startswith("sm_") and each not in _OWN_TARGETS]
     older = [each for each in known if _number(each) <= 10 * capability[0] + capability[1]]

@@ -73,9 +73,13 @@ def test_the_processors_results_decide_where_the_default_is_wrong(right, built, 
         )
 
 
-@pytest.mark.parametrize("host", ["2.0", "3.0", None], ids=["as the default", "as neither", "none"])
+@pytest.mark.parametrize(
+    "host",
+    [scaling(), scaling("3.0"), scaling(crash=1), scaling(fail=1), None],
+    ids=["as the default", "as neither", "crash", "fails", "none"],
+)
 def test_nobody_is_right_but_by_the_processors_results(host, right, built, measuring):
-    made = built(scaling(host)) if host else b""
+    made = built(host) if host else b""
     (found,) = compare([[right, built(scaling("2.5"))]], measuring, for_host=lambda: made)
     assert found.error.startswith("wrong results: seed 0: at [")
 
