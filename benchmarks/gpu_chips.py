@@ -3,10 +3,10 @@
     python benchmarks/gpu_chips.py examples/layers/llama_3_8b.mlir --chips sm_89 sm_90 --device cuda://0 \\
         --spec specs/cuda/h200/llama_3_8b.spec.mlir --json rows.jsonl
 
-The compiler's default for each chip, and the spec's choice compiled for each, run in one interleaved
-comparison on the same memory. Dispatches that the spec has nothing for have their defaults compared alone.
-Prints a JSON object a dispatch: the defaults, and the spec's choices, for the second chip against the first
-(above 1 the second is faster), with intervals; `differs` says where numbers of one are not the first's.
+The compiler's default, compiled for each chip, takes turns with itself on the same memory, and so does the
+spec's choice, where there is one. Prints a JSON object a dispatch: the defaults, and the spec's choices, for
+the second chip against the first (above 1 the second is faster), with intervals; `differs` says where numbers
+are not those of the first chip's default.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def versions(
     chosen: dict[str, tuple[Starter, ...]],
     workers: Workers,
 ) -> tuple[Bench, list[str], list[bytes]] | None:
-    """A dispatch's bench, with the names and executables that take turns; None where it cannot be run."""
+    """A dispatch's bench, with names and executables; None where it cannot be run, or has no default."""
     workload, harness = pair[0].workload, pair[0].harness
     if workload is None or harness is None:
         return None
@@ -90,6 +90,8 @@ def versions(
             if made.outcome == "ok":
                 names.append(f"{what} {target.chip}")
                 codes.append(made.vmfb)
+    if not names or names[0] != f"default {targets[0].chip}":
+        return None
     bench = Bench(harness, "", codes[0], tolerance_of(workload))
     return bench, [workload.name, *names], codes
 
