@@ -16,8 +16,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-COMPILING = tuple(
-    f"test/unit/{room}" for room in ("space", "ops", "cost", "search", "replay", "report", "spec", "store")
+ROOMS = ("space", "ops", "cost", "search", "replay", "report", "spec", "store")
+OF_MEASURE = ("judging", "numerics", "reference", "statistics")
+COMPILING = (
+    *(f"test/unit/{room}" for room in ROOMS),
+    *(f"test/unit/measure/test_{name}.py" for name in OF_MEASURE),
 )
 
 
