@@ -23,7 +23,6 @@ from typing import cast
 sys.path.insert(0, str(Path(__file__).parent))
 
 import fake_trials
-from iree_tuner.store.study import StudyKey
 
 from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.context import new_context
@@ -36,6 +35,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.space.build import build_space
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
+from iree_tuner.store.study import StudyKey
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.engine import Engine, Limits

@@ -1,9 +1,8 @@
 """A study for trials that nobody compiles."""
 
-from iree_tuner.store.study import StudyKey
-
 from iree_tuner.measure.setting import Setting
 from iree_tuner.ops.workload import Workload
+from iree_tuner.store.study import StudyKey
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag",), "fake", "a processor", 2)
 WORKLOAD = Workload(
