@@ -92,8 +92,7 @@ def compare_programs(
             not fit, or it fails.
         WorkerCrashError, WorkerTimeoutError: the default died or did not come back.
     """
-    with _bench(device, workers, run, batch_s) as bench:
-        bench.for_host = for_host
+    with _bench(device, workers, run, batch_s, for_host) as bench:
         paths = [bench.write(vmfbs) for vmfbs in placed]
         function = bench.check_default([each[0] for each in paths])
         blank = ProgramComparison(function, None, Agreement(True, 0.0))
@@ -142,13 +141,16 @@ class _FailedError(Exception):
 class _Bench:
     """Calls of the measuring worker about programs that are kept as files."""
 
-    def __init__(self, folder: Path, device: str, workers: Workers, run: ProgramRun, batch_s: float) -> None:
+    def __init__(
+        self, folder: Path, device: str, workers: Workers, run: ProgramRun, batch_s: float,
+        for_host: Callable[[], bytes] | None,
+    ) -> None:  # fmt: skip
         self._folder = folder
         self._marker = folder / "running"
         self._table = Table((), device, run, str(self._marker), batch_s)
         self._workers = workers
         self._limit_s = _TIMEOUT_S
-        self.for_host: Callable[[], bytes] | None = None
+        self._for_host = for_host
         self._host_path = ""
 
     def write(self, vmfbs: Sequence[bytes]) -> list[str]:
@@ -200,8 +202,8 @@ class _Bench:
 
     def _by_the_host(self, found: Agreement, table: Table, reduction_length: int) -> Agreement:
         """What the processor's results say of two that differ; what was found, where it has none in time."""
-        if self.for_host is not None:
-            made, self.for_host = self.for_host(), None
+        if self._for_host is not None:
+            made, self._for_host = self._for_host(), None
             self._host_path = self.write([made])[0] if made else ""
         if not self._host_path:
             return found
@@ -293,10 +295,13 @@ class _Bench:
 
 
 @contextmanager
-def _bench(device: str, workers: Workers, run: ProgramRun, batch_s: float) -> Generator[_Bench]:
+def _bench(
+    device: str, workers: Workers, run: ProgramRun, batch_s: float,
+    for_host: Callable[[], bytes] | None = None,
+) -> Generator[_Bench]:  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         try:
-            yield _Bench(Path(folder), device, workers, run, batch_s)
+            yield _Bench(Path(folder), device, workers, run, batch_s, for_host)
         finally:
             with suppress(RuntimeError):  # closed meanwhile
                 workers.submit(forget_here)

@@ -14,11 +14,7 @@ from iree_tuner.program.dispatch import Dispatch
 
 
 def time_alone(
-    dispatches: Sequence[Dispatch],
-    builder: Builder,
-    measurer: Measurer,
-    *,
-    cold: bool = True,
+    dispatches: Sequence[Dispatch], builder: Builder, measurer: Measurer, *, cold: bool = True
 ) -> dict[str, Spent]:
     """The time of all calls of each dispatch that the program calls, by name.
 

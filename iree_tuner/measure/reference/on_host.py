@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, tensor
+from iree.compiler.dialects import arith, func, hal, tensor, util
 
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.session import CompileError, CompilerSession
@@ -26,9 +26,8 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _DEVICE = "local-task"
 _MOST_WORK = 1e11
-"""Multiplications: two Zen 5 cores do some 2e10 a second in half precision."""
+"""Multiplications: more would take longer than measuring should wait."""
 
-_VARIANT, _GLOBAL = "hal.executable.variant", "util.global"
 _TARGET, _INITIAL_VALUE = "target", "initial_value"
 
 
@@ -89,12 +88,12 @@ def _retarget(module: ir.Module, session: CompilerSession) -> None:
     """Give a module's devices and executables the attributes that a program for the host gets."""
     example = _example()
     session.run(example, stop="executable-sources")
-    device = _first(example, _GLOBAL).attributes[_INITIAL_VALUE]
-    target = _first(example, _VARIANT).attributes[_TARGET]
-    for op in _ops(module, _GLOBAL):
+    device = ir.get_ops_of_type(example, util.GlobalOp)[0].attributes[_INITIAL_VALUE]
+    target = ir.get_ops_of_type(example, hal.ExecutableVariantOp)[0].attributes[_TARGET]
+    for op in ir.get_ops_of_type(module, util.GlobalOp):
         if str(ir.TypeAttr(op.attributes["type"]).value) == "!hal.device":
             op.attributes[_INITIAL_VALUE] = device
-    for op in _ops(module, _VARIANT):
+    for op in ir.get_ops_of_type(module, hal.ExecutableVariantOp):
         op.attributes[_TARGET] = target
 
 
@@ -115,19 +114,3 @@ def _example() -> ir.Module:
 
 def _doubled(value: ir.Value, _: ir.Value) -> ir.Value:
     return arith.addf(value, value)
-
-
-def _ops(module: ir.Module, name: str) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == name:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
-
-
-def _first(module: ir.Module, name: str) -> ir.Operation:
-    return _ops(module, name)[0]
