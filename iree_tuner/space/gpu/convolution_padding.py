@@ -69,12 +69,20 @@ def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
 
 
 def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
-    """Pad the image before patches are gathered (GPUPadConvs); the compiler does so with channels inside."""
+    """Pad the image before patches are gathered (GPUPadConvs); the compiler does so with channels inside.
+
+    Channels that grow by it are computed wrongly on CUDA (docs/upstream/cuda_padded_channels.md).
+    """
     workload = draft.workload
     channels = draft.declare_derived(PAD_CHANNELS)
+    size = workload.loops[roles.depth_loop]
     with draft.extending():
         choice = any_of([channels.equals(0), channels.equals(depth)])
         require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
+        if draft.limits.backend == "cuda":
+            same = any_of([channels.equals(0), (constant(size) % depth).equals(0)])
+            message = f"{PAD_CHANNELS} ({{}}) must divide {size}: more channels are computed wrongly"
+            require(same, message, channels)
     sizes: list[int | str] = []
     for loop in range(len(workload.loops)):
         pixel_or_channel = f"wg_{loop}" if loop in roles.parallel else 0

@@ -15,6 +15,7 @@
 #translation2 = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>
 #translation3 = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false, reorder_workgroups_strategy = <None>>}>
 #translation4 = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false, reorder_workgroups_strategy = <None>>, iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">}>
+#translation5 = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false, reorder_workgroups_strategy = <Transpose>>}>
 #compilation = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 0, 0, 64], workgroup = [1, 64, 64, 0, 0]}>, translation_info = #translation>
 #compilation1 = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{convert_acc_gemm, mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 0, 0, 1, 1, 4], subgroup = [1, 2, 2, 10, 0, 0, 0], workgroup = [1, 4, 32, 320, 0, 0, 0]}>, translation_info = #translation1>
 #compilation2 = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{convert_acc_gemm, mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 0, 0, 1, 1, 4], subgroup = [1, 4, 1, 10, 0, 0, 0], workgroup = [2, 4, 32, 80, 0, 0, 0]}>, translation_info = #translation2>
@@ -22,7 +23,8 @@
 #compilation4 = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 64], subgroup_basis = [[2, 2, 1], [0, 1, 2]], workgroup = [128, 160, 0]}>, translation_info = #translation3>
 #compilation5 = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[4, 1, 1], [0, 1, 2]], workgroup = [256, 80, 0]}>, translation_info = #translation3>
 #compilation6 = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 0, 0, 64], workgroup = [1, 64, 64, 0, 0]}>, translation_info = #translation4>
-module @tuning_spec attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.with_named_sequence} {
+#compilation7 = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 64], subgroup_basis = [[2, 2, 1], [0, 1, 2]], workgroup = [128, 160, 0]}>, translation_info = #translation5>
+module @linked_tuning_spec attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.with_named_sequence} {
   transform.named_sequence @apply_config_to_1_ops(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_param {transform.readonly}, %arg2: !transform.any_param {transform.readonly}) {
     transform.annotate %arg0 "compilation_info" = %arg1 : !transform.any_op, !transform.any_param
     transform.annotate %arg0 "decomposition_config" = %arg2 : !transform.any_op, !transform.any_param
@@ -129,6 +131,24 @@ module @tuning_spec attributes {iree_codegen.tuning_spec_with_default_entrypoint
     %1 = transform.param.constant {pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [1], promotion_types = [#iree_gpu.derived_thread_config], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 2, 4]]}>}, qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 3, 4]]}>}} -> !transform.any_param
     transform.yield %arg0, %0, %1 : !transform.any_op, !transform.any_param, !transform.any_param
   }
+  transform.named_sequence @match_matmul_8192x640x640_f16_f16_f32(%arg0: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_param) attributes {iree_tuner = {chip = "NVIDIA H200, 132 cores", compiler = "3.13.0", date = "2026-11-22", default_us = 62.300627218829483 : f64, device = "cuda://3", dispatch = "wide_proj_dispatch_0_matmul_8192x640x640_f16xf16xf32", interval = array<f64: 1.8524965715429902, 1.8636578026109891>, loops = array<i64: 8192, 640, 640>, op = "matmul", samples = 45 : i64, speedup = 1.858068806547863 : f64, tuned_us = 33.426572784783289 : f64, workload = "0c0587b3e40e4449"}} {
+    %batch_dims, %m_dims, %n_dims, %k_dims = transform.iree.match.contraction %arg0, lhs_type = f16, rhs_type = f16, output_type = f32, indexing_maps = [#map9, #map10, #map11] : !transform.any_op -> !transform.param<i64>
+    transform.iree.match.dims_equal %batch_dims, [] : !transform.param<i64>
+    transform.iree.match.dims_equal %m_dims, [8192] : !transform.param<i64>
+    transform.iree.match.dims_equal %n_dims, [640] : !transform.param<i64>
+    transform.iree.match.dims_equal %k_dims, [640] : !transform.param<i64>
+    %0 = transform.param.constant #compilation7 -> !transform.any_param
+    transform.yield %arg0, %0 : !transform.any_op, !transform.any_param
+  }
+  transform.named_sequence @match_matmul_2048x1280x1280_f16_f16_f32(%arg0: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_param) attributes {iree_tuner = {chip = "NVIDIA H200, 132 cores", compiler = "3.13.0", date = "2026-11-22", default_us = 62.61876506017876 : f64, device = "cuda://3", dispatch = "deep_proj_dispatch_0_matmul_2048x1280x1280_f16xf16xf32", interval = array<f64: 1.4608198050625036, 1.4662981485223718>, loops = array<i64: 2048, 1280, 1280>, op = "matmul", samples = 57 : i64, speedup = 1.4635564134969179 : f64, tuned_us = 42.782983471012777 : f64, workload = "257393820c7dacaa"}} {
+    %batch_dims, %m_dims, %n_dims, %k_dims = transform.iree.match.contraction %arg0, lhs_type = f16, rhs_type = f16, output_type = f32, indexing_maps = [#map9, #map10, #map11] : !transform.any_op -> !transform.param<i64>
+    transform.iree.match.dims_equal %batch_dims, [] : !transform.param<i64>
+    transform.iree.match.dims_equal %m_dims, [2048] : !transform.param<i64>
+    transform.iree.match.dims_equal %n_dims, [1280] : !transform.param<i64>
+    transform.iree.match.dims_equal %k_dims, [1280] : !transform.param<i64>
+    %0 = transform.param.constant #compilation4 -> !transform.any_param
+    transform.yield %arg0, %0 : !transform.any_op, !transform.any_param
+  }
   transform.named_sequence @__kernel_config(%arg0: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
     %updated_root = transform.foreach_match in %arg0 
         @match_attention_20x4096x64x64x4096_f16_f16_f16_f16_f32_f32_f32 -> @apply_config_to_1_ops, 
@@ -139,7 +159,9 @@ module @tuning_spec attributes {iree_codegen.tuning_spec_with_default_entrypoint
         @match_matmul_2048x10240x1280_f16_f16_f32 -> @apply_op_config, 
         @match_matmul_2048x1280x5120_f16_f16_f32 -> @apply_op_config, 
         @match_matmul_8192x640x2560_f16_f16_f32 -> @apply_op_config, 
-        @match_attention_40x1024x64x64x1024_f16_f16_f16_f16_f32_f32_f32 -> @apply_config_to_1_ops : (!transform.any_op) -> !transform.any_op
+        @match_attention_40x1024x64x64x1024_f16_f16_f16_f16_f32_f32_f32 -> @apply_config_to_1_ops, 
+        @match_matmul_8192x640x640_f16_f16_f32 -> @apply_op_config, 
+        @match_matmul_2048x1280x1280_f16_f16_f32 -> @apply_op_config : (!transform.any_op) -> !transform.any_op
     transform.yield %updated_root : !transform.any_op
   }
 }

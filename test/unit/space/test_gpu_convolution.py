@@ -324,6 +324,18 @@ def test_the_compilers_choice_is_inside(prepare, target: str, conv: Conv) -> Non
     assert inside, {label: default.reasons for label, default in found.items()}
 
 
+def test_channels_that_grow_are_wrong(prepare) -> None:
+    """docs/upstream/cuda_padded_channels.md: 109 of 109 were wrong, and none of the others."""
+    space = prepare("cuda:sm_80", FOURTEEN).supplemented[IGEMM]
+    for tile, allowed in ((2, {0, 32}), (3, {0}), (8, {0})):
+        found = {
+            pad
+            for pad in (0, tile * 16)
+            if space.complete({"red_6": tile, "pad_c": pad}) is not None
+        }
+        assert found == allowed, tile
+
+
 def test_sampled(prepare) -> None:
     """A few of each space that has members, from shapes that no tile divides."""
     for target, conv in (("hip:gfx942", FOURTEEN), ("cuda:sm_80", CHANNELS_FIRST)):
