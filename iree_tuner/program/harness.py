@@ -21,6 +21,9 @@ from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
 from iree_tuner.program.folding import fold
 
+STRIDE = "iree_tuner.stride"
+"""The attribute that marks, in a harness, the constant by which copies of the bindings lie apart."""
+
 _ACCESS: dict[str, Access] = {"readonly": "read", "writeonly": "write"}
 
 
@@ -76,7 +79,7 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         size = max(size, sizes[ir.FlatSymbolRefAttr(load.operation.attributes["global"]).value])
         load.operation.result.replace_all_uses_with(argument)
         load.operation.erase()
-    dispatch = _find_dispatch(function)
+    dispatch = find_dispatch(function)
     lookup = dispatch.entry_point.owner
     assert not isinstance(lookup, ir.Block), "the entry point is looked up by an op"
     export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
@@ -100,6 +103,7 @@ def _rotate(dispatch: hal.CommandBufferDispatchOp, copies: ir.Value, first: ir.V
     with ir.InsertionPoint(loop), dispatch.location:
         count, start = (arith.index_cast(ir.IndexType.get(), value) for value in (copies, first))
         stride_value = arith.constant(ir.IndexType.get(), stride)
+        stride_value.owner.attributes[STRIDE] = ir.UnitAttr.get()
     with ir.InsertionPoint(dispatch), dispatch.location:
         copy = arith.remui(arith.addi(start, step), count)
         base = arith.muli(copy, stride_value)
@@ -110,7 +114,8 @@ def _rotate(dispatch: hal.CommandBufferDispatchOp, copies: ir.Value, first: ir.V
         operands[index] = offset
 
 
-def _find_dispatch(function: ir.Operation) -> hal.CommandBufferDispatchOp:
+def find_dispatch(function: ir.Operation) -> hal.CommandBufferDispatchOp:
+    """The one dispatch of a benchmark function, or of a module that has only one."""
     found: list[ir.OpView] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:

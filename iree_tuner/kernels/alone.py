@@ -1,0 +1,145 @@
+"""A kernel in the place of a dispatch's executable: timed and checked like any configuration of the dispatch."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, hal
+
+from iree_tuner.build.candidate import Built
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.session import CompileError, CompilerSession
+from iree_tuner.compiler.worker import session_for
+from iree_tuner.kernels.executable import export_of, fill_variant, object_of, ports_of
+from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.problem import Array, KernelError, Problem
+from iree_tuner.program.bindings import Binding, Harness, TensorSlice, stride_of
+from iree_tuner.program.harness import STRIDE, find_dispatch
+
+_PAGE = 4096
+
+
+def with_scratch(harness: Harness, size: int, flags: tuple[str, ...]) -> Harness:
+    """A harness whose dispatch is as before, with room for scratch memory behind its bindings.
+
+    All that is compared must have the same harness, also what uses no scratch memory. Runs in workers.
+    """
+    session = session_for(flags)
+    offset = -(-harness.buffer_bytes // _PAGE) * _PAGE
+    with session.context, ir.Location.unknown():
+        module = session.parse(harness.module)
+        constant = _marked(module).opview
+        assert isinstance(constant, arith.ConstantOp)
+        constant.operation.attributes["value"] = ir.IntegerAttr.get(ir.IndexType.get(), stride_of(offset + size))
+        data = to_bytecode(module)
+    room = Binding(offset, size, ())
+    return replace(
+        harness, module=data, buffer_bytes=offset + size, bindings=(*harness.bindings, room)
+    )
+
+
+def why_unfit(harness: Harness, problem: Problem) -> str:
+    """Why a dispatch is not the problem alone, with its inputs and its result as bindings; empty if it is."""
+    expected = [*((each, "read") for each in problem.inputs), (problem.result, "write")]
+    found = [_array(each.tensors[0]) for each in harness.bindings if len(each.tensors) == 1]
+    if [kind for kind in found if kind is not None] != expected:
+        return "its dispatch has other bindings than the problem has inputs and results"
+    return ""
+
+
+def _array(tensor: TensorSlice) -> tuple[Array, str] | None:
+    """What a binding holds; results that a dispatch also reads are written to it in parts."""
+    access = "read" if tensor.access == "read" else "write"
+    return Array(tensor.shape, tensor.element_type), access
+
+
+def build_kernel_here(harness: Harness, flags: tuple[str, ...], problem: Problem, code: Code) -> Built:
+    """Compile a harness with a kernel's code in the place of its executable. Runs in workers.
+
+    Args:
+        harness: of the dispatch that `why_unfit` finds nothing in; with room where the code needs scratch memory.
+        flags: of the target.
+        problem: what the dispatch computes.
+        code: the kernel's, for that problem.
+    """
+    start = time.perf_counter()
+    session = session_for(flags)
+    try:
+        with session.context, ir.Location.unknown(), tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "kernel.o"
+            path.write_bytes(code.data)
+            vmfb = _build(harness, session, problem, code, str(path))
+        built = Built("ok", vmfb)
+    except CompileError as error:
+        built = Built("compile_error", message=str(error))
+    return replace(built, seconds=time.perf_counter() - start)
+
+
+def _build(harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str) -> bytes:
+    module = session.parse(harness.module)
+    variant = ir.get_ops_of_type(module, hal.ExecutableVariantOp)[0].operation
+    export = export_of(code)
+    _rename(module, _symbol(ir.get_ops_of_type(variant, hal.ExecutableExportOp)[0].operation), export)
+    for op in list(variant.regions[0].blocks[0].operations)[:-1]:
+        op.operation.erase()
+    variant.attributes["objects"] = ir.ArrayAttr.get([object_of(code, path)])
+    end = variant.regions[0].blocks[0].operations[0]
+    with ir.InsertionPoint(end):
+        fill_variant(code, ports_of(problem, code), export)
+    if code.scratch_bytes:
+        _bind_scratch(module, harness, code.scratch_bytes)
+    return session.to_vmfb(module, start="executable-sources")
+
+
+def _rename(module: ir.Module, old: str, new: str) -> None:
+    """Let all that refers to an export refer to one of another name."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        entry = op.attributes.get("entry_point", None)
+        if isinstance(entry, ir.SymbolRefAttr) and entry.value[-1] == old:
+            op.attributes["entry_point"] = ir.SymbolRefAttr.get([*entry.value[:-1], new])
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+
+
+def _bind_scratch(module: ir.Module, harness: Harness, size: int) -> None:
+    """Give the dispatch one more binding: the harness's last one."""
+    room = harness.bindings[-1]
+    if room.tensors or room.length < size:
+        raise KernelError(f"the harness has no room for {size} bytes of scratch memory")
+    dispatch = find_dispatch(module.operation)
+    offsets, lengths = list(dispatch.binding_offsets), list(dispatch.binding_lengths)
+    index = ir.IndexType.get()
+    with ir.InsertionPoint(dispatch), dispatch.location:
+        distance = arith.constant(index, room.offset - harness.bindings[0].offset)
+        offsets.append(arith.addi(offsets[0], distance))
+        lengths.append(arith.constant(index, room.length))
+        buffers = [*dispatch.binding_buffers, dispatch.binding_buffers[0]]
+        hal.CommandBufferDispatchOp(
+            dispatch.command_buffer, dispatch.executable, dispatch.entry_point, dispatch.workgroup_x,
+            dispatch.workgroup_y, dispatch.workgroup_z, dispatch.constants, buffers, offsets, lengths,
+            dispatch.attributes["flags"],
+        )  # fmt: skip
+    dispatch.operation.erase()
+
+
+def _marked(module: ir.Module) -> ir.Operation:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if STRIDE in op.attributes:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    (constant,) = found
+    return constant
+
+
+def _symbol(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value

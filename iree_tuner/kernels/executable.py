@@ -1,0 +1,145 @@
+"""A kernel's code as a `hal.executable`, as the compiler takes code that it did not make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from iree.compiler import ir
+from iree.compiler.dialects import arith, func, hal
+
+from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.problem import Array, Problem
+
+VARIANT = "variant"
+_BAREPTR, _STATIC = "llvm.bareptr", "hal.import.static"
+_ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class Ports:
+    """What a kernel's code is connected to, in the order of its bindings: inputs, result, scratch.
+
+    Attributes:
+        inputs: arrays that are read.
+        results: arrays that are written: the problem's, and the scratch memory as bytes where there is any.
+    """
+
+    inputs: tuple[Array, ...]
+    results: tuple[Array, ...]
+
+    @property
+    def all(self) -> tuple[Array, ...]:
+        """One for each binding."""
+        return (*self.inputs, *self.results)
+
+
+def ports_of(problem: Problem, code: Code) -> Ports:
+    """The bindings of a kernel's code for a problem."""
+    scratch = (Array((code.scratch_bytes,), "i8"),) if code.scratch_bytes else ()
+    return Ports(problem.inputs, (problem.result, *scratch))
+
+
+def build_executable(name: str, code: Code, ports: Ports, target: ir.Attribute, path: str) -> ir.Operation:
+    """Build, at the current insertion point, `@name` with one variant `@variant` that exports `@entry`.
+
+    Args:
+        name: symbol.
+        code: what it calls.
+        ports: of the code.
+        target: the executable target that programs are compiled for, whose equal the variant's must be.
+        path: where the code is kept as a file. Objects are linked from there: of what is given as data the
+            compiler 3.13 writes an empty file for the linker. PTX is embedded.
+
+    Returns:
+        The executable.
+    """
+    executable = hal.ExecutableOp(name, sym_visibility="private")
+    with ir.InsertionPoint(_block(executable.operation)):
+        objects = ir.ArrayAttr.get([object_of(code, path)])
+        variant = hal.ExecutableVariantOp(VARIANT, target, sym_visibility="public", objects=objects)
+        hal.ExecutableEndOp()
+    with ir.InsertionPoint(_block(variant.operation)):
+        fill_variant(code, ports, export_of(code))
+        hal.ExecutableVariantEndOp()
+    return executable.operation
+
+
+def export_of(code: Code) -> str:
+    """Name of the export: the entry itself in PTX, the function that calls it beside an object."""
+    return code.entry if code.kind == "ptx" else f"call_{code.entry}"
+
+
+def fill_variant(code: Code, ports: Ports, export: str) -> None:
+    """Build, at the current insertion point in a variant, the export and what calls the code."""
+    layout = layout_of(ports)
+    _build_export(export, code, layout)
+    if code.kind == "object":
+        inner = ir.Module.create()
+        with ir.InsertionPoint(inner.body):
+            _build_call(export, code, ports, layout)
+        ir.InsertionPoint.current.insert(inner.operation.clone().detach_from_parent())
+
+
+def object_of(code: Code, path: str) -> ir.Attribute:
+    """The object of a variant: where it is, and what is in it, if that is embedded."""
+    fields: dict[str, ir.Attribute] = {"path": ir.StringAttr.get(path)}
+    if code.kind == "ptx":
+        fields["data"] = ir.DenseElementsAttr.get(np.frombuffer(code.data, dtype=np.int8))
+    return ir.Attribute.parse(f"#hal.executable.object<{ir.DictAttr.get(fields)}>")  # has no builder
+
+
+def layout_of(ports: Ports) -> ir.Attribute:
+    """The pipeline layout: a storage buffer for each port. The attribute has no builder."""
+    reads = ["#hal.pipeline.binding<storage_buffer, ReadOnly>"] * len(ports.inputs)
+    writes = ["#hal.pipeline.binding<storage_buffer>"] * len(ports.results)
+    return ir.Attribute.parse(f"#hal.pipeline.layout<bindings = [{', '.join([*reads, *writes])}]>")
+
+
+def _build_export(name: str, code: Code, layout: ir.Attribute) -> None:
+    index = ir.IndexType.get()
+    size = shared = None
+    if code.kind == "ptx":
+        size = ir.ArrayAttr.get([ir.IntegerAttr.get(index, each) for each in code.launch.threads])
+        shared = ir.IntegerAttr.get(index, code.launch.shared_bytes) if code.launch.shared_bytes else None
+    export = hal.ExecutableExportOp(
+        name, layout, sym_visibility="public", ordinal=ir.IntegerAttr.get(index, 0), workgroup_size=size,
+        workgroup_local_memory=shared,
+    )  # fmt: skip
+    device = ir.Type.parse("!hal.device")
+    counts = export.operation.regions[0].blocks.append(device, arg_locs=[ir.Location.unknown()])
+    with ir.InsertionPoint(counts):
+        values = [arith.constant(index, each) for each in code.launch.workgroups]
+        ir.Operation.create("hal.return", operands=values)
+
+
+def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> None:
+    """A function that hands its bindings and the workgroup's number to the object's function."""
+    index = ir.IndexType.get()
+    types = [_memref(each) for each in ports.all]
+    outside = ir.FunctionType.get([*types, index, index, index], [])
+    called = func.FuncOp(code.entry, outside, visibility="private").operation
+    called.attributes[_BAREPTR], called.attributes[_STATIC] = ir.BoolAttr.get(True), ir.UnitAttr.get()
+    function = func.FuncOp(name, ir.FunctionType.get([], []))
+    with ir.InsertionPoint(function.add_entry_block()):
+        zero = arith.constant(index, 0)
+        arguments: list[ir.Value] = [
+            hal.InterfaceBindingSubspanOp(
+                kind, layout, number, [], byte_offset=zero, alignment=ir.IntegerAttr.get(index, _ALIGNMENT)
+            ).result
+            for number, kind in enumerate(types)
+        ]
+        for dimension in range(3):
+            number = ir.IntegerAttr.get(index, dimension)
+            arguments.append(hal.InterfaceWorkgroupIDOp(number, results=[index]).result)
+        func.CallOp([], code.entry, arguments)
+        func.ReturnOp([])
+
+
+def _memref(array: Array) -> ir.Type:
+    return ir.MemRefType.get(array.shape, ir.Type.parse(array.element_type))
+
+
+def _block(op: ir.Operation) -> ir.Block:
+    region = op.regions[0]
+    return region.blocks[0] if len(region.blocks) else region.blocks.append()

@@ -1,0 +1,82 @@
+"""What a kernel is: which problems it computes, and its code for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from iree_tuner.kernels.problem import Problem
+from iree_tuner.targets import Target
+
+Knobs = Mapping[str, int]
+
+GROUP = "iree_tuner.kernels"
+"""The entry-point group that kernels are found through."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a kernel is started.
+
+    Attributes:
+        workgroups: how many, in x, y and z.
+        threads: of a workgroup, in x, y and z; 1 on processors.
+        shared_bytes: of dynamic shared memory for each workgroup.
+    """
+
+    workgroups: tuple[int, int, int]
+    threads: tuple[int, int, int] = (1, 1, 1)
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Code:
+    """A kernel's code for one problem.
+
+    Attributes:
+        kind: `object`, a relocatable object for the linker, or `ptx`, NVIDIA's assembly as text.
+        entry: the symbol to call. An object's is a C function that takes a pointer for each binding, and then
+            the workgroup's number in x, y and z as 64-bit integers; PTX's takes a pointer for each binding.
+        data: the object or the text.
+        launch: how to start it.
+        scratch_bytes: of one more binding, after inputs and result, that the kernel may write anything to.
+        knobs: what the code was made with.
+    """
+
+    kind: Literal["object", "ptx"]
+    entry: str
+    data: bytes
+    launch: Launch
+    scratch_bytes: int = 0
+    knobs: Knobs = field(default_factory=dict[str, int])
+
+
+class Kernel(Protocol):
+    """A kernel, described once. Its bindings are the problem's inputs in order, and the result.
+
+    Attributes:
+        name: unique among the installed ones, equal to its entry point's.
+        summary: one line for people.
+        backend: the compiler backend whose programs it can be part of: `llvm-cpu` or `cuda`.
+    """
+
+    name: str
+    summary: str
+    backend: str
+
+    def missing(self) -> str:
+        """What would have to be installed to make code; empty where all is there."""
+        ...
+
+    def refuses(self, problem: Problem) -> str:
+        """Why it does not compute a problem; empty where it does."""
+        ...
+
+    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
+        """The values of its knobs that are legal for a problem, those to try first at the front."""
+        ...
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        """Code for a problem. Raises KernelError where it cannot be made."""
+        ...

@@ -1,0 +1,133 @@
+"""Problems: what a kernel has to compute, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.workload import Workload
+
+
+class KernelError(TunerError):
+    """A kernel's code cannot be made or used."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """A dense row-major array."""
+
+    shape: tuple[int, ...]
+    element_type: str
+
+    def __str__(self) -> str:
+        return "x".join((*map(str, self.shape), self.element_type))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A root op that starts from zeros, and the elementwise ops on its result that belong to it.
+
+    Attributes:
+        workload: the root op.
+        inputs: its operands, and then those of the epilogue.
+        result: what comes out.
+        epilogue: what is done with each sum, in order: `bias` (the next input is added along the last
+            dimension), `relu`, `truncf`.
+    """
+
+    workload: Workload
+    inputs: tuple[Array, ...]
+    result: Array
+    epilogue: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Readable and short, like `matmul_512x768x1024_f16_f16_f32_relu`; not unique."""
+        return "_".join((self.workload.name, *self.epilogue))
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """A problem as one matrix multiplication: `m x k` by `k x n`.
+
+    Attributes:
+        m, n, k: its sizes.
+        transposed: whether the second operand is kept as `n x k`.
+    """
+
+    m: int
+    n: int
+    k: int
+    transposed: bool
+
+
+_LHS, _RESULT = "(d0, d2)", "(d0, d1)"
+_RHS = {"(d2, d1)": False, "(d1, d2)": True}
+
+
+def gemm_of(problem: Problem) -> Gemm | None:
+    """The problem as a plain matrix multiplication, `A B` or `A Bt`; None where it is none."""
+    workload = problem.workload
+    if workload.family != "contraction" or len(workload.loops) != 3 or workload.dynamic:
+        return None
+    lhs, rhs, result = (text.partition(" -> ")[2] for text in workload.maps)
+    if (lhs, result) != (_LHS, _RESULT) or rhs not in _RHS:
+        return None
+    return Gemm(*workload.loops, transposed=_RHS[rhs])
+
+
+@dataclass(frozen=True)
+class Conv:
+    """A convolution of images with channels last by a filter with output channels last.
+
+    Attributes:
+        batch, out_h, out_w, filters: the result's sizes.
+        window_h, window_w, channels: the filter's.
+        strides, dilations: of rows and columns.
+    """
+
+    batch: int
+    out_h: int
+    out_w: int
+    filters: int
+    window_h: int
+    window_w: int
+    channels: int
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+
+    @property
+    def in_h(self) -> int:
+        """Rows of an image that are read."""
+        return (self.out_h - 1) * self.strides[0] + (self.window_h - 1) * self.dilations[0] + 1
+
+    @property
+    def in_w(self) -> int:
+        """Columns of an image that are read."""
+        return (self.out_w - 1) * self.strides[1] + (self.window_w - 1) * self.dilations[1] + 1
+
+
+def conv_of(problem: Problem) -> Conv | None:
+    """The problem as a 2-D convolution of `nhwc` by `hwcf`; None where it is none."""
+    workload = problem.workload
+    if workload.family != "convolution" or len(workload.loops) != 7 or workload.dynamic:
+        return None
+    one = {role: workload.role(role) for role in ("batch", "output_channel", "input_channel")}
+    image, window = workload.role("output_image"), workload.role("filter")
+    if [*map(len, one.values()), len(image), len(window)] != [1, 1, 1, 2, 2]:
+        return None
+    (n,), (f,), (c,) = one["batch"], one["output_channel"], one["input_channel"]
+    (y, x), (ky, kx) = image, window
+    results = [text.partition(" -> ")[2] for text in workload.maps]
+    if results[1:] != [f"(d{ky}, d{kx}, d{c}, d{f})", f"(d{n}, d{y}, d{x}, d{f})"]:
+        return None
+    if not (results[0].startswith(f"(d{n}, ") and results[0].endswith(f", d{c})")):
+        return None
+    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
+    if len(strides) != 2 or len(dilations) != 2:
+        return None
+    sizes = workload.loops
+    return Conv(
+        sizes[n], sizes[y], sizes[x], sizes[f], sizes[ky], sizes[kx], sizes[c],
+        (strides[0], strides[1]), (dilations[0], dilations[1]),
+    )  # fmt: skip

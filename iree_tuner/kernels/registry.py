@@ -1,0 +1,28 @@
+"""Kernels of installed packages."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.kernels.kernel import GROUP, Kernel
+
+
+@cache
+def kernels() -> tuple[Kernel, ...]:
+    """Every installed kernel, by name. Raises TunerError where two packages have one of the same name."""
+    found: dict[str, Kernel] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        if entry.name in found:
+            raise TunerError(f"two packages provide the kernel '{entry.name}'", hint="uninstall one of them")
+        found[entry.name] = entry.load()()
+    return tuple(found.values())
+
+
+def kernel_named(name: str) -> Kernel:
+    """The kernel of that name. Raises UsageError where there is none."""
+    for each in kernels():
+        if each.name == name:
+            return each
+    raise UsageError(f"there is no kernel '{name}'", hint=", ".join(each.name for each in kernels()))

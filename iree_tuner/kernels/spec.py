@@ -1,0 +1,178 @@
+"""Kernels and the sites they are for, to a preprocessing spec: matchers, symbols to import, replacements.
+
+The compiler applies it to a program after `abi`: `--iree-preprocessing-transform-spec-filename`, or in memory
+(`substitute`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import flow, preprocessing_transform, transform, util
+from iree.compiler.dialects.transform import structured
+
+from iree_tuner.errors import TunerError
+from iree_tuner.kernels.executable import VARIANT, Ports, build_executable, export_of, ports_of
+from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.problem import Array
+from iree_tuner.kernels.site import Site, copy_ops
+
+MAIN = "__transform_main"
+
+_NAME_ONLY = "match.operation_name_only"
+_WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A kernel's code for a site, and where the code is kept as a file."""
+
+    site: Site
+    code: Code
+    path: str
+
+
+def build_kernel_spec(
+    placements: Sequence[Placement], target: ir.Attribute, context: ir.Context, name: str = "kernel_spec"
+) -> ir.Module:
+    """Build a verified preprocessing spec; where sites overlap, those that come first win.
+
+    Args:
+        placements: what goes where.
+        target: the executable target that the program is compiled for (`targets_of`).
+        context: of the spec, with its dialects loaded.
+        name: symbol name of the module.
+
+    Raises:
+        TunerError: what was built does not verify.
+    """
+    with context, ir.Location.unknown(context):
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
+        module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
+        names: set[str] = set()
+        pairs = [_add(module, placement, _own(target, context), names) for placement in placements]
+        with ir.InsertionPoint(module.body):
+            _build_main(pairs)
+        try:
+            module.operation.verify()
+        except ir.MLIRError as error:
+            raise TunerError(f"the built spec does not verify: {str(error).splitlines()[0]}") from error
+    return module
+
+
+def _own(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
+    return attribute if attribute.context == context else ir.Attribute.parse(str(attribute), context)
+
+
+def _add(module: ir.Module, placement: Placement, target: ir.Attribute, names: set[str]) -> tuple[str, str]:
+    name = _unique(f"kernel_{placement.site.problem.name}", names)
+    ports = ports_of(placement.site.problem, placement.code)
+    with ir.InsertionPoint(module.body):
+        build_executable(name, placement.code, ports, target, placement.path)
+        _build_function(f"call_{name}", name, placement.code, ports)
+        _build_matcher(f"match_{name}", placement.site)
+        _build_replacement(f"replace_{name}", name, f"call_{name}")
+    return f"match_{name}", f"replace_{name}"
+
+
+def _unique(wanted: str, names: set[str]) -> str:
+    base = found = re.sub(r"[^A-Za-z0-9_]", "_", wanted)
+    count = 0
+    while found in names:
+        count += 1
+        found = f"{base}_{count}"
+    names.add(found)
+    return found
+
+
+def _build_function(name: str, executable: str, code: Code, ports: Ports) -> None:
+    """A function of the problem's inputs that dispatches the executable and returns the problem's result."""
+    inputs, results = map(list, (map(_tensor, ports.inputs), map(_tensor, ports.results)))
+    kind = ir.FunctionType.get(inputs, results[:1])
+    function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
+    block = function.operation.regions[0].blocks.append(*inputs, arg_locs=[ir.Location.unknown()] * len(inputs))
+    entry = ir.SymbolRefAttr.get([executable, VARIANT, export_of(code)])
+    with ir.InsertionPoint(block):
+        done = flow.DispatchOp(results, [], ir.ArrayAttr.get([entry]), list(block.arguments), [], [])
+        util.ReturnOp([done.operation.results[0]])
+
+
+def _tensor(array: Array) -> ir.Type:
+    return ir.RankedTensorType.get(array.shape, ir.Type.parse(array.element_type))
+
+
+def _build_matcher(name: str, site: Site) -> None:
+    """A sequence that succeeds on the last op of what the site's case computes; gives its inputs and result."""
+    handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
+    readonly = {"transform.readonly": ir.UnitAttr.get()}
+    sequence = transform.NamedSequenceOp(name, [handle], [values, values], arg_attrs=[readonly])
+    with ir.InsertionPoint(sequence.body):
+        root = sequence.body.arguments[0]
+        matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, root)
+        transform.YieldOp(list(matched.operation.results))
+    case = ir.Module.parse(site.case).body.operations[0].regions[0].blocks[0]
+    ops = [op.operation for op in case.operations][:-1]
+    types = [each.type for each in case.arguments]
+    block = matched.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+    with ir.InsertionPoint(block):
+        copy_ops(ops, dict(zip(case.arguments, block.arguments, strict=True)))
+        transform.YieldOp([])
+    for op in block.operations:
+        if op.operation.name == "tensor.empty":  # ops above it are compared by name only: it may be shared
+            op.operation.attributes[_NAME_ONLY] = ir.UnitAttr.get()
+
+
+def _build_replacement(name: str, executable: str, function: str) -> None:
+    """A sequence that imports the kernel's symbols, and calls it in the place of what was matched."""
+    handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
+    readonly = {"transform.readonly": ir.UnitAttr.get()}
+    sequence = transform.NamedSequenceOp(name, [values, values], [], arg_attrs=[readonly, readonly])
+    with ir.InsertionPoint(sequence.body):
+        inputs, outputs = sequence.body.arguments
+        root = transform.GetDefiningOp(handle, outputs).result
+        table = _create("transform.util.get_nearest_symbol_table", [handle], [root])
+        _import_symbol(executable, table)
+        called = _import_symbol(function, table)
+        segments = ir.DenseI32ArrayAttr.get([1, 1, 1, 1])
+        ir.Operation.create(
+            "transform.util.cast_and_call", results=[handle], operands=[root, inputs, outputs, called],
+            attributes={"operandSegmentSizes": segments, "insert_after": ir.UnitAttr.get()}, regions=1,
+        )  # fmt: skip
+        transform.YieldOp([])
+
+
+def _import_symbol(name: str, table: ir.Value) -> ir.Value:
+    attributes = {"symbol": ir.FlatSymbolRefAttr.get(name), "if_undefined": ir.UnitAttr.get()}
+    return _create("transform.util.import_symbol", [transform.AnyOpType.get()], [table], attributes)
+
+
+def _create(
+    name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
+    attributes: dict[str, ir.Attribute] | None = None,
+) -> ir.Value:  # fmt: skip
+    """An op of the transform dialect's extensions that has no builder; its first result."""
+    return ir.Operation.create(name, results=results, operands=operands, attributes=attributes or {}).results[0]
+
+
+def _build_main(pairs: Sequence[tuple[str, str]]) -> None:
+    handle = transform.AnyOpType.get()
+    sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
+    with ir.InsertionPoint(sequence.body):
+        module = sequence.body.arguments[0]
+        if pairs:
+            functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
+            loop = transform.ForeachOp([], [functions])
+            block = loop.operation.regions[0].blocks[0]
+            with ir.InsertionPoint(block):
+                matchers, actions = (
+                    ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(each) for each in names])
+                    for names in zip(*pairs, strict=True)
+                )
+                transform.ForeachMatchOp(handle, [], block.arguments[0], [], matchers, actions)
+                transform.YieldOp([])
+            transform.ApplyDeadCodeEliminationOp(module)
+        transform.YieldOp([])
