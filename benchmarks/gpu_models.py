@@ -9,6 +9,10 @@ weights and inputs, in one process; a sample is the mean of as many calls as tak
 an order that changes from round to round. Where the results differ from PyTorch's by more than the model's
 tolerance, that is said; a tuned program that differs is not timed. PyTorch runs as it is, without
 `torch.compile`, and without TF32. Prints a JSON object a model.
+
+With `--kernels N` external kernels compete too: N variants of each (0: all) on every problem of the program
+that they compute, alone against the tuned configuration; the tuned program with the winners is one contender
+more.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +37,13 @@ from examples.models.in_torch import torch_inputs, torch_module
 from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
 from iree_tuner import TuningResult, tune_module
+from iree_tuner.cli.kernel import contest_to_json
+from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.kernels.bench import SPEC_FLAG, look_at, winners
+from iree_tuner.kernels.contest import hold_contest
+from iree_tuner.kernels.registry import kernels
+from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.measure.program_loaded import LoadedProgram
 from iree_tuner.measure.program_request import request
 from iree_tuner.measure.program_run import ProgramRun
@@ -43,6 +53,8 @@ from iree_tuner.measure.statistics import compare_rows
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.whole import with_spec
 
 SAMPLE_S = 0.02
 
@@ -82,6 +94,7 @@ def main() -> None:
     parser.add_argument("--effort", default="default")
     parser.add_argument("--budget", type=float, default=240.0, help="seconds for each model")
     parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--kernels", type=int, help="variants of each kernel on each problem; 0 for all")
     parser.add_argument("--specs", type=Path, help="folder for specs and pages")
     parser.add_argument("--json", type=Path, help="file to which rows are appended, one a line")
     given = parser.parse_args()
@@ -147,9 +160,14 @@ def compared(
     """Times and ratios of the three, taken in turns while nothing compiles."""
     with Workers(1) as workers:
         default = compile_program(program, target_for_device(given.device[0], given.chip), workers).data
+    codes = {"default": default, "tuned": result.vmfb()}
+    contests: list[dict[str, object]] = []
+    if given.kernels is not None:
+        code, contests = with_kernels(program, result, given, folder)
+        codes |= {"kernels": code} if code else {}
     torch_call, expected = on_torch(model)
     contenders: list[Contender] = []
-    for name, code in (("default", default), ("tuned", result.vmfb())):
+    for name, code in codes.items():
         path = folder / f"{name}.vmfb"
         path.write_bytes(code)
         loaded = LoadedProgram(str(path), given.device[0], run)
@@ -159,21 +177,56 @@ def compared(
     wrong = [each.name for each in contenders if not each.error <= model.tolerance]
     problem = {"problem": f"differ from PyTorch: {', '.join(wrong)}"} if wrong else {}
     if "tuned" in wrong:
-        return {"errors": errors, **problem}
+        return {"errors": errors, "contests": contests, **problem}
     for each in contenders:
         each.batch()
     sensors = sensors_for(given.device[0])
     sensors.start()
     rows = np.asarray(interleave(contenders, sensors, given.rounds))
     medians = np.median(rows, axis=0)
+    more = {
+        "kernels_over_tuned": ratio(rows[:, [1, 2]]), "kernels_over_default": ratio(rows[:, [0, 2]]),
+        "kernels_over_torch": ratio(rows[:, [3, 2]]),
+    } if "kernels" in codes else {}  # fmt: skip
     return {
         "errors": errors,
+        "contests": contests,
+        **more,
         **problem,
         "median_us": {each.name: float(us) for each, us in zip(contenders, medians, strict=True)},
         "tuned_over_default": ratio(rows[:, [0, 1]]),
-        "tuned_over_torch": ratio(rows[:, [2, 1]]),
+        "tuned_over_torch": ratio(rows[:, [-1, 1]]),
         "readings": str(sensors.readings()),
     }
+
+
+def with_kernels(
+    program: Program, result: TuningResult, given: argparse.Namespace, folder: Path
+) -> tuple[bytes, list[dict[str, object]]]:
+    """The tuned program with the kernels that win, compiled; empty where none does. And all contests."""
+    configurations = {
+        each.task.workload.key: each.entry.configuration for each in result.results if each.entry
+    }
+    path = folder / "kernels.mlir"
+    with Lab(result.target) as lab:
+        lab.start()
+        wanted = [each for each in kernels() if each.backend == result.target.backend and not each.missing()]
+        outlook = look_at(program, result.target, wanted, lab)
+        contests = [
+            hold_contest(site, kernel, lab, tuned=configurations, most=given.kernels)
+            for _, site, kernel in outlook.pairs
+        ]
+        chosen = winners(contests)
+        rows = [
+            contest_to_json(contest, place.functions)
+            for contest, (place, _, _) in zip(contests, outlook.pairs, strict=True)
+        ]
+        if not chosen:
+            return b"", rows
+        save_kernel_spec(chosen, outlook.target, lab.context, path)
+        target = replace(result.target, flags=(*result.target.flags, f"{SPEC_FLAG}={path}"))
+        tuned = with_spec(program, to_bytecode(result.spec))
+        return compile_program(tuned, target, lab.compilers).data, rows
 
 
 def on_torch(model: Model) -> tuple[Callable[[], None], list[NDArray[Any]]]:

@@ -13,6 +13,7 @@ from iree_tuner.cli.compile import compile_
 from iree_tuner.cli.db import app as db_app
 from iree_tuner.cli.doctor import doctor
 from iree_tuner.cli.extract import extract
+from iree_tuner.cli.kernel import app as kernel_app
 from iree_tuner.cli.profile import profile
 from iree_tuner.cli.record import record
 from iree_tuner.cli.replay import replay
@@ -42,6 +43,7 @@ app.command(profile)
 app.command(space)
 app.command(spec_app)
 app.command(specs_app)
+app.command(kernel_app)
 app.command(db_app)
 app.command(report)
 app.command(doctor)

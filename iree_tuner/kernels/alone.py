@@ -1,4 +1,4 @@
-"""A kernel in the place of a dispatch's executable: timed and checked like any configuration of the dispatch."""
+"""A kernel in the place of a dispatch's executable, timed and checked like a configuration of it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def with_scratch(harness: Harness, size: int, flags: tuple[str, ...]) -> Harness
         module = session.parse(harness.module)
         constant = _marked(module).opview
         assert isinstance(constant, arith.ConstantOp)
-        constant.operation.attributes["value"] = ir.IntegerAttr.get(ir.IndexType.get(), stride_of(offset + size))
+        constant.operation.attributes["value"] = ir.IntegerAttr.get(
+            ir.IndexType.get(), stride_of(offset + size)
+        )
         data = to_bytecode(module)
     room = Binding(offset, size, ())
-    return replace(
-        harness, module=data, buffer_bytes=offset + size, bindings=(*harness.bindings, room)
-    )
+    return replace(harness, module=data, buffer_bytes=offset + size, bindings=(*harness.bindings, room))
 
 
 def why_unfit(harness: Harness, problem: Problem) -> str:
@@ -61,7 +61,7 @@ def build_kernel_here(harness: Harness, flags: tuple[str, ...], problem: Problem
     """Compile a harness with a kernel's code in the place of its executable. Runs in workers.
 
     Args:
-        harness: of the dispatch that `why_unfit` finds nothing in; with room where the code needs scratch memory.
+        harness: of a dispatch that `why_unfit` finds nothing in; with room where scratch memory is needed.
         flags: of the target.
         problem: what the dispatch computes.
         code: the kernel's, for that problem.

@@ -1,4 +1,4 @@
-"""f32 matrix multiplications and convolutions in C with vector types, compiled by the machine's own gcc or clang."""
+"""f32 matrix multiplications and convolutions in C with vector types, compiled by gcc or clang."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ class CGemm:
 @cache
 def compiler() -> str:
     """The C compiler: CC, gcc or clang; empty where there is none."""
-    return next((path for name in (os.environ.get("CC"), "gcc", "clang") if name and (path := shutil.which(name))), "")
+    return next(
+        (path for name in (os.environ.get("CC"), "gcc", "clang") if name and (path := shutil.which(name))), ""
+    )
 
 
 @cache
@@ -98,7 +100,13 @@ def _variants(problem: Problem, width: int) -> Iterator[Knobs]:
         for factor, height in product((1, 2, 4), (32, 64, 128, 256)):
             if columns % (wide * factor) == 0 and height // rows <= max(tiles, 1):
                 each = max(1, height // rows)
-                yield {"rows": rows, "vectors": vectors, "depth": depth, "columns": wide * factor, "tiles": each}
+                yield {
+                    "rows": rows,
+                    "vectors": vectors,
+                    "depth": depth,
+                    "columns": wide * factor,
+                    "tiles": each,
+                }
 
 
 def _misfit(problem: Problem, knobs: Knobs) -> tuple[float, ...]:

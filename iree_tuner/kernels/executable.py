@@ -85,7 +85,7 @@ def object_of(code: Code, path: str) -> ir.Attribute:
     """The object of a variant: where it is, and what is in it, if that is embedded."""
     fields: dict[str, ir.Attribute] = {"path": ir.StringAttr.get(path)}
     if code.kind == "ptx":
-        fields["data"] = ir.DenseElementsAttr.get(np.frombuffer(code.data, dtype=np.int8))
+        fields["data"] = ir.DenseElementsAttr.get(np.frombuffer(code.data, dtype=np.int8))  # pyright: ignore
     return ir.Attribute.parse(f"#hal.executable.object<{ir.DictAttr.get(fields)}>")  # has no builder
 
 

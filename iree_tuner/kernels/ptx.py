@@ -1,9 +1,10 @@
 """PTX as an executable calls it: one pointer for each binding, and nothing else.
 
-IREE's CUDA driver passes a kernel a pointer for each binding, in order. Triton's kernels take what their function
-takes, used or not, and two pointers more: scratch memory of the workgroups (tensor descriptors are built in it)
-and memory for a profiler. Parameters that the code never reads are taken out of its list here, and what is left
-are the bindings: inputs, result and, where it is read, scratch memory.
+IREE's CUDA driver passes a kernel a pointer for each binding, in order. Triton's kernels take what their
+function takes, used or not, and two pointers more: scratch memory of the workgroups (tensor descriptors are
+built in it) and memory for a profiler. Parameters that the code never reads are taken out of its list here,
+and what is left are the bindings: inputs, result and, where it is read, scratch memory.
+
 Dynamic shared memory is no parameter; a launch says how much (`Launch.shared_bytes`, in HAL's export
 `workgroup_local_memory`).
 """

@@ -1,4 +1,4 @@
-"""Where a program has problems that kernels compute. Looks at programs as preprocessing finds them: after `abi`."""
+"""Where a program, as preprocessing finds it (after `abi`), has problems that kernels compute."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg
 
-from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.ops.canonical import captured, clone, strip_discardable
 from iree_tuner.ops.family import describe
@@ -23,8 +22,8 @@ class Site:
 
     Attributes:
         problem: what is computed.
-        case: a program with one function, `main`, that computes it by the same ops, from the problem's inputs; as
-            bytecode. It is what a matcher compares with, and what the problem is timed alone by.
+        case: a program with one function, `main`, that computes it by the same ops from the problem's inputs;
+            text. It is what a matcher compares with, and what the problem is timed alone by.
         function: name of the function that it was found in.
     """
 
@@ -34,7 +33,7 @@ class Site:
 
 
 def find_sites(module: ir.Module) -> list[tuple[Site, ...]]:
-    """For each root op that kernels could compute, in order, its sites: without epilogue, and with ever more."""
+    """For each root op that kernels could compute its sites: without epilogue, and with ever more."""
     found: list[tuple[Site, ...]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -88,7 +87,7 @@ def _case(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:
         values: dict[ir.Value, ir.Value] = dict(zip(inputs, block.arguments, strict=True))
         with ir.InsertionPoint(block):
             func.ReturnOp([copy_ops(ops, values)])
-        return to_bytecode(module)
+        return str(module).encode()
 
 
 def copy_ops(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> ir.Value:
@@ -211,5 +210,3 @@ def _function_of(op: ir.Operation) -> str:
     while parent is not None and "sym_name" not in parent.attributes:
         parent = parent.operation.parent
     return "" if parent is None else ir.StringAttr(parent.attributes["sym_name"]).value
-
-

@@ -94,7 +94,9 @@ def _build_function(name: str, executable: str, code: Code, ports: Ports) -> Non
     inputs, results = map(list, (map(_tensor, ports.inputs), map(_tensor, ports.results)))
     kind = ir.FunctionType.get(inputs, results[:1])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    block = function.operation.regions[0].blocks.append(*inputs, arg_locs=[ir.Location.unknown()] * len(inputs))
+    block = function.operation.regions[0].blocks.append(
+        *inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
+    )
     entry = ir.SymbolRefAttr.get([executable, VARIANT, export_of(code)])
     with ir.InsertionPoint(block):
         done = flow.DispatchOp(results, [], ir.ArrayAttr.get([entry]), list(block.arguments), [], [])
@@ -106,7 +108,7 @@ def _tensor(array: Array) -> ir.Type:
 
 
 def _build_matcher(name: str, site: Site) -> None:
-    """A sequence that succeeds on the last op of what the site's case computes; gives its inputs and result."""
+    """A sequence that succeeds on the last op of a site's case, and gives its inputs and result."""
     handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
     readonly = {"transform.readonly": ir.UnitAttr.get()}
     sequence = transform.NamedSequenceOp(name, [handle], [values, values], arg_attrs=[readonly])
@@ -114,7 +116,8 @@ def _build_matcher(name: str, site: Site) -> None:
         root = sequence.body.arguments[0]
         matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, root)
         transform.YieldOp(list(matched.operation.results))
-    case = ir.Module.parse(site.case).body.operations[0].regions[0].blocks[0]
+    program = ir.Module.parse(site.case)
+    case = program.body.operations[0].regions[0].blocks[0]
     ops = [op.operation for op in case.operations][:-1]
     types = [each.type for each in case.arguments]
     block = matched.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
@@ -146,7 +149,10 @@ def _build_replacement(name: str, executable: str, function: str) -> None:
 
 
 def _import_symbol(name: str, table: ir.Value) -> ir.Value:
-    attributes = {"symbol": ir.FlatSymbolRefAttr.get(name), "if_undefined": ir.UnitAttr.get()}
+    attributes: dict[str, ir.Attribute] = {
+        "symbol": ir.FlatSymbolRefAttr.get(name),
+        "if_undefined": ir.UnitAttr.get(),
+    }
     return _create("transform.util.import_symbol", [transform.AnyOpType.get()], [table], attributes)
 
 
@@ -155,7 +161,9 @@ def _create(
     attributes: dict[str, ir.Attribute] | None = None,
 ) -> ir.Value:  # fmt: skip
     """An op of the transform dialect's extensions that has no builder; its first result."""
-    return ir.Operation.create(name, results=results, operands=operands, attributes=attributes or {}).results[0]
+    return ir.Operation.create(name, results=results, operands=operands, attributes=attributes or {}).results[
+        0
+    ]
 
 
 def _build_main(pairs: Sequence[tuple[str, str]]) -> None:

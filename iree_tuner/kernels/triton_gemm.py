@@ -1,4 +1,4 @@
-"""Matrix multiplications for NVIDIA GPUs, from Triton's ahead-of-time compiler; no GPU is needed to make them."""
+"""Matrix multiplications for NVIDIA GPUs, by Triton's ahead-of-time compiler, which needs no GPU."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from iree_tuner.kernels.ptx import without_unused
 from iree_tuner.targets import Target
 
 _ARCHITECTURE = 90  # the instructions and the copy engine that the sources are for
-_PTX_VERSION = 90  # what a driver of CUDA 13.0 takes; Triton's own default is newer
+_PTX_VERSION = 86  # what drivers of CUDA 12.6 and later take; Triton asks for the newest that it knows
 _SHARED_BYTES = 227 * 1024  # of a workgroup: CUDA C++ Programming Guide, compute capability 9.0
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 _GROUP = 8
 
 _ELEMENTS = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
 _EPILOGUES = tuple(
-    (*bias, *relu, *narrow) for bias, relu, narrow in product(((), ("bias",)), ((), ("relu",)), ((), ("truncf",)))
+    (*bias, *relu, *narrow)
+    for bias, relu, narrow in product(((), ("bias",)), ((), ("relu",)), ((), ("truncf",)))
 )
 _SCRATCH, _PARAMETERS = 4, ("a", "b", "bias", "c")
 
@@ -43,7 +44,9 @@ class TritonGemm:
         if lhs != rhs or lhs not in ("f16", "bf16") or sums != "f32":
             return f"its types are {', '.join(problem.workload.types)}, not f16 or bf16 with f32 sums"
         if problem.epilogue not in _EPILOGUES:
-            return f"its epilogue is {', '.join(problem.epilogue)}, not some of bias, relu, truncf in this order"
+            return (
+                f"its epilogue is {', '.join(problem.epilogue)}, not some of bias, relu, truncf in this order"
+            )
         if any(each.element_type not in _ELEMENTS for each in (*problem.inputs, problem.result)):
             return f"its result is {problem.result.element_type}"
         gemm = gemm_of(problem)
@@ -61,7 +64,7 @@ class TritonGemm:
         return tuple(sorted(_variants(gemm, result_bytes), key=lambda each: _misfit(gemm, each)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError where Triton refuses, or memory does not do."""
+        """Compile the source for a problem. Raises KernelError where Triton refuses it."""
         gemm = gemm_of(problem)
         if gemm is None or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
@@ -95,8 +98,10 @@ def _compiled(problem: Problem, gemm: Gemm, knobs: Knobs) -> Any:  # noqa: ANN40
     if knobs["persistent"]:
         function = triton_source.persistent
         constants |= {
-            "WORKGROUPS": _workgroups(gemm, knobs), "PARTS": knobs["parts"], "FLATTEN": bool(knobs["flatten"]),
-        }  # fmt: skip
+            "WORKGROUPS": _workgroups(gemm, knobs),
+            "PARTS": knobs["parts"],
+            "FLATTEN": bool(knobs["flatten"]),
+        }
     left = _ELEMENTS[problem.workload.types[0]]
     bias = _ELEMENTS[problem.inputs[2].element_type] if len(problem.inputs) > 2 else left
     pointers = dict(zip(_PARAMETERS, (left, left, bias, _ELEMENTS[problem.result.element_type]), strict=True))

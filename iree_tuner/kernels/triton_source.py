@@ -4,7 +4,7 @@ Imported only where Triton is installed; `triton_gemm` compiles it ahead of time
 """
 
 # The language's functions take and give its own values, and sizes in capitals are compile-time constants.
-# ruff: noqa: N803, ANN001, ANN202
+# ruff: noqa: N803, ANN001, ANN201, ANN202, SIM108
 # pyright: basic, reportMissingImports=false
 
 import triton

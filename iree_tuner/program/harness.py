@@ -103,7 +103,7 @@ def _rotate(dispatch: hal.CommandBufferDispatchOp, copies: ir.Value, first: ir.V
     with ir.InsertionPoint(loop), dispatch.location:
         count, start = (arith.index_cast(ir.IndexType.get(), value) for value in (copies, first))
         stride_value = arith.constant(ir.IndexType.get(), stride)
-        stride_value.owner.attributes[STRIDE] = ir.UnitAttr.get()
+        ir.OpResult(stride_value).owner.operation.attributes[STRIDE] = ir.UnitAttr.get()
     with ir.InsertionPoint(dispatch), dispatch.location:
         copy = arith.remui(arith.addi(start, step), count)
         base = arith.muli(copy, stride_value)

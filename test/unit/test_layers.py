@@ -27,6 +27,7 @@ ORDER = (
     "spec",
     "profiling",
     "tuning",
+    "kernels",
     "report",
     "tuned",
     "tune",

@@ -1,0 +1,322 @@
+"""`iree-tuner kernel`: external kernels in the place of what the compiler makes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich.table import Table
+
+from iree_tuner.cli.durations import parse_duration
+from iree_tuner.cli.inputs import InputFlags
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.kernels.bench import (
+    SPEC_FLAG,
+    InProgram,
+    Outlook,
+    compare_in_program,
+    hold_contests,
+    look_at,
+    outlook_of,
+    winners,
+)
+from iree_tuner.kernels.contest import Contest
+from iree_tuner.kernels.find import find_places
+from iree_tuner.kernels.kernel import Code, Kernel, Knobs
+from iree_tuner.kernels.problem import KernelError
+from iree_tuner.kernels.registry import kernel_named, kernels
+from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.site import Site
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import Target, parse_target, target_for_device
+from iree_tuner.tuning.lab import Lab
+
+app = App(
+    name="kernel",
+    help="""Put kernels that the compiler did not make in the place of what it makes.
+
+    Example: `iree-tuner kernel bench model.mlir -o kernels.mlir`
+    """,
+)
+
+_DEFAULTS = InputFlags()
+_COLUMNS = (
+    "problem", "kernel", "tried", "default us", "tuned us", "kernel us", "over default", "over tuned",
+    "chosen",
+)  # fmt: skip
+_WRONG = 3  # variants with wrong numbers that are shown
+
+Names = Annotated[
+    tuple[str, ...],
+    Parameter(name="--kernel", negative="", help="A kernel by name; all that there are by default."),
+]
+AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object a line.")]
+
+
+@app.command(name="list")
+def list_(*, as_json: AsJson = False) -> None:
+    """List the kernels that are installed.
+
+    Example: `iree-tuner kernel list`
+    """
+    table = Table("kernel", "for", "what", "missing", box=None)
+    for each in kernels():
+        missing = each.missing()
+        table.add_row(each.name, each.backend, each.summary, missing)
+        if as_json:
+            print_json(
+                {"kernel": each.name, "backend": each.backend, "summary": each.summary, "missing": missing}
+            )
+    people.print(table, markup=False)
+
+
+@app.command
+def spec(
+    program: str,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The spec to write, .mlir.")],
+    target: Annotated[
+        str, Parameter(help="What to compile for: llvm-cpu:host, cuda:sm_80.")
+    ] = "llvm-cpu:host",
+    kernel: Names = (),
+    knob: Annotated[tuple[str, ...], Parameter(negative="", help="A knob's value, as rows=6.")] = (),
+    as_json: AsJson = False,
+) -> int:
+    """Write a spec that puts kernels in all places of a program that they compute, without measuring.
+
+    Example: `iree-tuner kernel spec model.mlir --kernel c_gemm_f32 -o kernels.mlir`
+    """
+    _check_output(output)
+    chosen, wanted = parse_target(target), _chosen(kernel, parse_target(target))
+    knobs = _parse_knobs(knob)
+    with Workers(1) as workers, people.status("reading the program"):
+        outlook = outlook_of(find_places(load_program(program), chosen, workers), wanted)
+    made = [(site, _make(each, site, chosen, knobs)) for _, site, each in outlook.pairs]
+    for refusal in outlook.refusals:
+        _tell_refusal(refusal.problem, refusal.functions, refusal.kernel, refusal.why)
+    if not made:
+        raise TunerError("no kernel computes anything of the program", location=program)
+    save_kernel_spec(made, outlook.target, new_context(), output)
+    for (place, site, each), (_, code) in zip(outlook.pairs, made, strict=True):
+        if as_json:
+            record = {"problem": site.problem.name, "kernel": each.name, "knobs": dict(code.knobs)}
+            print_json({**record, "functions": list(place.functions)})
+        people.print(f"{site.problem.name}: {each.name}, {_told(code.knobs)}", markup=False)
+    _tell_use(program, output, chosen)
+    return 0
+
+
+@app.command
+def bench(
+    program: str,
+    /,
+    *,
+    device: Annotated[str, Parameter(help="Device URI: local-task, cuda://0.")] = "local-task",
+    chip: Annotated[str, Parameter(help="What to compile for.")] = "host",
+    kernel: Names = (),
+    spec: Annotated[
+        Path | None, Parameter(help="A tuning spec; kernels must also be faster than what is tuned by it.")
+    ] = None,
+    variants: Annotated[int, Parameter(help="Of a kernel, to try on a problem; 0 for all.")] = 64,
+    budget: Annotated[str | None, Parameter(help="Time for all contests: 90s, 10m.")] = None,
+    jobs: Annotated[int | None, Parameter(help="Compile workers; one a core by default.")] = None,
+    inputs: InputFlags = _DEFAULTS,
+    alone: Annotated[bool, Parameter(negative="", help="Do not run the whole program.")] = False,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="Write the winners as a spec, .mlir.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Time kernels against what the compiler makes: alone, and in the program with them and without.
+
+    Numbers are checked; of a kernel that computes something else the reason is shown, and it is never chosen.
+
+    Example: `iree-tuner kernel bench examples/mlp_batch1.mlir --spec mlp.spec.mlir -o kernels.mlir`
+    """
+    if output is not None:
+        _check_output(output)
+    if variants < 0 or (jobs is not None and jobs < 1):
+        raise UsageError("--variants must be at least 0, and --jobs at least 1")
+    seconds = math.inf if budget is None else parse_duration(budget)
+    source, target = inputs.sized(load_program(program)), target_for_device(device, chip)
+    wanted = _chosen(kernel, target)
+    with Lab(target, jobs) as lab, people.status("reading the program") as status:
+        lab.start()
+        outlook = look_at(source, target, wanted, lab)
+        for refusal in outlook.refusals:
+            _tell_refusal(refusal.problem, refusal.functions, refusal.kernel, refusal.why)
+        specs = () if spec is None else (spec,)
+        contests = hold_contests(
+            outlook, lab, specs=specs, most=variants, seconds=seconds, watch=lambda line: status.update(line)
+        )
+        chosen = winners(contests)
+        _report(contests, outlook, as_json)
+        compared: list[InProgram] = []
+        if chosen and not alone:
+            status.update("the whole program")
+            compared = compare_in_program(
+                source, chosen, outlook, lab, inputs.request(source), tuning_spec=spec
+            )
+        _report_program(compared, as_json)
+        if output is not None and chosen:
+            save_kernel_spec(chosen, outlook.target, lab.context, output)
+            _tell_use(program, output, target)
+    if not chosen:
+        people.print("no kernel is faster than what the compiler makes")
+    return 0
+
+
+def _check_output(output: Path) -> None:
+    if output.suffix != ".mlir":
+        raise UsageError(f"{output}: the name must end in .mlir")
+    if not output.parent.is_dir():
+        raise TunerError("there is no such folder", location=str(output.parent))
+
+
+def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
+    """The kernels to use. Raises UsageError for another target's, TunerError where something is missing."""
+    wanted = [kernel_named(name) for name in names] or [
+        each for each in kernels() if each.backend == target.backend
+    ]
+    for each in wanted:
+        if each.backend != target.backend:
+            raise UsageError(f"the kernel '{each.name}' is for {each.backend}, not for {target}")
+    found = [each for each in wanted if not each.missing()]
+    for each in wanted:
+        if each.missing() and names:
+            raise TunerError(f"the kernel '{each.name}': {each.missing()}")
+        if each.missing():
+            people.print(f"{each.name} is left out: {each.missing()}", style="yellow", markup=False)
+    if not found:
+        raise TunerError(f"there is no kernel for {target}", hint="iree-tuner kernel list")
+    return found
+
+
+def _parse_knobs(texts: Sequence[str]) -> Knobs:
+    found: dict[str, int] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not value.lstrip("-").isdigit():
+            raise UsageError(f"'{text}' is no value of a knob", hint="as rows=6")
+        found[name] = int(value)
+    return found
+
+
+def _make(kernel: Kernel, site: Site, target: Target, knobs: Knobs) -> Code:
+    """Code with the first variant that has the values asked for."""
+    every = kernel.variants(site.problem, target)
+    fitting = [each for each in every if all(each.get(name) == value for name, value in knobs.items())]
+    if not fitting:
+        names = ", ".join(dict.fromkeys(name for each in every for name in each))
+        raise KernelError(
+            f"{kernel.name} has no variant for {site.problem.name} with {_told(knobs)}",
+            hint=f"its knobs: {names}",
+        )
+    return kernel.make(site.problem, target, fitting[0])
+
+
+def _told(knobs: Knobs) -> str:
+    return " ".join(f"{name}={value}" for name, value in knobs.items())
+
+
+def _tell_refusal(problem: str, functions: Sequence[str], kernel: str, why: str) -> None:
+    where = ", ".join(dict.fromkeys(functions))
+    people.print(f"{problem} in {where}: not {kernel}: {why}", style="dim", markup=False)
+
+
+def _tell_use(program: str, output: Path, target: Target) -> None:
+    flags = " ".join(target.flags)
+    people.print("use it, with the same flags for the target:")
+    people.print(
+        f"  iree-compile {program} {flags} {SPEC_FLAG}={output} -o kernels.vmfb", soft_wrap=True, markup=False
+    )
+
+
+def _report(contests: Sequence[Contest], outlook: Outlook, as_json: bool) -> None:
+    table = Table(*_COLUMNS, box=None)
+    for contest, (place, _, _) in zip(contests, outlook.pairs, strict=True):
+        if as_json:
+            print_json(contest_to_json(contest, place.functions))
+        best = f"{contest.over_default.candidate_us:.1f}" if contest.over_default else ""
+        tuned = f"{contest.tuned.candidate_us:.1f}" if contest.tuned else ""
+        table.add_row(
+            contest.site.problem.name,
+            contest.kernel,
+            str(len(contest.trials)),
+            f"{contest.default_us:.1f}",
+            tuned,
+            best,
+            _ratio(contest.over_default),
+            _ratio(contest.over_tuned),
+            "yes" if contest.wins else "no",
+        )
+        if contest.note:
+            people.print(
+                f"{contest.site.problem.name}, {contest.kernel}: {contest.note}", style="yellow", markup=False
+            )
+        wrong = [each for each in contest.trials if each.outcome == "wrong_result"]
+        for each in wrong[:_WRONG]:
+            people.print(
+                f"{contest.kernel} is wrong with {_told(each.knobs)}: {each.message}",
+                style="red",
+                markup=False,
+            )
+        if len(wrong) > _WRONG:
+            people.print(f"and with {len(wrong) - _WRONG} other variants", style="red")
+    if contests:
+        people.print(table, markup=False)
+    for contest in contests:
+        if contest.best is not None:
+            people.print(
+                f"{contest.site.problem.name}: {contest.kernel} {_told(contest.best.knobs)}", markup=False
+            )
+
+
+def _ratio(found: Comparison | None) -> str:
+    if found is None:
+        return ""
+    low, high = found.interval
+    return f"{found.speedup:.2f}x ({low:.2f} to {high:.2f})"
+
+
+def _report_program(compared: Sequence[InProgram], as_json: bool) -> None:
+    for each in compared:
+        found = each.found
+        if as_json:
+            print_json({"program": each.what, "error": found.error, **comparison_to_json(found.comparison)})
+        told = found.error or _ratio(found.comparison)
+        people.print(f"the program, {each.what}: {told}", markup=False)
+
+
+def comparison_to_json(found: Comparison | None) -> dict[str, object]:
+    """A comparison's figures; empty where there is none."""
+    if found is None:
+        return {}
+    return {
+        "speedup": found.speedup, "interval": list(found.interval), "verdict": found.verdict,
+        "default_us": found.default_us, "time_us": found.candidate_us, "pairs": found.pairs,
+    }  # fmt: skip
+
+
+def contest_to_json(contest: Contest, functions: Sequence[str]) -> dict[str, object]:
+    """A contest as JSON: the figures, and how many variants ended how."""
+    outcomes: dict[str, int] = {}
+    for trial in contest.trials:
+        outcomes[trial.outcome] = outcomes.get(trial.outcome, 0) + 1
+    return {
+        "problem": contest.site.problem.name, "functions": list(functions), "kernel": contest.kernel,
+        "trials": len(contest.trials), "outcomes": outcomes, "note": contest.note, "chosen": contest.wins,
+        "knobs": dict(contest.best.knobs) if contest.best else {},
+        "over_default": comparison_to_json(contest.over_default),
+        "tuned": comparison_to_json(contest.tuned), "over_tuned": comparison_to_json(contest.over_tuned),
+        "wrong": [{"knobs": dict(each.knobs), "message": each.message} for each in contest.trials
+                  if each.outcome == "wrong_result"],
+    }  # fmt: skip
