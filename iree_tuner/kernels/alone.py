@@ -6,6 +6,7 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, hal
@@ -113,7 +114,9 @@ def _bind_scratch(module: ir.Module, harness: Harness, size: int) -> None:
     if room.tensors or room.length < size:
         raise KernelError(f"the harness has no room for {size} bytes of scratch memory")
     dispatch = find_dispatch(module.operation)
-    offsets, lengths = list(dispatch.binding_offsets), list(dispatch.binding_lengths)
+    offsets: list[ir.Value[Any]] = list(dispatch.binding_offsets)
+    lengths: list[ir.Value[Any]] = list(dispatch.binding_lengths)
+    constants: list[ir.Value[Any]] = list(dispatch.constants)
     index = ir.IndexType.get()
     with ir.InsertionPoint(dispatch), dispatch.location:
         distance = arith.constant(index, room.offset - harness.bindings[0].offset)
@@ -122,7 +125,7 @@ def _bind_scratch(module: ir.Module, harness: Harness, size: int) -> None:
         buffers = [*dispatch.binding_buffers, dispatch.binding_buffers[0]]
         hal.CommandBufferDispatchOp(
             dispatch.command_buffer, dispatch.executable, dispatch.entry_point, dispatch.workgroup_x,
-            dispatch.workgroup_y, dispatch.workgroup_z, dispatch.constants, buffers, offsets, lengths,
+            dispatch.workgroup_y, dispatch.workgroup_z, constants, buffers, offsets, lengths,
             dispatch.attributes["flags"],
         )  # fmt: skip
     dispatch.operation.erase()

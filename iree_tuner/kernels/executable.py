@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from iree.compiler import ir
@@ -122,7 +123,7 @@ def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> No
     called.attributes[_BAREPTR], called.attributes[_STATIC] = ir.BoolAttr.get(True), ir.UnitAttr.get()
     function = func.FuncOp(name, ir.FunctionType.get([], []))
     with ir.InsertionPoint(function.add_entry_block()):
-        zero = arith.constant(index, 0)
+        zero: ir.Value[Any] = arith.constant(index, 0)
         arguments: list[ir.Value] = [
             hal.InterfaceBindingSubspanOp(
                 kind, layout, number, [], byte_offset=zero, alignment=ir.IntegerAttr.get(index, _ALIGNMENT)

@@ -60,7 +60,8 @@ def build_kernel_spec(
         try:
             module.operation.verify()
         except ir.MLIRError as error:
-            raise TunerError(f"the built spec does not verify: {str(error).splitlines()[0]}") from error
+            first = next((each.message for each in error.error_diagnostics), str(error))
+            raise TunerError(f"the built spec does not verify: {first}") from error
     return module
 
 
@@ -142,8 +143,14 @@ def _build_replacement(name: str, executable: str, function: str) -> None:
         called = _import_symbol(function, table)
         segments = ir.DenseI32ArrayAttr.get([1, 1, 1, 1])
         ir.Operation.create(
-            "transform.util.cast_and_call", results=[handle], operands=[root, inputs, outputs, called],
-            attributes={"operandSegmentSizes": segments, "insert_after": ir.UnitAttr.get()}, regions=1,
+            "transform.util.cast_and_call", operands=[root, inputs, outputs, called],
+            attributes={
+                "operandSegmentSizes": segments,
+                "insert_after": ir.UnitAttr.get(),
+                # A function that is called more than once is not inlined later, and its arguments are copied.
+                "inline_call": ir.UnitAttr.get(),
+            },
+            regions=1,
         )  # fmt: skip
         transform.YieldOp([])
 

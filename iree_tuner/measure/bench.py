@@ -14,10 +14,15 @@ class Tolerance:
     Attributes:
         accumulator_type: element type that sums are held in.
         reduction_length: how many values go into one result.
+        factor_type: what factors of the last sum are rounded to, where the op computes them itself, as
+            attention its probabilities; empty where all are given.
+        factors: how many of them go into one result.
     """
 
     accumulator_type: str = "f32"
     reduction_length: int = 1
+    factor_type: str = ""
+    factors: int = 1
 
 
 @dataclass(frozen=True)

@@ -263,6 +263,7 @@ class Check:
                 tolerance.accumulator_type,
                 tolerance.reduction_length,
                 magnitudes=scale,
+                factors=(tolerance.factor_type, tolerance.factors),
             )
             if not found.ok:
                 return replace(found, message=f"tensor {number} ({_type(tensor)}) {found.message}")

@@ -92,8 +92,9 @@ def _scaled(
     """What floats must be, held within their type's largest number, and one over what each may be off by."""
     tolerance = bench.tolerance
     allowed = tolerances(
-        expected, output.element_type, tolerance.accumulator_type, tolerance.reduction_length, magnitudes
-    )
+        expected, output.element_type, tolerance.accumulator_type, tolerance.reduction_length, magnitudes,
+        (tolerance.factor_type, tolerance.factors),
+    )  # fmt: skip
     limit, most = largest_finite(output.element_type), float(np.finfo(np.float32).max)
     shape = (output.rows, output.columns)
     with np.errstate(all="ignore"):

@@ -2,11 +2,11 @@
 
 A float may differ by
 
-    2 eps(result) |x| + 16 eps(f32) max|x| + 3 sqrt(K) eps(accumulator) s
+    2 eps(result) |x| + 16 eps(f32) max|x| + 3 sqrt(K) eps(accumulator) s + 3 eps(factor) s / sqrt(F)
 
 where x is the expected value, K the number of values that are summed and s what partial sums can reach: the
 result for the inputs' absolute values, but not more than twice the largest result, and not less than the
-median. Integers must be equal.
+median. The last term is for F factors that an op computes and rounds on the way. Integers must be equal.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ _SUMS = 3.0  # epsilons, times sqrt(K)
 
 Array = npt.NDArray[np.generic]
 Floats = npt.NDArray[np.float64]
+
+Factors = tuple[str, int]
+"""Type and number; see `bench.Tolerance`."""
+
+NO_FACTORS: Factors = ("", 1)
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,11 @@ def sum_error(accumulator_type: str, reduction_length: int) -> float:
     return _SUMS * math.sqrt(reduction_length) * epsilon(accumulator_type)
 
 
+def factor_error(factor_type: str, factors: int) -> float:
+    """How far two sums may be apart whose factors were computed and rounded, relative to partial sums."""
+    return _SUMS * epsilon(factor_type) / math.sqrt(factors) if factor_type else 0.0
+
+
 def halting_error(accumulator_type: str, reduction_length: int) -> float:
     """The same for sums that grow with each value, if they are too long for their type, else 0.
 
@@ -81,6 +91,7 @@ def compare(
     accumulator_type: str,
     reduction_length: int,
     magnitudes: Array | None = None,
+    factors: Factors = NO_FACTORS,
 ) -> Agreement:
     """Compare a result with the expected one; see the module's text for the tolerance.
 
@@ -92,6 +103,7 @@ def compare(
         reduction_length: how many values go into one result.
         magnitudes: the expected result for the inputs' absolute values; without it, the largest expected
             value stands for them.
+        factors: type and number of factors that are computed and rounded on the way.
     """
     if got.dtype == expected.dtype and np.array_equal(_bytes(got), _bytes(expected)):
         return Agreement(True, 0.0)
@@ -99,7 +111,7 @@ def compare(
     if dtype is not None and dtype.kind == "i":
         return _integers(got, expected)
     a, b = _wide(got), _wide(expected)
-    allowed = tolerances(expected, element_type, accumulator_type, reduction_length, magnitudes)
+    allowed = tolerances(expected, element_type, accumulator_type, reduction_length, magnitudes, factors)
     limit = largest_finite(element_type)
     with np.errstate(all="ignore"):
         ratio = np.abs(np.clip(a, -limit, limit) - np.clip(b, -limit, limit)) / allowed
@@ -125,6 +137,7 @@ def tolerances(
     accumulator_type: str,
     reduction_length: int,
     magnitudes: Array | None = None,
+    factors: Factors = NO_FACTORS,
 ) -> Floats:
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
     b = _wide(expected)
@@ -133,7 +146,8 @@ def tolerances(
     with np.errstate(all="ignore"):
         own, largest, reached = _scales(b, scale)
         allowed = rounding * own + functions * largest
-        allowed += np.minimum(sum_error(accumulator_type, reduction_length) * reached, largest)
+        relative = sum_error(accumulator_type, reduction_length) + factor_error(*factors)
+        allowed += np.minimum(relative * reached, largest)
         if scale is not None:  # sums that grow are as large as their values' magnitudes, others far smaller
             allowed += np.where(2 * own > scale, halting_error(accumulator_type, reduction_length) * own, 0)
     return allowed + 2.0 * float(ml_dtypes.finfo(_held(element_type)).smallest_subnormal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ from iree_tuner.targets import GpuLimits
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
+
+_VALUES = 2  # operand of attention
 
 
 @dataclass(frozen=True)
@@ -109,5 +112,11 @@ def _space_of(task: Task, harness: Harness, lab: Lab) -> JointSpace:
 
 
 def tolerance_of(workload: Workload) -> Tolerance:
-    """How much the results of a workload may differ: sums are held in the type of the last operand."""
-    return Tolerance(workload.types[-1] if workload.types else "f32", workload.reduction_length)
+    """How much the results of a workload may differ: sums are held in the type of the last operand.
+
+    Attention rounds its probabilities to the type of the values that they are multiplied by.
+    """
+    sums, length = workload.types[-1] if workload.types else "f32", workload.reduction_length
+    if workload.family != "attention":
+        return Tolerance(sums, length)
+    return Tolerance(sums, length, workload.types[_VALUES], math.prod(workload.sizes("k2")))
