@@ -71,7 +71,7 @@ def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
 def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
     """Pad the image before patches are gathered (GPUPadConvs); the compiler does so with channels inside.
 
-    Channels that grow by it are computed wrongly on CUDA (docs/upstream/cuda_padded_channels.md).
+    Where channels grow by it, results on CUDA are no numbers (docs/upstream/cuda_padded_channels.md).
     """
     workload = draft.workload
     channels = draft.declare_derived(PAD_CHANNELS)
@@ -81,7 +81,7 @@ def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
         require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
         if draft.limits.backend == "cuda":
             same = any_of([channels.equals(0), (constant(size) % depth).equals(0)])
-            message = f"{PAD_CHANNELS} ({{}}) must divide {size}: more channels are computed wrongly"
+            message = f"{PAD_CHANNELS} ({{}}) must divide {size}: with more channels, results are no numbers"
             require(same, message, channels)
     sizes: list[int | str] = []
     for loop in range(len(workload.loops)):

@@ -325,7 +325,7 @@ def test_the_compilers_choice_is_inside(prepare, target: str, conv: Conv) -> Non
 
 
 def test_channels_that_grow_are_wrong(prepare) -> None:
-    """docs/upstream/cuda_padded_channels.md: 109 of 109 were wrong, and none of the others."""
+    """docs/upstream/cuda_padded_channels.md: 109 of 109 gave NaN, and none of the others."""
     space = prepare("cuda:sm_80", FOURTEEN).supplemented[IGEMM]
     for tile, allowed in ((2, {0, 32}), (3, {0}), (8, {0})):
         found = {
