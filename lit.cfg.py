@@ -7,6 +7,7 @@ The tools are those of the Python environment that lit itself runs in, so that n
 import importlib.util
 import os
 import platform
+import shutil
 import sys
 from pathlib import Path
 
@@ -54,8 +55,10 @@ def host_features() -> set[str]:
 
 
 config.available_features.update(host_features())
-packages = ("jax", "onnx", "onnxruntime", "onnxscript", "sklearn", "torch")
+packages = ("jax", "onnx", "onnxruntime", "onnxscript", "sklearn", "torch", "triton")
 config.available_features.update(name for name in packages if has(name))
+if any(shutil.which(name) for name in (os.environ.get("CC"), "gcc", "clang") if name):
+    config.available_features.add("cc")
 if has("iree.turbine"):
     config.available_features.add("iree-turbine")
 

@@ -29,6 +29,7 @@ _TIMEOUT_S = 60.0
 _ROWS = (4, 5, 6, 8, 10, 12)
 _VECTORS = (1, 2, 3, 4)
 _DEPTHS = (128, 256, 512)
+_HEIGHTS = (32, 64, 128, 256)  # rows of a workgroup, about
 _REGISTERS = {32: 16, 64: 32, 16: 32}  # by bytes of a vector: AVX2, AVX-512, NEON
 _MOST_STACK = 128 * 1024
 
@@ -97,16 +98,11 @@ def _variants(problem: Problem, width: int) -> Iterator[Knobs]:
         if rows * vectors + vectors + 1 > registers or columns % wide or depth * wide * 4 > _MOST_STACK:
             continue
         tiles = _tiles(problem, rows)
-        for factor, height in product((1, 2, 4), (32, 64, 128, 256)):
-            if columns % (wide * factor) == 0 and height // rows <= max(tiles, 1):
-                each = max(1, height // rows)
-                yield {
-                    "rows": rows,
-                    "vectors": vectors,
-                    "depth": depth,
-                    "columns": wide * factor,
-                    "tiles": each,
-                }
+        heights = dict.fromkeys(min(tiles, max(1, height // rows)) for height in _HEIGHTS)
+        for factor, height in product((1, 2, 4), heights):
+            if columns % (wide * factor) == 0:
+                sizes = {"rows": rows, "vectors": vectors, "depth": depth}
+                yield {**sizes, "columns": wide * factor, "tiles": height}
 
 
 def _misfit(problem: Problem, knobs: Knobs) -> tuple[float, ...]:

@@ -1,0 +1,79 @@
+"""Kernels that are wrong, each in its way; found in tests and in workers by this module's name."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.kernel import Code, Knobs
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.targets import Target
+
+
+class _Planted(CGemm):
+    """The C kernel with one variant."""
+
+    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
+        return super().variants(problem, target)[:1]
+
+
+class Transposed(_Planted):
+    """It takes the right operand for its transpose."""
+
+    name = "transposed"
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        maps = problem.workload.maps
+        flipped = (maps[0], "(d0, d1, d2) -> (d1, d2)", maps[2])
+        return super().make(replace(problem, workload=replace(problem.workload, maps=flipped)), target, knobs)
+
+
+class WrongGrid(_Planted):
+    """It is started with one workgroup too few."""
+
+    name = "wrong_grid"
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        code = super().make(problem, target, knobs)
+        x, y, z = code.launch.workgroups
+        return replace(code, launch=replace(code.launch, workgroups=(x - 1, y, z)))
+
+
+class TooFar(_Planted):
+    """It is started with one workgroup too many, which writes over other columns."""
+
+    name = "too_far"
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        code = super().make(problem, target, knobs)
+        x, y, z = code.launch.workgroups
+        return replace(code, launch=replace(code.launch, workgroups=(x + 1, y, z)))
+
+
+class NotMade(_Planted):
+    """Its code cannot be made."""
+
+    name = "not_made"
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        raise KernelError("there is no code")
+
+
+class NoObject(_Planted):
+    """Its code is no object."""
+
+    name = "no_object"
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        return replace(super().make(problem, target, knobs), data=b"this is no object")
+
+
+class Slow(_Planted):
+    """It is right, and takes its time to be made."""
+
+    name = "slow"
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        time.sleep(0.2)
+        return super().make(problem, target, knobs)

@@ -1,0 +1,58 @@
+"""Programs with problems that kernels compute, and what is found in them."""
+
+from __future__ import annotations
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.kernels.site import Site, find_sites
+
+HALF = "{r} = arith.truncf %sums : tensor<{m}x{n}xf32> to tensor<{m}x{n}xf16>"
+
+
+def matmul(
+    m: int, n: int, k: int, *, element: str = "f32", transposed: bool = False, start: str = "0.0"
+) -> str:
+    """A function that multiplies; the start is a constant."""
+    right = f"{n}x{k}" if transposed else f"{k}x{n}"
+    maps = "affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>"
+    how = f"indexing_maps = [{maps}] " if transposed else ""
+    return f"""
+    func.func @main(%a: tensor<{m}x{k}x{element}>, %b: tensor<{right}x{element}>) -> tensor<{m}x{n}xf32> {{
+      %zero = arith.constant {start} : f32
+      %empty = tensor.empty() : tensor<{m}x{n}xf32>
+      %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+      %r = linalg.matmul {how}ins(%a, %b : tensor<{m}x{k}x{element}>, tensor<{right}x{element}>)
+          outs(%init : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+      return %r : tensor<{m}x{n}xf32>
+    }}"""
+
+
+def conv(
+    size: tuple[int, int], channels: int, filters: int, *, stride: int = 1, dilation: int = 1, more: int = 0
+) -> str:
+    """A function with a 3x3 convolution of two images, nhwc by hwcf; `more` rows of the image are not read."""
+    high, wide = ((each - 1) * stride + 2 * dilation + 1 for each in size)
+    image, filter_ = f"2x{high + more}x{wide}x{channels}xf32", f"3x3x{channels}x{filters}xf32"
+    result = f"2x{size[0]}x{size[1]}x{filters}xf32"
+    return f"""
+    func.func @main(%a: tensor<{image}>, %b: tensor<{filter_}>) -> tensor<{result}> {{
+      %zero = arith.constant 0.0 : f32
+      %empty = tensor.empty() : tensor<{result}>
+      %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<{result}>) -> tensor<{result}>
+      %r = linalg.conv_2d_nhwc_hwcf {{strides = dense<{stride}> : tensor<2xi64>, dilations = dense<{dilation}> : tensor<2xi64>}}
+          ins(%a, %b : tensor<{image}>, tensor<{filter_}>) outs(%init : tensor<{result}>) -> tensor<{result}>
+      return %r : tensor<{result}>
+    }}"""
+
+
+def sites_in(text: str) -> list[tuple[Site, ...]]:
+    """The sites of a program, which is looked at as it is."""
+    with new_context(), ir.Location.unknown():
+        return find_sites(ir.Module.parse(text))
+
+
+def site_in(text: str) -> Site:
+    """The only site of a program, with all of its epilogue."""
+    ((*_, site),) = sites_in(text)
+    return site

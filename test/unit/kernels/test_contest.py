@@ -1,0 +1,80 @@
+"""Contests: what is wrong is never chosen and told; what is right is compared with the default."""
+
+from dataclasses import replace
+
+import pytest
+from planted import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
+from problems import conv, matmul, site_in
+
+from iree_tuner.kernels.alone import why_unfit
+from iree_tuner.kernels.bench import winners
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.contest import hold_contest
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.lab import Lab
+
+pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+SQUARE = matmul(96, 96, 96)
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab(target_for_device("local-task", "host"), 1) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("kernel", "outcome", "message"),
+    [
+        (Transposed(), "wrong_result", "tensor 2 (96x96xf32) at ["),
+        (WrongGrid(), "wrong_result", "got nan"),
+        (TooFar(), "wrong_result", "differ"),
+        (NotMade(), "compile_error", "there is no code"),
+        (NoObject(), "compile_error", ""),
+    ],
+    ids=lambda each: getattr(each, "name", ""),
+)
+def test_wrong_kernels_are_told_and_not_chosen(lab, kernel, outcome, message) -> None:
+    contest = hold_contest(site_in(SQUARE), kernel, lab)
+    (trial,) = contest.trials
+    assert trial.outcome == outcome
+    assert message in trial.message
+    assert contest.best is None
+    assert not contest.wins
+    assert contest.note == "no variant of it is right"
+    assert winners([contest]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [matmul(40, 64, 72, transposed=True), conv((6, 9), 12, 32, stride=2)],
+    ids=["product", "convolution"],
+)
+def test_right_kernels_are_compared(lab, text: str) -> None:
+    contest = hold_contest(site_in(text), CGemm(), lab, most=3)
+    assert [each.outcome for each in contest.trials].count("ok") >= 1
+    assert contest.best is not None
+    assert contest.over_default is not None
+    assert contest.over_default.pairs > 0
+    assert contest.wins == (contest.over_default.verdict == "win")
+
+
+def test_no_more_are_begun_after_the_time(lab) -> None:
+    contest = hold_contest(site_in(SQUARE), Slow(), lab, seconds=0.0)
+    assert contest.trials == ()
+    assert contest.note == "no variant was tried in time"
+
+
+def test_dispatches_that_are_not_the_problem(lab) -> None:
+    site = site_in(SQUARE)
+    contest = hold_contest(
+        replace(site, problem=replace(site.problem, inputs=site.problem.inputs[:1])), CGemm(), lab
+    )
+    assert contest.trials == ()
+    assert "has other bindings than the problem" in contest.note
+
+
+def test_bindings(only_dispatch) -> None:
+    harness = only_dispatch(SQUARE).harness
+    assert why_unfit(harness, site_in(SQUARE).problem) == ""
+    assert why_unfit(harness, site_in(matmul(96, 96, 64)).problem) != ""

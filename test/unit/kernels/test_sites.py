@@ -1,0 +1,89 @@
+"""What of a program is a problem for kernels, and with which epilogue."""
+
+import pytest
+from problems import conv, matmul, site_in, sites_in
+
+from iree_tuner.kernels.problem import Conv, Gemm, conv_of, gemm_of
+
+LAYER = """
+#id = affine_map<(m, n) -> (m, n)>
+#last = affine_map<(m, n) -> (n)>
+func.func @layer(%a: tensor<64x32xf16>, %b: tensor<32x48xf16>, %bias: tensor<48xf32>) -> tensor<64x48xf16> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<64x48xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x48xf32>) -> tensor<64x48xf32>
+  %sums = linalg.matmul ins(%a, %b : tensor<64x32xf16>, tensor<32x48xf16>) outs(%init : tensor<64x48xf32>) -> tensor<64x48xf32>
+  %added = linalg.generic {indexing_maps = [#id, #last, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%sums, %bias : tensor<64x48xf32>, tensor<48xf32>) outs(%empty : tensor<64x48xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %s = arith.addf %x, %y : f32
+      linalg.yield %s : f32
+  } -> tensor<64x48xf32>
+  %half = tensor.empty() : tensor<64x48xf16>
+  %done = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%added : tensor<64x48xf32>) outs(%half : tensor<64x48xf16>) {
+    ^bb0(%x: f32, %o: f16):
+      %p = arith.maximumf %x, %zero : f32
+      %h = arith.truncf %p : f32 to f16
+      linalg.yield %h : f16
+  } -> tensor<64x48xf16>
+  return %done : tensor<64x48xf16>
+}
+"""
+
+
+def test_a_layer_with_ever_more_of_its_epilogue() -> None:
+    (sites,) = sites_in(LAYER)
+    assert [site.problem.epilogue for site in sites] == [(), ("bias",), ("bias", "relu", "truncf")]
+    last = sites[-1].problem
+    assert [str(each) for each in last.inputs] == ["64x32xf16", "32x48xf16", "48xf32"]
+    assert str(last.result) == "64x48xf16"
+    assert last.name == "matmul_64x48x32_f16_f16_f32_bias_relu_truncf"
+    assert sites[-1].function == "layer"
+
+
+def test_the_case_is_a_program_of_the_same_problem() -> None:
+    site = site_in(LAYER)
+    again = site_in(site.case.decode())
+    assert again.problem == site.problem
+    assert again.case == site.case
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LAYER.replace("arith.addf %x, %y", "arith.mulf %x, %y"),
+        LAYER.replace("[#id, #last, #id]", "[#id, affine_map<(m, n) -> (0)>, #id]").replace("48xf32>, tensor<48xf32>)", "48xf32>, tensor<48xf32>)"),
+        LAYER.replace("ins(%added : tensor<64x48xf32>)", "ins(%sums : tensor<64x48xf32>)"),
+    ],
+    ids=["product", "one bias for all", "two users"],
+)  # fmt: skip
+def test_what_is_no_epilogue(text: str) -> None:
+    (sites,) = sites_in(text)
+    assert [site.problem.epilogue for site in sites] == [()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        matmul(16, 16, 16, start="1.0"),
+        matmul(16, 16, 16).replace("tensor<16x16xf32>", "tensor<?x16xf32>").replace("tensor.empty()", "tensor.empty(%d)").replace("%zero = ", "%d = arith.constant 16 : index\n%zero = "),
+        LAYER.replace("%init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x48xf32>) -> tensor<64x48xf32>", "%init = tensor.empty() : tensor<64x48xf32>"),
+    ],
+    ids=["starts from ones", "dynamic", "starts from anything"],
+)  # fmt: skip
+def test_what_is_no_problem(text: str) -> None:
+    assert sites_in(text) == []
+
+
+def test_products() -> None:
+    assert gemm_of(site_in(matmul(8, 16, 24)).problem) == Gemm(8, 16, 24, transposed=False)
+    assert gemm_of(site_in(matmul(8, 16, 24, transposed=True)).problem) == Gemm(8, 16, 24, transposed=True)
+    assert gemm_of(site_in(conv((4, 6), 8, 16)).problem) is None
+
+
+def test_convolutions() -> None:
+    found = conv_of(site_in(conv((4, 6), 8, 16, stride=2, dilation=3, more=5)).problem)
+    assert found == Conv(2, 4, 6, 16, 3, 3, 8, (2, 2), (3, 3))
+    assert (found.in_h, found.in_w) == (13, 17)
+    assert conv_of(site_in(matmul(8, 16, 24)).problem) is None
