@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from dataclasses import replace
@@ -17,7 +18,7 @@ from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.kernels.executable import export_of, fill_variant, object_of, ports_of
 from iree_tuner.kernels.kernel import Code
-from iree_tuner.kernels.problem import Array, KernelError, Problem
+from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice, stride_of
 from iree_tuner.program.harness import STRIDE, find_dispatch
 
@@ -44,18 +45,22 @@ def with_scratch(harness: Harness, size: int, flags: tuple[str, ...]) -> Harness
 
 
 def why_unfit(harness: Harness, problem: Problem) -> str:
-    """Why a dispatch is not the problem alone, with its inputs and its result as bindings; empty if it is."""
-    expected = [*((each, "read") for each in problem.inputs), (problem.result, "write")]
-    found = [_array(each.tensors[0]) for each in harness.bindings if len(each.tensors) == 1]
-    if [kind for kind in found if kind is not None] != expected:
+    """Why a dispatch is not the problem alone, with its inputs and its result as bindings; empty if it is.
+
+    The compiler may have dropped dimensions of size 1 and joined others, which moves nothing in memory.
+    """
+    reads = [(math.prod(each.shape), each.element_type, "read") for each in problem.inputs]
+    expected = [*reads, (math.prod(problem.result.shape), problem.result.element_type, "write")]
+    found = [_size(each.tensors[0]) for each in harness.bindings if len(each.tensors) == 1]
+    if found != expected or len(found) < len(harness.bindings):
         return "its dispatch has other bindings than the problem has inputs and results"
     return ""
 
 
-def _array(tensor: TensorSlice) -> tuple[Array, str] | None:
-    """What a binding holds; results that a dispatch also reads are written to it in parts."""
+def _size(tensor: TensorSlice) -> tuple[int, str, str]:
+    """What a binding holds: how many of what; results that a dispatch also reads are written to."""
     access = "read" if tensor.access == "read" else "write"
-    return Array(tensor.shape, tensor.element_type), access
+    return math.prod(tensor.shape), tensor.element_type, access
 
 
 def build_kernel_here(harness: Harness, flags: tuple[str, ...], problem: Problem, code: Code) -> Built:

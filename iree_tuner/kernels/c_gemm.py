@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ ENTRY = "iree_tuner_gemm_f32"
 
 _SOURCE = "gemm_f32.c"
 _TYPES = ("f32", "f32", "f32")
+_EPILOGUES = ((), ("bias",), ("relu",), ("bias", "relu"))
 # Freestanding: the object is linked into an executable that has no C library.
 _FLAGS = (
     "-O3", "-std=gnu11", "-ffreestanding", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
@@ -38,7 +40,7 @@ class CGemm:
     """Packs the right operand and keeps a tile of the result in registers; no edges in columns."""
 
     name = "c_gemm_f32"
-    summary = "f32 matmul and 2-D convolution (nhwc, hwcf) in C, packed, register tiles"
+    summary = "f32 matmul and 2-D convolution (nhwc, hwcf) in C, packed, register tiles, bias and relu"
     backend = "llvm-cpu"
 
     def missing(self) -> str:
@@ -49,8 +51,8 @@ class CGemm:
         """Other types, an epilogue, other layouts, columns that no tile divides."""
         if problem.workload.types != _TYPES:
             return f"its types are {', '.join(problem.workload.types)}, not f32"
-        if problem.epilogue:
-            return "it has no epilogue"
+        if problem.epilogue not in _EPILOGUES:
+            return f"its epilogue is {', '.join(problem.epilogue)}, not bias, relu, or both in this order"
         columns = _columns(problem)
         if columns is None:
             return "it is no A B, A Bt or convolution of nhwc by hwcf"
@@ -66,10 +68,13 @@ class CGemm:
         if target.chip.partition("+")[0] != "host":
             raise KernelError(f"{self.name} is compiled for this machine, not for {target}")
         macros = {**_macros(problem), **{name.upper(): str(value) for name, value in knobs.items()}}
-        data = _compiled({**macros, "ENTRY": ENTRY, "LANES": str(lanes())})
+        macros["LANES"] = str(lanes())
+        # Executables of a program are linked into one: each has its own name.
+        entry = f"{ENTRY}_{hashlib.sha256(repr(sorted(macros.items())).encode()).hexdigest()[:12]}"
+        data = _compiled({**macros, "ENTRY": entry})
         columns, tiles = _columns(problem) or 0, _tiles(problem, knobs["rows"])
         launch = Launch((columns // knobs["columns"], -(-tiles // knobs["tiles"]), 1))
-        return Code("object", ENTRY, data, launch, knobs=dict(knobs))
+        return Code("object", entry, data, launch, knobs=dict(knobs))
 
 
 @cache
@@ -132,6 +137,7 @@ def _tiles(problem: Problem, rows: int) -> int:
 def _macros(problem: Problem) -> dict[str, str]:
     gemm, conv = gemm_of(problem), conv_of(problem)
     found = _of_gemm(gemm) if gemm else _of_conv(problem, conv) if conv else {}
+    found |= {name.upper(): int(name in problem.epilogue) for name in ("bias", "relu")}
     return {name: str(value) for name, value in found.items()}
 
 

@@ -64,7 +64,8 @@ def _sites_of(root: ir.Operation) -> tuple[Site, ...]:
         if any(name in epilogue for name in names):
             break
         epilogue += names
-        inputs, ops = [*inputs, *added], [*ops, *before]
+        inputs = [*inputs, *added]
+        ops += [each for each in before if each not in ops]  # one zero may do for both
         sites.append(_site(workload, inputs, ops, epilogue, function))
     return tuple(sites)
 
