@@ -13,6 +13,7 @@ from iree_tuner.cli.output import people, print_json
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.embed import embed_bytes
@@ -27,6 +28,7 @@ def compile_(
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     spec: Path | None = None,
+    kernels: Path | None = None,
     target: str = "llvm-cpu:host",
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -42,6 +44,8 @@ def compile_(
         The compiled program, .vmfb.
     spec
         What `iree-tuner tune` wrote; without one the program is compiled as the compiler makes it.
+    kernels
+        What `iree-tuner kernel` wrote.
     target
         What to compile for: llvm-cpu:host, cuda:sm_80, hip:gfx942, vulkan:ampere.
     as_json
@@ -56,6 +60,10 @@ def compile_(
         module = load_spec(spec, new_context())
         chosen = with_own_flags(chosen, module)
         source = replace(source, data=embed_bytes(source.data, to_bytecode(module), name=source.name))
+    if kernels is not None:
+        if not kernels.is_file():
+            raise TunerError("no such file", location=str(kernels))
+        chosen = with_flags(chosen, (f"{SPEC_FLAG}={kernels.resolve()}",))
     with Workers(1) as workers, people.status("compiling"):
         vmfb = compile_program(source, chosen, workers).data
     output.write_bytes(vmfb)

@@ -18,13 +18,15 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.kernels.bench import (
     SPEC_FLAG,
+    TUNED,
     InProgram,
     Outlook,
+    bases_of,
+    choices_of,
     compare_in_program,
     hold_contests,
     look_at,
     outlook_of,
-    winners,
 )
 from iree_tuner.kernels.contest import Contest
 from iree_tuner.kernels.find import find_places
@@ -49,7 +51,7 @@ app = App(
 _DEFAULTS = InputFlags()
 _COLUMNS = (
     "problem", "kernel", "tried", "default us", "tuned us", "kernel us", "over default", "over tuned",
-    "chosen",
+    "wins alone",
 )  # fmt: skip
 _WRONG = 3  # variants with wrong numbers that are shown
 
@@ -110,7 +112,7 @@ def spec(
             record = {"problem": site.problem.name, "kernel": each.name, "knobs": dict(code.knobs)}
             print_json({**record, "functions": list(place.functions)})
         people.print(f"{site.problem.name}: {each.name}, {_told(code.knobs)}", markup=False)
-    _tell_use(program, output, chosen)
+    tell_use(program, output, chosen)
     return 0
 
 
@@ -157,18 +159,20 @@ def bench(
         contests = hold_contests(
             outlook, lab, specs=specs, most=variants, seconds=seconds, watch=lambda line: status.update(line)
         )
-        chosen = winners(contests)
-        _report(contests, outlook, as_json)
-        compared: list[InProgram] = []
-        if chosen and not alone:
+        choices = choices_of(contests)
+        chosen = choices.get("kernels", [])
+        report_contests(contests, outlook, as_json)
+        if choices and not alone:
             status.update("the whole program")
-            compared = compare_in_program(
-                source, chosen, outlook, lab, inputs.request(source), tuning_spec=spec
-            )
-        _report_program(compared, as_json)
+            bases = bases_of(source, target, spec, lab.context)
+            compared = compare_in_program(bases, choices, outlook, lab, inputs.request(source))
+            report_program(compared, as_json)
+            chosen = list(compared.best.chosen) if compared.best else []
+            tuned = compared.best is not None and compared.best.what.startswith(TUNED)
+            spec = spec if tuned else None
         if output is not None and chosen:
             save_kernel_spec(chosen, outlook.target, lab.context, output)
-            _tell_use(program, output, target)
+            tell_use(program, output, target, spec)
     if not chosen:
         people.print("no kernel is faster than what the compiler makes")
     return 0
@@ -232,15 +236,19 @@ def _tell_refusal(problem: str, functions: Sequence[str], kernel: str, why: str)
     people.print(f"{problem} in {where}: not {kernel}: {why}", style="dim", markup=False)
 
 
-def _tell_use(program: str, output: Path, target: Target) -> None:
-    flags = " ".join(target.flags)
-    people.print("use it, with the same flags for the target:")
-    people.print(
-        f"  iree-compile {program} {flags} {SPEC_FLAG}={output} -o kernels.vmfb", soft_wrap=True, markup=False
-    )
+def tell_use(program: str, output: Path, target: Target, spec: Path | None = None) -> None:
+    """Print how a program is compiled with kernels, and with a tuning spec, if they belong together."""
+    people.print("use it, one way or another:" if spec is None else "use both:")
+    tuned = "" if spec is None else f" --spec {spec}"
+    lines = [f"iree-tuner compile {program}{tuned} --kernels {output} --target {target} -o kernels.vmfb"]
+    if spec is None:  # the same flags for the target, as executables are matched by them
+        lines.append(f"iree-compile {program} {' '.join(target.flags)} {SPEC_FLAG}={output} -o kernels.vmfb")
+    for line in lines:
+        people.print(f"  {line}", soft_wrap=True, markup=False)
 
 
-def _report(contests: Sequence[Contest], outlook: Outlook, as_json: bool) -> None:
+def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool) -> None:
+    """Print how kernels did alone, and what is wrong of them."""
     table = Table(*_COLUMNS, box=None)
     for contest, (place, _, _) in zip(contests, outlook.pairs, strict=True):
         if as_json:
@@ -287,13 +295,18 @@ def _ratio(found: Comparison | None) -> str:
     return f"{found.speedup:.2f}x ({low:.2f} to {high:.2f})"
 
 
-def _report_program(compared: Sequence[InProgram], as_json: bool) -> None:
-    for each in compared:
-        found = each.found
+def report_program(compared: InProgram, as_json: bool) -> None:
+    """Print each version of a program against its default."""
+    rows = [(f"{each.what} against default", len(each.chosen), each.found) for each in compared.versions]
+    if compared.over_tuned is not None and compared.best is not None:
+        rows.append((f"{compared.best.what} against tuned", len(compared.best.chosen), compared.over_tuned))
+    for what, count, found in rows:
         if as_json:
-            print_json({"program": each.what, "error": found.error, **comparison_to_json(found.comparison)})
-        told = found.error or _ratio(found.comparison)
-        people.print(f"the program, {each.what}: {told}", markup=False)
+            figures = comparison_to_json(found.comparison)
+            print_json({"program": what, "kernels": count, "error": found.error, **figures})
+        people.print(f"the program, {what}: {found.error or _ratio(found.comparison)}", markup=False)
+    best = compared.best.what if compared.best else "the default"
+    people.print(f"the program is fastest: {best}", markup=False)
 
 
 def comparison_to_json(found: Comparison | None) -> dict[str, object]:

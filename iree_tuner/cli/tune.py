@@ -15,12 +15,14 @@ from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.progress import Progress
 from iree_tuner.cli.report import how_to_use, report_result, result_to_json
+from iree_tuner.cli.tune_kernels import Competition
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.program.source import load_program
 from iree_tuner.report.page import check_installed
 from iree_tuner.search.registry import DEFAULT
 from iree_tuner.store import Store
 from iree_tuner.store.findings import Finding
+from iree_tuner.targets import target_for_device
 from iree_tuner.tune import TuningResult, tune_module
 
 
@@ -68,6 +70,9 @@ class TuneFlags:
         Look where the program's time goes, before and after; by default in runs of a minute and more.
     report
         Also write a report of the run, as one HTML file.
+    kernels
+        Let external kernels compete with what was tuned, after it and beside the budget, and write those that
+        make the program faster still as a spec, .mlir (docs/kernels.md).
     self_test
         Try nothing but the default itself, to see that the measurements call it a tie.
     as_json
@@ -92,10 +97,12 @@ class TuneFlags:
     in_model: int = 1
     profile: bool | None = None
     report: Path | None = None
+    kernels: Path | None = None
     self_test: Annotated[bool, Parameter(negative="")] = False
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 
 
+_VARIANTS = {"quick": 4, "default": 32, "full": 0}  # of a kernel on a problem; 0 for all
 _DEFAULTS = TuneFlags()
 _INPUTS = InputFlags()
 
@@ -124,6 +131,7 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     path = _writable(flags.output or _beside(program), (".mlir", ".mlirbc"))
     vmfb = _writable(flags.vmfb, (".vmfb",)) if flags.vmfb else None
     page = _writable(flags.report, (".html",)) if flags.report else None
+    kernel_spec = _writable(flags.kernels, (".mlir",)) if flags.kernels else None
     if page is not None:
         check_installed()
     with Progress(people) as progress:
@@ -146,6 +154,10 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     for record in result_to_json(result, path) if flags.as_json else ():
         print_json(record)
     report_result(people, result, path)
+    if kernel_spec is not None and not result.interrupted:
+        given = target_for_device(flags.device[0], flags.chip)
+        competition = Competition(given, path, kernel_spec, _VARIANTS[flags.effort], flags.jobs, flags.as_json)
+        competition.hold(program, result, run)
     if result.failure:
         raise TunerError(result.failure)
     return 0

@@ -24,6 +24,7 @@ from iree_tuner.ops.family import ROOT
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.spec.entry import read_flags
 from iree_tuner.spec.grammar import COMPILATION_INFO
 from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import read_starters
@@ -34,6 +35,16 @@ from iree_tuner.tuning.whole import with_spec
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 
 _ROUNDS, _BATCH_S = 64, 0.05
+_NEARLY = 0.6
+"""So many times as fast alone, a kernel is tried in the program all the same."""
+
+Chosen = list[tuple[Site, Code]]
+"""Which kernel's code goes where."""
+
+DEFAULT, TUNED = "default", "tuned"
+
+Bases = Mapping[str, tuple[Program, Target]]
+"""By name, `DEFAULT` first, the program and what it is compiled for: kernels are put into each of them."""
 
 
 @dataclass(frozen=True)
@@ -116,86 +127,135 @@ def configurations_of(specs: Sequence[Path], context: ir.Context) -> Mapping[str
     return found
 
 
-def winners(contests: Sequence[Contest]) -> list[tuple[Site, Code]]:
-    """For each problem where a kernel wins alone, the one with the least time."""
+def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
+    """For each problem where a kernel wins alone, the one with the least time.
+
+    Args:
+        contests: of all kernels and problems.
+        least: below 1, also kernels that are only so many times as fast as what the compiler makes.
+    """
     best: dict[Problem, Contest] = {}
     for contest in contests:
-        if contest.wins and contest.best is not None:
-            key = contest.site.problem
-            other = best.get(key)
-            if other is None or other.best is None or contest.best.time_us < other.best.time_us:
-                best[key] = contest
+        if contest.best is None or not (contest.wins or contest.speedup >= least < 1.0):
+            continue
+        key = contest.site.problem
+        other = best.get(key)
+        if other is None or other.best is None or contest.best.time_us < other.best.time_us:
+            best[key] = contest
     chosen = [(each.site, each.best.code) for each in best.values() if each.best is not None]
     return [(site, code) for site, code in chosen if code is not None]
 
 
+def choices_of(contests: Sequence[Contest]) -> dict[str, Chosen]:
+    """What is worth trying in the program: the kernels that win alone, and with them those that nearly do.
+
+    What surrounds a problem may cost more where the compiler makes it, or less: it fuses, and may see another
+    op there than alone.
+    """
+    found = {"kernels": winners(contests), "more kernels": winners(contests, _NEARLY)}
+    if len(found["more kernels"]) == len(found["kernels"]):
+        del found["more kernels"]
+    return {name: chosen for name, chosen in found.items() if chosen}
+
+
 @dataclass(frozen=True)
-class InProgram:
-    """A program with kernels against the same program without.
+class Version:
+    """A way to compile the program, against its default.
 
     Attributes:
-        what: which two are compared.
-        found: the second against the first.
+        what: `kernels`, `more kernels`, `tuned`, or `tuned with` one of these.
+        chosen: the kernels in it.
+        found: the comparison.
     """
 
     what: str
+    chosen: tuple[tuple[Site, Code], ...]
     found: ProgramComparison
+
+    @property
+    def speedup(self) -> float:
+        """Over the default; 0 where it does not run or is wrong."""
+        return self.found.comparison.speedup if self.found.comparison and self.found.ok else 0.0
+
+
+@dataclass(frozen=True)
+class InProgram:
+    """A program with kernels and without.
+
+    Attributes:
+        versions: each against the default, all in turns.
+        best: the fastest that wins against the default; None where none does.
+        over_tuned: the best against the tuned program, in turns, where the best has kernels and both exist.
+    """
+
+    versions: tuple[Version, ...]
+    best: Version | None = None
+    over_tuned: ProgramComparison | None = None
 
 
 def compare_in_program(
-    program: Program, chosen: Sequence[tuple[Site, Code]], outlook: Outlook, lab: Lab, run: ProgramRun,
-    *, tuning_spec: Path | None = None, seconds: float = 60.0,
-) -> list[InProgram]:  # fmt: skip
-    """The whole program by default and with kernels, in turns; with a tuning spec too where one is given.
+    bases: Bases, choices: Mapping[str, Chosen], outlook: Outlook, lab: Lab, run: ProgramRun,
+    *, seconds: float = 120.0,
+) -> InProgram:  # fmt: skip
+    """The whole program by default and with each choice of kernels, in turns; all of it tuned, too.
 
     Args:
-        program: the program.
-        chosen: which kernel goes where.
+        bases: the program by default and, if there is one, tuned.
+        choices: by name, which kernel goes where (`choices_of`).
         outlook: what `look_at` found.
         lab: where it is compiled and run.
         run: how it is run.
-        tuning_spec: a tuning spec; the program is compared with it alone, and with both.
-        seconds: what each comparison may take.
+        seconds: what a comparison may take.
 
     Raises:
         TunerError, WorkerCrashError, WorkerTimeoutError: the default does not compile or run.
     """
+    made: dict[str, tuple[bytes, Chosen]] = {}
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        path = Path(folder) / "kernels.mlir"
-        save_kernel_spec(chosen, outlook.target, lab.context, path)
-        kernels = replace(lab.target, flags=(*lab.target.flags, f"{SPEC_FLAG}={path}"))
-        names, built = (
-            ["default", "kernels"],
-            [_compiled(program, lab.target, lab), _compiled(program, kernels, lab)],
-        )
-        if tuning_spec is not None:
-            tuned = with_spec(program, to_bytecode(load_spec(tuning_spec, lab.context)))
-            names += ["tuned", "tuned with kernels"]
-            built += [_compiled(tuned, lab.target, lab), _compiled(tuned, kernels, lab)]
-    length = max(site.problem.workload.reduction_length for site, _ in chosen)
-    found = [
-        InProgram(f"{name} against {names[0]}", each)
-        for name, each in zip(names[1:], _compared(built, lab, length, run, seconds), strict=True)
-    ]
+        for base, (source, target) in bases.items():
+            made[base] = _compiled(source, target, lab), []
+            for name, chosen in choices.items():
+                path = Path(folder) / f"{name.replace(' ', '_')}.mlir"
+                save_kernel_spec(chosen, outlook.target, lab.context, path)
+                flagged = with_flags(target, (f"{SPEC_FLAG}={path}",))
+                what = name if base == DEFAULT else f"{base} with {name}"
+                made[what] = _compiled(source, flagged, lab), chosen
+    every = [site for chosen in choices.values() for site, _ in chosen]
+    length = max(site.problem.workload.reduction_length for site in every)
+    found = _compared([vmfb for vmfb, _ in made.values()], lab, length, run, seconds)
+    versions = tuple(
+        Version(name, tuple(made[name][1]), each) for name, each in zip(list(made)[1:], found, strict=True)
+    )
+    best = max(versions, key=lambda each: each.speedup)
+    if best.found.comparison is None or best.found.comparison.verdict != "win":
+        return InProgram(versions)
+    if TUNED not in made or not best.chosen:
+        return InProgram(versions, best)
+    (over,) = _compared([made[TUNED][0], made[best.what][0]], lab, length, run, seconds)
+    return InProgram(versions, best, over)
+
+
+def bases_of(program: Program, target: Target, tuning_spec: Path | None, context: ir.Context) -> Bases:
+    """The program as it is, and with a tuning spec and the flags that it names. Raises TunerError."""
+    bases = {DEFAULT: (program, target)}
     if tuning_spec is not None:
-        (last,) = _compared(built[2:], lab, length, run, seconds)
-        found.append(InProgram(f"{names[3]} against {names[2]}", last))
-    return found
+        spec = load_spec(tuning_spec, context)
+        bases[TUNED] = with_spec(program, to_bytecode(spec)), with_flags(target, read_flags(spec))
+    return bases
+
+
+def with_flags(target: Target, flags: Sequence[str]) -> Target:
+    """The target with more flags, each once."""
+    return replace(target, flags=tuple(dict.fromkeys((*target.flags, *flags))))
 
 
 def _compared(
     built: Sequence[bytes], lab: Lab, length: int, run: ProgramRun, seconds: float
 ) -> list[ProgramComparison]:
     return compare_programs(
-        [built],
-        lab.measurer.device,
-        lab.measurer.workers,
-        _ROUNDS,
-        length,
-        run,
-        batch_s=_BATCH_S,
+        [built], lab.measurer.device, lab.measurer.workers, _ROUNDS, length, run, batch_s=_BATCH_S,
         seconds=seconds,
-    )
+    )  # fmt: skip
 
 
 def _compiled(program: Program, target: Target, lab: Lab) -> bytes:

@@ -97,6 +97,12 @@ class Contest:
         against = self.over_tuned or self.over_default
         return self.best is not None and against is not None and against.verdict == "win"
 
+    @property
+    def speedup(self) -> float:
+        """Over the best that the compiler makes; 0 where no variant is right."""
+        against = self.over_tuned or self.over_default
+        return against.speedup if against is not None else 0.0
+
 
 def hold_contest(
     site: Site,

@@ -15,7 +15,7 @@ def matmul(
 ) -> str:
     """A function that multiplies; the start is a constant."""
     right = f"{n}x{k}" if transposed else f"{k}x{n}"
-    maps = "affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>"
+    maps = ", ".join(f"affine_map<(m, n, k) -> ({each})>" for each in ("m, k", "n, k", "m, n"))
     how = f"indexing_maps = [{maps}] " if transposed else ""
     return f"""
     func.func @main(%a: tensor<{m}x{k}x{element}>, %b: tensor<{right}x{element}>) -> tensor<{m}x{n}xf32> {{
@@ -31,16 +31,18 @@ def matmul(
 def conv(
     size: tuple[int, int], channels: int, filters: int, *, stride: int = 1, dilation: int = 1, more: int = 0
 ) -> str:
-    """A function with a 3x3 convolution of two images, nhwc by hwcf; `more` rows of the image are not read."""
+    """A function with a 3x3 convolution of two images, nhwc by hwcf; `more` rows are not read."""
     high, wide = ((each - 1) * stride + 2 * dilation + 1 for each in size)
     image, filter_ = f"2x{high + more}x{wide}x{channels}xf32", f"3x3x{channels}x{filters}xf32"
+    pair = "tensor<2xi64>"
     result = f"2x{size[0]}x{size[1]}x{filters}xf32"
     return f"""
     func.func @main(%a: tensor<{image}>, %b: tensor<{filter_}>) -> tensor<{result}> {{
       %zero = arith.constant 0.0 : f32
       %empty = tensor.empty() : tensor<{result}>
       %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<{result}>) -> tensor<{result}>
-      %r = linalg.conv_2d_nhwc_hwcf {{strides = dense<{stride}> : tensor<2xi64>, dilations = dense<{dilation}> : tensor<2xi64>}}
+      %r = linalg.conv_2d_nhwc_hwcf {{
+            strides = dense<{stride}> : {pair}, dilations = dense<{dilation}> : {pair}}}
           ins(%a, %b : tensor<{image}>, tensor<{filter_}>) outs(%init : tensor<{result}>) -> tensor<{result}>
       return %r : tensor<{result}>
     }}"""

@@ -1,4 +1,4 @@
-"""The C kernel computes what numpy computes, for every tile that it offers and sizes that tiles do not divide."""
+"""The C kernel computes what numpy computes, with every tile, for sizes that tiles do not divide."""
 
 import ctypes
 import itertools
