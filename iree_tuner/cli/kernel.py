@@ -24,6 +24,7 @@ from iree_tuner.kernels.bench import (
     bases_of,
     choices_of,
     compare_in_program,
+    configurations_of,
     hold_contests,
     look_at,
     outlook_of,
@@ -155,9 +156,9 @@ def bench(
         outlook = look_at(source, target, wanted, lab)
         for refusal in outlook.refusals:
             _tell_refusal(refusal.problem, refusal.functions, refusal.kernel, refusal.why)
-        specs = () if spec is None else (spec,)
+        tuned = configurations_of(() if spec is None else (spec,), lab.context)
         contests = hold_contests(
-            outlook, lab, specs=specs, most=variants, seconds=seconds, watch=lambda line: status.update(line)
+            outlook, lab, tuned=tuned, most=variants, seconds=seconds, watch=lambda line: status.update(line)
         )
         choices = choices_of(contests)
         chosen = choices.get("kernels", [])
@@ -167,9 +168,9 @@ def bench(
             bases = bases_of(source, target, spec, lab.context)
             compared = compare_in_program(bases, choices, outlook, lab, inputs.request(source))
             report_program(compared, as_json)
-            chosen = list(compared.best.chosen) if compared.best else []
-            tuned = compared.best is not None and compared.best.what.startswith(TUNED)
-            spec = spec if tuned else None
+            chosen = compared.chosen
+            both = compared.best is not None and compared.best.what.startswith(TUNED)
+            spec = spec if both else None
         if output is not None and chosen:
             save_kernel_spec(chosen, outlook.target, lab.context, output)
             tell_use(program, output, target, spec)
@@ -306,6 +307,8 @@ def report_program(compared: InProgram, as_json: bool) -> None:
             print_json({"program": what, "kernels": count, "error": found.error, **figures})
         people.print(f"the program, {what}: {found.error or _ratio(found.comparison)}", markup=False)
     best = compared.best.what if compared.best else "the default"
+    if compared.best is not None and compared.best.chosen and not compared.chosen:
+        best = f"{TUNED}, as kernels make no difference to it"
     people.print(f"the program is fastest: {best}", markup=False)
 
 

@@ -156,7 +156,9 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     report_result(people, result, path)
     if kernel_spec is not None and not result.interrupted:
         given = target_for_device(flags.device[0], flags.chip)
-        competition = Competition(given, path, kernel_spec, _VARIANTS[flags.effort], flags.jobs, flags.as_json)
+        competition = Competition(
+            given, path, kernel_spec, _VARIANTS[flags.effort], flags.jobs, flags.as_json
+        )
         competition.hold(program, result, run)
     if result.failure:
         raise TunerError(result.failure)

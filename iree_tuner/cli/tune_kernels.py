@@ -14,9 +14,9 @@ from iree_tuner.kernels.bench import (
     InProgram,
     choices_of,
     compare_in_program,
+    hold_contests,
     look_at,
 )
-from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.registry import kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.measure.program_run import ProgramRun
@@ -60,12 +60,9 @@ class Competition:
         with Lab(self.given, self.jobs) as lab, people.status("kernels") as status:
             lab.start()
             outlook = look_at(result.program, self.given, wanted, lab)
-            contests = [
-                hold_contest(
-                    site, kernel, lab, tuned=tuned, most=self.variants, watch=lambda line: status.update(line)
-                )
-                for _, site, kernel in outlook.pairs
-            ]
+            contests = hold_contests(
+                outlook, lab, tuned=tuned, most=self.variants, watch=lambda line: status.update(line)
+            )
             report_contests(contests, outlook, self.as_json)
             choices = choices_of(contests)
             if not choices:
@@ -76,8 +73,8 @@ class Competition:
             bases = {DEFAULT: (result.program, self.given), TUNED: (spec, result.target)}
             found = compare_in_program(bases, choices, outlook, lab, run)
             report_program(found, self.as_json)
-            if found.best is not None and found.best.chosen:
-                save_kernel_spec(found.best.chosen, outlook.target, lab.context, self.output)
+            if found.best is not None and found.chosen:
+                save_kernel_spec(found.chosen, outlook.target, lab.context, self.output)
                 both = found.best.what.startswith(TUNED)
                 tell_use(program, self.output, self.given, self.spec if both else None)
         return found

@@ -12,12 +12,15 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
+from iree_tuner.errors import TunerError
 from iree_tuner.kernels.contest import Contest, Watch, hold_contest
 from iree_tuner.kernels.find import Place, Places, find_places
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
+from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison, compare_programs
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.ops.family import ROOT
@@ -30,10 +33,12 @@ from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import read_starters
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.whole import with_spec
 
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 
+_FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 _ROUNDS, _BATCH_S = 64, 0.05
 _NEARLY = 0.6
 """So many times as fast alone, a kernel is tried in the program all the same."""
@@ -92,25 +97,37 @@ def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
 
 
 def hold_contests(
-    outlook: Outlook, lab: Lab, *, specs: Sequence[Path] = (), most: int = 64,
+    outlook: Outlook, lab: Lab, *, tuned: Mapping[str, Configuration], most: int = 64,
     seconds: float = float("inf"), watch: Watch = lambda _: None,
 ) -> list[Contest]:  # fmt: skip
-    """Every kernel on every problem that it computes.
+    """Every kernel on every problem that it computes; a problem that fails says so. Ctrl-C ends it early.
 
     Args:
         outlook: what there is to do.
         lab: where.
-        specs: tuning specs whose configurations are compared with, too.
+        tuned: by workload's key, configurations to compare with too.
         most: variants of a kernel at most; 0 for all.
         seconds: shared by the contests.
         watch: told of progress.
+
+    Returns:
+        One for each pair of the outlook, in order; what was not begun says so.
     """
-    tuned = configurations_of(specs, lab.context)
     end = time.monotonic() + seconds
     found: list[Contest] = []
-    for number, (_, site, kernel) in enumerate(outlook.pairs):
-        left = (end - time.monotonic()) / (len(outlook.pairs) - number)
-        found.append(hold_contest(site, kernel, lab, tuned=tuned, most=most, seconds=left, watch=watch))
+    with StopRequest() as stop:
+        for number, (_, site, kernel) in enumerate(outlook.pairs):
+            left = (end - time.monotonic()) / (len(outlook.pairs) - number)
+            if stop.requested:
+                found.append(Contest(site, kernel.name, note="interrupted before it"))
+                continue
+            try:
+                contest = hold_contest(
+                    site, kernel, lab, tuned=tuned, most=most, seconds=left, watch=watch, stop=stop
+                )
+            except _FAILED as error:
+                contest = Contest(site, kernel.name, note=str(error))
+            found.append(contest)
     return found
 
 
@@ -182,6 +199,8 @@ class Version:
 class InProgram:
     """A program with kernels and without.
 
+    A version that does not compile, run or compute the same says so.
+
     Attributes:
         versions: each against the default, all in turns.
         best: the fastest that wins against the default; None where none does.
@@ -191,6 +210,14 @@ class InProgram:
     versions: tuple[Version, ...]
     best: Version | None = None
     over_tuned: ProgramComparison | None = None
+
+    @property
+    def chosen(self) -> Chosen:
+        """The kernels of the best version; none where it is not faster than the tuned program."""
+        over = self.over_tuned.comparison if self.over_tuned else None
+        if self.best is None or (self.over_tuned and (over is None or over.verdict != "win")):
+            return []
+        return list(self.best.chosen)
 
 
 def compare_in_program(
@@ -211,6 +238,7 @@ def compare_in_program(
         TunerError, WorkerCrashError, WorkerTimeoutError: the default does not compile or run.
     """
     made: dict[str, tuple[bytes, Chosen]] = {}
+    failed: list[Version] = []
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         for base, (source, target) in bases.items():
             made[base] = _compiled(source, target, lab), []
@@ -219,15 +247,21 @@ def compare_in_program(
                 save_kernel_spec(chosen, outlook.target, lab.context, path)
                 flagged = with_flags(target, (f"{SPEC_FLAG}={path}",))
                 what = name if base == DEFAULT else f"{base} with {name}"
-                made[what] = _compiled(source, flagged, lab), chosen
+                try:
+                    made[what] = _compiled(source, flagged, lab), chosen
+                except _FAILED as error:
+                    unknown = ProgramComparison("", None, Agreement(True, 0.0), f"does not compile: {error}")
+                    failed.append(Version(what, tuple(chosen), unknown))
     every = [site for chosen in choices.values() for site, _ in chosen]
-    length = max(site.problem.workload.reduction_length for site in every)
+    # Errors add up from one op to the next.
+    length = max(site.problem.workload.reduction_length for site in every) * len(every) ** 2
     found = _compared([vmfb for vmfb, _ in made.values()], lab, length, run, seconds)
     versions = tuple(
         Version(name, tuple(made[name][1]), each) for name, each in zip(list(made)[1:], found, strict=True)
     )
-    best = max(versions, key=lambda each: each.speedup)
-    if best.found.comparison is None or best.found.comparison.verdict != "win":
+    versions = (*versions, *failed)
+    best = max(versions, key=lambda each: each.speedup, default=None)
+    if best is None or best.found.comparison is None or best.found.comparison.verdict != "win":
         return InProgram(versions)
     if TUNED not in made or not best.chosen:
         return InProgram(versions, best)

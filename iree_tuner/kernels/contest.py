@@ -26,6 +26,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.weigh import tolerance_of
 
 _TIMEOUT_S = 120.0
@@ -113,6 +114,7 @@ def hold_contest(
     most: int = 64,
     seconds: float = math.inf,
     watch: Watch = lambda _: None,
+    stop: StopRequest | None = None,
 ) -> Contest:
     """Try a kernel's variants on a problem, check their numbers, and compare the best on fresh samples.
 
@@ -124,6 +126,7 @@ def hold_contest(
         most: variants at most; 0 for all.
         seconds: no more are begun after that.
         watch: told of progress.
+        stop: no more are begun when it is made.
 
     Raises:
         CompileError: the case does not compile.
@@ -141,7 +144,7 @@ def hold_contest(
         return replace(contest, note=f"the default ends in {timed.outcome}: {timed.message}")
     contest = replace(contest, bench=bench, default_us=min(timed.samples_us))
     variants = kernel.variants(site.problem, lab.target)[: most or None]
-    trials = list(_tried(variants, kernel, site.problem, bench, lab, until, watch))
+    trials = list(_tried(variants, kernel, site.problem, bench, lab, until, watch, stop))
     contest = replace(contest, trials=tuple(trials))
     finalists = _right(sorted(trials, key=lambda each: each.time_us), bench, lab)
     if not finalists:
@@ -179,12 +182,12 @@ def _bench(site: Site, lab: Lab) -> tuple[Bench, str] | str:
 
 def _tried(
     variants: Sequence[Knobs], kernel: Kernel, problem: Problem, bench: Bench, lab: Lab, until: float,
-    watch: Watch,
+    watch: Watch, stop: StopRequest | None,
 ) -> Iterator[KernelTrial]:  # fmt: skip
     """Groups are compiled, and then timed: on a processor, nothing compiles meanwhile."""
     best_us = math.inf
     for begin in range(0, len(variants), 2 * lab.jobs):
-        if time.monotonic() > until:
+        if time.monotonic() > until or (stop is not None and stop.requested):
             return
         group = variants[begin : begin + 2 * lab.jobs]
         watch(f"{kernel.name} on {problem.name}: {begin} of {len(variants)} variants")

@@ -3,15 +3,17 @@
 from dataclasses import replace
 
 import pytest
-from planted import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
 from problems import conv, matmul, site_in
+from wrong_kernels import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
 
 from iree_tuner.kernels.alone import why_unfit
-from iree_tuner.kernels.bench import winners
+from iree_tuner.kernels.bench import Outlook, hold_contests, winners
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.contest import hold_contest
+from iree_tuner.kernels.find import Place
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.stop import StopRequest
 
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 SQUARE = matmul(96, 96, 96)
@@ -37,7 +39,7 @@ def lab():
 def test_wrong_kernels_are_told_and_not_chosen(lab, kernel, outcome, message) -> None:
     contest = hold_contest(site_in(SQUARE), kernel, lab)
     (trial,) = contest.trials
-    assert trial.outcome == outcome
+    assert trial.outcome == outcome, trial.message
     assert message in trial.message
     assert contest.best is None
     assert not contest.wins
@@ -78,3 +80,18 @@ def test_bindings(only_dispatch) -> None:
     harness = only_dispatch(SQUARE).harness
     assert why_unfit(harness, site_in(SQUARE).problem) == ""
     assert why_unfit(harness, site_in(matmul(96, 96, 64)).problem) != ""
+
+
+def test_a_problem_that_fails_says_so_and_the_rest_goes_on(lab) -> None:
+    site = site_in(SQUARE)
+    place = Place((site,), ("main",))
+    pairs = ((place, replace(site, case=b"no program"), CGemm()), (place, site, Transposed()))
+    first, second = hold_contests(Outlook("", pairs, ()), lab, tuned={})
+    assert "cannot parse" in first.note
+    assert [each.outcome for each in second.trials] == ["wrong_result"]
+
+
+def test_a_request_to_stop(lab) -> None:
+    stop = StopRequest()
+    stop.request()
+    assert hold_contest(site_in(SQUARE), CGemm(), lab, stop=stop).trials == ()

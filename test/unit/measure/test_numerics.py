@@ -220,3 +220,39 @@ def test_seeds_stand_for_kinds_of_values():
 def test_magnitudes_are_of_the_same_values():
     seed = fill(BINDINGS, 160, 1)[:64].view(np.float32)
     assert np.array_equal(fill(BINDINGS, 160, magnitudes_of(1))[:64].view(np.float32), np.abs(seed))
+
+
+KEYS = 384
+
+
+def attended(scores, values, tile):
+    """Online softmax over tiles of keys: probabilities are rounded relative to the largest score so far."""
+    largest = np.full((SUMS, 1), -np.inf)
+    total, result = np.zeros((SUMS, 1)), np.zeros((SUMS, values.shape[1]), np.float32)
+    for start in range(0, KEYS, tile):
+        part = scores[:, start : start + tile]
+        higher = np.maximum(largest, part.max(axis=1, keepdims=True))
+        rescale = np.exp(largest - higher)
+        probabilities = np.exp(part - higher)
+        total = total * rescale + probabilities.sum(axis=1, keepdims=True)
+        rounded = probabilities.astype(np.float16).astype(np.float32)
+        result = result * rescale + rounded @ values[start : start + tile].astype(np.float32)
+        largest = higher
+    return (result / total).astype(np.float16)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_probabilities_are_rounded(seed):
+    """Tiles of any size agree; one key left out is found."""
+    rng = np.random.default_rng(seed)
+    scores = rng.standard_normal((SUMS, KEYS))
+    values = random_values((KEYS, 256), "f16", seed, rng).astype(np.float16)
+    scale = attended(scores, np.abs(values), 64)
+    length, known = 64 * KEYS, ("f16", KEYS)
+    expected = attended(scores, values, 64)
+    for tile in (16, 32, 96, 128, 384):
+        found = compare(attended(scores, values, tile), expected, "f16", "f32", length, scale, known)
+        assert found.ok, (tile, found.message)
+    fewer = scores.copy()
+    fewer[:, 7] = -100.0
+    assert not compare(attended(fewer, values, 64), expected, "f16", "f32", length, scale, known).ok
