@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,7 @@ from iree_tuner.kernels.bench import (
 from iree_tuner.kernels.contest import Contest
 from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
+from iree_tuner.kernels.layers import Layer, compare_layers
 from iree_tuner.kernels.problem import KernelError
 from iree_tuner.kernels.registry import kernel_named, kernels
 from iree_tuner.kernels.save import save_kernel_spec
@@ -133,6 +135,12 @@ def bench(
     jobs: Annotated[int | None, Parameter(help="Compile workers; one a core by default.")] = None,
     inputs: InputFlags = _DEFAULTS,
     alone: Annotated[bool, Parameter(negative="", help="Do not run the whole program.")] = False,
+    layers: Annotated[
+        bool,
+        Parameter(
+            negative="", help="Say by layer how results differ with kernels, and whether types explain it."
+        ),
+    ] = False,
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="Write the winners as a spec, .mlir.")
     ] = None,
@@ -171,6 +179,10 @@ def bench(
             chosen = compared.chosen
             both = compared.best is not None and compared.best.what.startswith(TUNED)
             spec = spec if both else None
+        if layers and choices:
+            status.update("layer by layer")
+            every = list(choices.values())[-1]
+            report_layers(compare_layers(source, every, outlook.target, lab, inputs.request(source)), as_json)
         if output is not None and chosen:
             save_kernel_spec(chosen, outlook.target, lab.context, output)
             tell_use(program, output, target, spec)
@@ -310,6 +322,18 @@ def report_program(compared: InProgram, as_json: bool) -> None:
     if compared.best is not None and compared.best.chosen and not compared.chosen:
         best = f"{TUNED}, as kernels make no difference to it"
     people.print(f"the program is fastest: {best}", markup=False)
+
+
+def report_layers(layers: Sequence[Layer], as_json: bool) -> None:
+    """Print how the results of layers and of the program differ with kernels."""
+    table = Table("layer", "largest difference", "of the largest value", "of the tolerance", "", box=None)
+    for each in layers:
+        if as_json:
+            print_json({"layer": each.name, **{k: v for k, v in asdict(each).items() if k != "name"}})
+        explained = "the order of sums explains it" if each.explained else each.message
+        figures = (f"{each.largest:.3g}", f"{each.relative:.2g}", f"{each.worst:.2g}")
+        table.add_row(each.name, *figures, "no difference" if not each.largest else explained)
+    people.print(table, markup=False)
 
 
 def comparison_to_json(found: Comparison | None) -> dict[str, object]:

@@ -34,7 +34,18 @@ class Site:
 
 def find_sites(module: ir.Module) -> list[tuple[Site, ...]]:
     """For each root op that kernels could compute its sites: without epilogue, and with ever more."""
-    found: list[tuple[Site, ...]] = []
+    return [tuple(site for site, _ in sites) for sites in _walk(module)]
+
+
+def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, ir.Operation]]:
+    """The last ops of the sites whose case is among those, in order, each with its case's number."""
+    number = {case: index for index, case in enumerate(cases)}
+    every = [pair for sites in _walk(module) for pair in sites]
+    return [(number[site.case], last) for site, last in every if site.case in number]
+
+
+def _walk(module: ir.Module) -> list[list[tuple[Site, ir.Operation]]]:
+    found: list[list[tuple[Site, ir.Operation]]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name.startswith("linalg.") and op.name != "linalg.fill":
@@ -48,16 +59,17 @@ def find_sites(module: ir.Module) -> list[tuple[Site, ...]]:
     return found
 
 
-def _sites_of(root: ir.Operation) -> tuple[Site, ...]:
+def _sites_of(root: ir.Operation) -> list[tuple[Site, ir.Operation]]:
+    """The sites of a root op, each with its last op."""
     workload = describe(root)
     if workload is None or workload.family not in _FAMILIES or not _static(root):
-        return ()
+        return []
     start = _zeros(root)
     if start is None:
-        return ()
+        return []
     function = _function_of(root)
     inputs, ops = list(root.operands)[:-1], [*start, root]
-    sites = [_site(workload, inputs, ops, (), function)]
+    sites = [(_site(workload, inputs, ops, (), function), root)]
     epilogue: tuple[str, ...] = ()
     while (step := _next(ops[-1])) is not None:
         names, added, before = step
@@ -66,8 +78,8 @@ def _sites_of(root: ir.Operation) -> tuple[Site, ...]:
         epilogue += names
         inputs = [*inputs, *added]
         ops += [each for each in before if each not in ops]  # one zero may do for both
-        sites.append(_site(workload, inputs, ops, epilogue, function))
-    return tuple(sites)
+        sites.append((_site(workload, inputs, ops, epilogue, function), ops[-1]))
+    return sites
 
 
 def _site(

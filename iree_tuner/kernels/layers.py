@@ -1,0 +1,175 @@
+"""Where a program with kernels begins to differ from the same program without: by layer, and why.
+
+Each place where a kernel goes becomes one more result of the program, which is compiled with kernels and
+without. Both run on the same inputs. A layer's difference is that of its own sums and of all before it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from iree.compiler import ir
+from iree.compiler.dialects import util
+
+from iree_tuner.compiler.worker import session_for
+from iree_tuner.errors import TunerError
+from iree_tuner.kernels.bench import SPEC_FLAG, Chosen, with_flags
+from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.site import find_results
+from iree_tuner.measure.numerics import compare
+from iree_tuner.measure.program_loaded import LoadedProgram
+from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.program.harness import run_passes
+from iree_tuner.program.phases import select_target
+from iree_tuner.program.source import Program
+from iree_tuner.targets import Target
+from iree_tuner.tuning.lab import Lab
+
+_OWN = -1  # a result of the program itself
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What a layer's result is with kernels, against without.
+
+    Attributes:
+        name: of the problem; `result 0` for the program's own results.
+        before: layers before it whose differences it may have.
+        largest: the largest difference.
+        relative: that, as a part of the largest value.
+        worst: the largest difference as a multiple of its tolerance, for sums of as many values as this layer
+            and those before it have: 1 and less is what other orders of summation explain.
+        message: where it is, with which values; empty where all is within the tolerance.
+    """
+
+    name: str
+    before: int
+    largest: float
+    relative: float
+    worst: float
+    message: str = ""
+
+    @property
+    def explained(self) -> bool:
+        """Whether the types' precision explains it."""
+        return self.worst <= 1.0
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """A program with more results, compiled.
+
+    Attributes:
+        vmfb: the VM module.
+        outputs: for each result, the number of the case that it is of, or -1 for one of the program's own.
+    """
+
+    vmfb: bytes
+    outputs: tuple[int, ...]
+
+
+def compare_layers(
+    program: Program, chosen: Chosen, executable_target: str, lab: Lab, run: ProgramRun
+) -> list[Layer]:
+    """The results of every layer that a kernel computes, and of the program, with kernels and without.
+
+    Args:
+        program: the program.
+        chosen: which kernel goes where.
+        executable_target: what kernels are for (`find.Places.target`).
+        lab: where it is compiled and run.
+        run: how it is run.
+
+    Raises:
+        TunerError, WorkerCrashError, WorkerTimeoutError: one of both does not compile or run.
+    """
+    cases = tuple(site.case for site, _ in chosen)
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as name:
+        folder = Path(name)
+        save_kernel_spec(chosen, executable_target, lab.context, folder / "kernels.mlir")
+        flagged = with_flags(lab.target, (f"{SPEC_FLAG}={folder / 'kernels.mlir'}",))
+        paths: list[str] = []
+        outputs: tuple[int, ...] = ()
+        for number, target in enumerate((lab.target, flagged)):
+            found = lab.compilers.call(expose_here, program.data, program.name, target, cases)
+            paths.append(str(folder / f"{number}.vmfb"))
+            Path(paths[-1]).write_bytes(found.vmfb)
+            outputs = found.outputs
+        problems = [site.problem for site, _ in chosen]
+        return lab.measurer.workers.call(
+            compare_here, paths, lab.measurer.device, run, outputs, problems, timeout_s=600.0
+        )
+
+
+def expose_here(data: bytes, name: str, target: Target, cases: Sequence[bytes]) -> Exposed:
+    """Compile a program whose functions also return what is computed at some sites. Runs in workers."""
+    session = session_for(target.flags)
+    with session.context, ir.Location.unknown():
+        module = session.parse(data, name)
+        select_target(module, target)
+        session.run(module, stop="input")
+        run_passes(module, session, "builtin.module(cse)")  # as sites are seen, one phase later
+        results = find_results(module, cases)
+        outputs: list[int] = []
+        for function in ir.get_ops_of_type(module, util.FuncOp):
+            if "sym_visibility" not in function.operation.attributes or _is_public(function.operation):
+                outputs += _return_more(function.operation, results)
+        return Exposed(session.to_vmfb(module, start="input"), tuple(outputs))
+
+
+def _is_public(function: ir.Operation) -> bool:
+    return ir.StringAttr(function.attributes["sym_visibility"]).value == "public"
+
+
+def _return_more(function: ir.Operation, results: Sequence[tuple[int, ir.Operation]]) -> list[int]:
+    """Let a function also return results that are computed at its top."""
+    block = function.regions[0].blocks[0]
+    last = block.operations[len(block.operations) - 1].operation
+    mine = [(number, op) for number, op in results if op.parent == function]
+    values = [*last.operands, *(op.result for _, op in mine)]
+    own = len(last.operands)
+    with ir.InsertionPoint(last):
+        util.ReturnOp(values)
+    last.erase()
+    inputs = [each.type for each in block.arguments]
+    kind = ir.FunctionType.get(inputs, [each.type for each in values])
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)
+    return [_OWN] * own + [number for number, _ in mine]
+
+
+def compare_here(
+    paths: Sequence[str], device: str, run: ProgramRun, outputs: Sequence[int], problems: Sequence[Problem]
+) -> list[Layer]:
+    """Run both and compare all results, layers first. Runs in the measuring worker."""
+    without, with_ = (LoadedProgram(path, device, run).results()[0] for path in paths)
+    if len(without) != len(outputs) or len(with_) != len(outputs):
+        raise TunerError("the program's functions were not all run: name none of them")
+    length = max(problem.workload.reduction_length for problem in problems)
+    layers: list[Layer] = []
+    every = list(zip(outputs, without, with_, strict=True))
+    for number, expected, got in sorted(every, key=lambda each: each[0] == _OWN):
+        before = len(layers)
+        name = f"result {sum(each.name.startswith('result') for each in layers)}"
+        accumulator, reach = "f32", length * max(1, before) ** 2
+        if number != _OWN:
+            problem = problems[number]
+            name, accumulator = problem.name, problem.workload.types[-1]
+            reach = max(reach, problem.workload.reduction_length)
+        wide = expected.astype(np.float64)
+        differences = np.abs(got.astype(np.float64) - wide)
+        largest = float(np.max(differences, initial=0.0))
+        element = problems[number].result.element_type if number != _OWN else _element(expected)
+        found = compare(got, expected, element, accumulator, reach)
+        top = float(np.max(np.abs(wide), initial=0.0))
+        layers.append(Layer(name, before, largest, largest / top if top else 0.0, found.worst, found.message))
+    return [replace(each, message="" if each.explained else each.message) for each in layers]
+
+
+def _element(array: np.ndarray) -> str:
+    letters = {"float32": "f32", "float16": "f16", "float64": "f64", "bfloat16": "bf16"}
+    return letters.get(str(array.dtype), f"i{array.dtype.itemsize * 8}")

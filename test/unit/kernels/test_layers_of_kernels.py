@@ -1,0 +1,64 @@
+"""Layer by layer: what is right differs by rounding, what is wrong is found where it begins."""
+
+import pytest
+from wrong_kernels import Transposed
+
+from iree_tuner.kernels.bench import look_at
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.layers import compare_layers
+from iree_tuner.measure.program_request import request
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.lab import Lab
+
+pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+
+CHAIN = """
+func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64x64xf32>) -> tensor<24x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<24x64xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<24x64xf32>) -> tensor<24x64xf32>
+  %x = linalg.matmul ins(%a, %b : tensor<24x40xf32>, tensor<40x64xf32>)
+      outs(%i : tensor<24x64xf32>) -> tensor<24x64xf32>
+  %f = tensor.empty() : tensor<24x64xf32>
+  %j = linalg.fill ins(%zero : f32) outs(%f : tensor<24x64xf32>) -> tensor<24x64xf32>
+  %y = linalg.matmul ins(%x, %c : tensor<24x64xf32>, tensor<64x64xf32>)
+      outs(%j : tensor<24x64xf32>) -> tensor<24x64xf32>
+  return %y : tensor<24x64xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The chain's layers with the C kernel, and with one that transposes in the second place."""
+    program = load_program(CHAIN)
+    target = target_for_device("local-task", "host")
+    with Lab(target, 1) as lab:
+        outlook = look_at(program, target, [CGemm()], lab)
+        sites = [site for _, site, _ in outlook.pairs]
+
+        def layers(*kernels):
+            chosen = [
+                (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
+                for site, kernel in zip(sites, kernels, strict=True)
+            ]
+            return compare_layers(program, chosen, outlook.target, lab, request(program))
+
+        yield layers(CGemm(), CGemm()), layers(CGemm(), Transposed())
+
+
+def test_right_kernels_differ_by_rounding(found) -> None:
+    right, _ = found
+    names = [each.name for each in right]
+    assert names == ["matmul_24x64x40_f32_f32_f32", "matmul_24x64x64_f32_f32_f32", "result 0"]
+    assert [each.before for each in right] == [0, 1, 2]
+    assert all(each.explained and not each.message for each in right)
+
+
+def test_wrong_kernels_are_found_where_they_are(found) -> None:
+    _, wrong = found
+    assert [each.explained for each in wrong] == [True, False, False]
+    assert wrong[1].relative > 0.1
+    assert "got" in wrong[1].message
+    assert "expected" in wrong[1].message
