@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -105,8 +105,7 @@ def spec(
     with Workers(1) as workers, people.status("reading the program"):
         outlook = outlook_of(find_places(load_program(program), chosen, workers), wanted)
     made = [(site, _make(each, site, chosen, knobs)) for _, site, each in outlook.pairs]
-    for refusal in outlook.refusals:
-        _tell_refusal(refusal.problem, refusal.functions, refusal.kernel, refusal.why)
+    _tell_refusals(outlook)
     if not made:
         raise TunerError("no kernel computes anything of the program", location=program)
     save_kernel_spec(made, outlook.target, new_context(), output)
@@ -119,32 +118,53 @@ def spec(
     return 0
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class BenchFlags:
+    """Flags of `bench`.
+
+    Attributes
+    ----------
+    device
+        Device URI: local-task, cuda://0.
+    chip
+        What to compile for.
+    spec
+        A tuning spec; kernels must also be faster than what is tuned by it.
+    variants
+        Of a kernel, to try on a problem; 0 for all.
+    budget
+        Time for all contests: 90s, 10m.
+    jobs
+        Compile workers; one a core by default.
+    alone
+        Do not run the whole program.
+    layers
+        Say by layer how results differ with kernels, and whether types explain it.
+    output
+        Write the winners as a spec, .mlir.
+    as_json
+        Print one JSON object a line.
+    """
+
+    device: str = "local-task"
+    chip: str = "host"
+    spec: Path | None = None
+    variants: int = 64
+    budget: str | None = None
+    jobs: int | None = None
+    alone: Annotated[bool, Parameter(negative="")] = False
+    layers: Annotated[bool, Parameter(negative="")] = False
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+
+
+_FLAGS = BenchFlags()
+
+
 @app.command
 def bench(
-    program: str,
-    /,
-    *,
-    device: Annotated[str, Parameter(help="Device URI: local-task, cuda://0.")] = "local-task",
-    chip: Annotated[str, Parameter(help="What to compile for.")] = "host",
-    kernel: Names = (),
-    spec: Annotated[
-        Path | None, Parameter(help="A tuning spec; kernels must also be faster than what is tuned by it.")
-    ] = None,
-    variants: Annotated[int, Parameter(help="Of a kernel, to try on a problem; 0 for all.")] = 64,
-    budget: Annotated[str | None, Parameter(help="Time for all contests: 90s, 10m.")] = None,
-    jobs: Annotated[int | None, Parameter(help="Compile workers; one a core by default.")] = None,
-    inputs: InputFlags = _DEFAULTS,
-    alone: Annotated[bool, Parameter(negative="", help="Do not run the whole program.")] = False,
-    layers: Annotated[
-        bool,
-        Parameter(
-            negative="", help="Say by layer how results differ with kernels, and whether types explain it."
-        ),
-    ] = False,
-    output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], help="Write the winners as a spec, .mlir.")
-    ] = None,
-    as_json: AsJson = False,
+    program: str, /, *, kernel: Names = (), flags: BenchFlags = _FLAGS, inputs: InputFlags = _DEFAULTS
 ) -> int:
     """Time kernels against what the compiler makes: alone, and in the program with them and without.
 
@@ -152,40 +172,44 @@ def bench(
 
     Example: `iree-tuner kernel bench examples/mlp_batch1.mlir --spec mlp.spec.mlir -o kernels.mlir`
     """
-    if output is not None:
-        _check_output(output)
-    if variants < 0 or (jobs is not None and jobs < 1):
+    if flags.output is not None:
+        _check_output(flags.output)
+    if flags.variants < 0 or (flags.jobs is not None and flags.jobs < 1):
         raise UsageError("--variants must be at least 0, and --jobs at least 1")
-    seconds = math.inf if budget is None else parse_duration(budget)
-    source, target = inputs.sized(load_program(program)), target_for_device(device, chip)
+    seconds = math.inf if flags.budget is None else parse_duration(flags.budget)
+    source, target = inputs.sized(load_program(program)), target_for_device(flags.device, flags.chip)
     wanted = _chosen(kernel, target)
-    with Lab(target, jobs) as lab, people.status("reading the program") as status:
+    with Lab(target, flags.jobs) as lab, people.status("reading the program") as status:
         lab.start()
         outlook = look_at(source, target, wanted, lab)
-        for refusal in outlook.refusals:
-            _tell_refusal(refusal.problem, refusal.functions, refusal.kernel, refusal.why)
-        tuned = configurations_of(() if spec is None else (spec,), lab.context)
+        _tell_refusals(outlook)
+        tuned = configurations_of(() if flags.spec is None else (flags.spec,), lab.context)
         contests = hold_contests(
-            outlook, lab, tuned=tuned, most=variants, seconds=seconds, watch=lambda line: status.update(line)
+            outlook,
+            lab,
+            tuned=tuned,
+            most=flags.variants,
+            seconds=seconds,
+            watch=lambda line: status.update(line),
         )
         choices = choices_of(contests)
-        chosen = choices.get("kernels", [])
-        report_contests(contests, outlook, as_json)
-        if choices and not alone:
+        chosen, spec = choices.get("kernels", []), None
+        report_contests(contests, outlook, flags.as_json)
+        if choices and not flags.alone:
             status.update("the whole program")
-            bases = bases_of(source, target, spec, lab.context)
+            bases = bases_of(source, target, flags.spec, lab.context)
             compared = compare_in_program(bases, choices, outlook, lab, inputs.request(source))
-            report_program(compared, as_json)
-            chosen = compared.chosen
-            both = compared.best is not None and compared.best.what.startswith(TUNED)
-            spec = spec if both else None
-        if layers and choices:
+            report_program(compared, flags.as_json)
+            chosen, spec = compared.chosen, flags.spec if compared.is_tuned else None
+        if flags.layers and choices:
             status.update("layer by layer")
             every = list(choices.values())[-1]
-            report_layers(compare_layers(source, every, outlook.target, lab, inputs.request(source)), as_json)
-        if output is not None and chosen:
-            save_kernel_spec(chosen, outlook.target, lab.context, output)
-            tell_use(program, output, target, spec)
+            report_layers(
+                compare_layers(source, every, outlook.target, lab, inputs.request(source)), flags.as_json
+            )
+        if flags.output is not None and chosen:
+            save_kernel_spec(chosen, outlook.target, lab.context, flags.output)
+            tell_use(program, flags.output, target, spec)
     if not chosen:
         people.print("no kernel is faster than what the compiler makes")
     return 0
@@ -244,9 +268,10 @@ def _told(knobs: Knobs) -> str:
     return " ".join(f"{name}={value}" for name, value in knobs.items())
 
 
-def _tell_refusal(problem: str, functions: Sequence[str], kernel: str, why: str) -> None:
-    where = ", ".join(dict.fromkeys(functions))
-    people.print(f"{problem} in {where}: not {kernel}: {why}", style="dim", markup=False)
+def _tell_refusals(outlook: Outlook) -> None:
+    for each in outlook.refusals:
+        where = ", ".join(dict.fromkeys(each.functions))
+        people.print(f"{each.problem} in {where}: not {each.kernel}: {each.why}", style="dim", markup=False)
 
 
 def tell_use(program: str, output: Path, target: Target, spec: Path | None = None) -> None:

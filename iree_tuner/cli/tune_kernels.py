@@ -75,6 +75,5 @@ class Competition:
             report_program(found, self.as_json)
             if found.best is not None and found.chosen:
                 save_kernel_spec(found.chosen, outlook.target, lab.context, self.output)
-                both = found.best.what.startswith(TUNED)
-                tell_use(program, self.output, self.given, self.spec if both else None)
+                tell_use(program, self.output, self.given, self.spec if found.is_tuned else None)
         return found

@@ -219,6 +219,11 @@ class InProgram:
             return []
         return list(self.best.chosen)
 
+    @property
+    def is_tuned(self) -> bool:
+        """Whether the best version is tuned."""
+        return self.best is not None and self.best.what.startswith(TUNED)
+
 
 def compare_in_program(
     bases: Bases, choices: Mapping[str, Chosen], outlook: Outlook, lab: Lab, run: ProgramRun,
