@@ -28,7 +28,7 @@ def test_a_module_in_memory_is_tuned_and_compiled(tmp_path):
     context = ir.Context()
     module = ir.Module.parse(ZERO_MATMUL, context)
     watch = Recorder()
-    result = iree_tuner.tune_module(module, effort="quick", budget_s=10, observer=watch)
+    result = iree_tuner.tune_module(module, effort="quick", budget_s=6, observer=watch)
     (found,) = result.results
     assert found.trials == tuple(watch.trials)
     assert {trial.outcome for trial in found.trials} <= {"ok", "too_slow", "compile_error", "compile_timeout"}
@@ -50,7 +50,7 @@ def test_ctrl_c_keeps_what_was_found():
 
 
 def test_equal_dispatches_are_one_task_and_others_are_reached_too():
-    result = iree_tuner.tune_module(TWO_EPILOGUES, effort="quick", budget_s=10)
+    result = iree_tuner.tune_module(TWO_EPILOGUES, effort="quick", budget_s=4)
     (found,) = result.results
     # The two matmuls have different epilogues: two dispatches, one workload.
     assert len(found.task.dispatches) == 2
