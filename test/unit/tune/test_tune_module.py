@@ -35,7 +35,7 @@ def test_a_module_in_memory_is_tuned_and_compiled(tmp_path):
     assert result.spec.operation.verify()
     assert result.save(tmp_path / "spec.mlirbc").stat().st_size > 0
     assert len(result.vmfb()) > 1000
-    if found.verdict == "win":
+    if found.verdict == "win" and result.entries:
         assert found.comparison.interval[0] > 1
         assert "compilation_info" in str(result.spec)
 
