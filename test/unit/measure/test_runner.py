@@ -114,7 +114,7 @@ def test_harnesses_of_gpus_rotate_too(only_dispatch, compilers, target):
     assert Builder(found, compilers).build(dispatch.harness, None).outcome == "ok"
     text = str(parse_module(dispatch.harness.module, new_context()))
     assert "%arg1: i32, %arg2: i32, %arg3: !hal.buffer" in text
-    assert f"{dispatch.harness.stride} : index" in text
+    assert f"iree_tuner.stride}} {dispatch.harness.stride} : index" in text
     assert "arith.remui" in text
 
 
