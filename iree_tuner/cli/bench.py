@@ -15,9 +15,9 @@ from rich.table import Table
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.kernel import comparison_to_json
-from iree_tuner.cli.knobs import Knobs, parse_knobs
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.script import LIBRARY_FLAG, save_script
+from iree_tuner.cli.script_flags import ScriptFlags
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.measure.program_run import ProgramRun
@@ -27,13 +27,15 @@ from iree_tuner.search.registry import check_strategy
 from iree_tuner.targets import target_for_device
 from iree_tuner.transforms.build import compile_with_script
 from iree_tuner.transforms.check import reduction_length_of
-from iree_tuner.transforms.script import Script, load_script
-from iree_tuner.transforms.search import ScriptSearch, search_script
+from iree_tuner.transforms.script import Script
+from iree_tuner.transforms.search import ScriptSearch, Watch, search_script
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
 
 _DEFAULTS = InputFlags()
+_NO_SCRIPT = ScriptFlags()
 _ROUNDS, _BATCH_S, _SECONDS = 64, 0.05, 120.0
+_TOLD = 3  # choices that failed
 
 
 @Parameter(name="*")
@@ -78,8 +80,7 @@ def bench(
     program: str,
     /,
     *,
-    transform_script: str | None = None,
-    knob: Knobs = (),
+    scripting: ScriptFlags = _NO_SCRIPT,
     searching: SearchFlags = _SEARCH,
     device: str = "local-task",
     chip: str = "host",
@@ -99,10 +100,6 @@ def bench(
     ----------
     program
         MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
-    transform_script
-        A codegen script, a file or the name of one that ships (iree-tuner script list).
-    knob
-        A value of one of the script's knobs, as rows=8. May be given several times.
     device
         Device URI: local-task, local-sync, cuda://0.
     chip
@@ -115,38 +112,61 @@ def bench(
         One JSON object a line on standard output.
     """
     source, target = inputs.sized(load_program(program)), target_for_device(device, chip)
-    script = load_script(transform_script).chosen(parse_knobs(knob)) if transform_script else None
-    seconds = searching.check(script)
-    if (knob or save_script_to) and script is None:
-        raise UsageError("--knob and --save-script are of a script", hint="give --transform-script")
+    script = scripting.load()
+    searching.check(script)
     if jobs is not None and jobs < 1:
         raise UsageError("--jobs must be at least 1")
-    if save_script_to is not None and not save_script_to.parent.is_dir():
-        raise TunerError("there is no such folder", location=str(save_script_to.parent))
+    if save_script_to is not None:
+        _check_output(save_script_to, script)
     request = inputs.request(source)
     with Lab(target, jobs) as lab, people.status("compiling") as status:
         lab.start()
         if script is None:
             return _time(source, request, lab, as_json)
-        versions = [("script", script)]
         lowered = compile_with_script(source, target, script, lab.compilers).lowered
+        versions = [("script", script)]
         if searching.search:
-            with StopRequest() as stop:
-                found = search_script(
-                    source, script, lowered, lab, stop, strategy=searching.strategy, trials=searching.trials,
-                    seconds=seconds, seed=searching.seed, watch=lambda line: status.update(line),
-                )  # fmt: skip
-            _tell_search(found, as_json)
-            if found.ranked and dict(found.ranked[0].assignment) != script.defaults:
-                versions.append(("best found", script.chosen(found.ranked[0].assignment)))
+            versions += _searched(source, script, lowered, searching, lab, as_json, status.update)
         status.update("the whole program")
         compared = _compare(source, versions, lab, request)
     _report(versions, compared, lowered, as_json)
-    best = max(zip(versions, compared, strict=True), key=lambda each: _speedup(each[1]))[0][1]
     if save_script_to is not None:
-        save_script(best, save_script_to)
-        people.print(f"{save_script_to}: iree-compile ... {LIBRARY_FLAG}={save_script_to}", soft_wrap=True)
+        _save_best(versions, compared, save_script_to)
     return 1 if any(not each.ok for each in compared) else 0
+
+
+def _check_output(path: Path, script: Script | None) -> None:
+    if script is None:
+        raise UsageError("--save-script is of a script", hint="give --transform-script")
+    if path.suffix != ".mlir":
+        raise UsageError(f"{path}: the name must end in .mlir")
+    if not path.parent.is_dir():
+        raise TunerError("there is no such folder", location=str(path.parent))
+
+
+def _searched(
+    source: Program, script: Script, lowered: tuple[str, ...], searching: SearchFlags, lab: Lab,
+    as_json: bool, watch: Watch,
+) -> list[tuple[str, Script]]:  # fmt: skip
+    """The best choice of the knobs, where that is not the script's own. Ctrl-C ends the search early."""
+    with StopRequest() as stop:
+        found = search_script(
+            source, script, lowered, lab, stop, strategy=searching.strategy, trials=searching.trials,
+            seconds=searching.check(script), seed=searching.seed, watch=watch,
+        )  # fmt: skip
+    _tell_search(found, as_json)
+    best = found.ranked[0].assignment if found.ranked else None
+    return [] if best is None or dict(best) == script.defaults else [("best found", script.chosen(best))]
+
+
+def _save_best(versions: list[tuple[str, Script]], compared: list[ProgramComparison], path: Path) -> None:
+    """The version that is fastest in the program, where one is right."""
+    (_, script), found = max(zip(versions, compared, strict=True), key=lambda each: _speedup(each[1]))
+    if not found.ok:
+        people.print(f"nothing is written to {path}: no version of the script is right", style="yellow")
+        return
+    save_script(script, path)
+    people.print(f"{path}: iree-compile ... {LIBRARY_FLAG}={path}", soft_wrap=True, markup=False)
 
 
 def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
@@ -192,8 +212,10 @@ def _tell_search(found: ScriptSearch, as_json: bool) -> None:
     for line in found.left_out:
         people.print(f"not searched: {line}", style="yellow", markup=False)
     wrong = [each for each in found.trials if each.outcome == "wrong_result"]
-    for each in wrong[:3]:
-        people.print(f"wrong with {_told(each.assignment)}: {each.message}", style="red", markup=False)
+    failed = [each for each in found.trials if each.outcome not in ("ok", "too_slow", "wrong_result")]
+    for each in (*wrong[:_TOLD], *failed[:_TOLD]):
+        line = f"{each.outcome} with {_told(each.assignment)}: {each.message}"
+        people.print(line, style="red" if each in wrong else "yellow", markup=False)
     for each in found.ranked[:1]:
         alone = f"{each.time_us:.1f} us, {1 / each.score:.2f}x of {found.default_us:.1f} us"
         people.print(f"best alone: {_told(each.assignment)}: {alone}", markup=False)

@@ -75,7 +75,7 @@ def load_script(source: str | os.PathLike[str]) -> Script:
     """Read a script: a path, or the name of one that ships.
 
     Sequences that it declares (`transform.named_sequence private @x(...)`, without a body) are taken from the
-    library in transforms/library.
+    library in transforms/library; those that it defines go before the library's.
 
     Raises:
         TunerError: there is none, it is empty or no MLIR, includes what is nowhere, or has no entry.
@@ -85,7 +85,11 @@ def load_script(source: str | os.PathLike[str]) -> Script:
     module = _parse(path, context)
     own = {symbol_of(op) for op in _sequences(module) if not _is_declaration(op)}
     for library in sorted((folder() / "library").glob("*.mlir")):
-        _merge(module, _parse(library, context), path)
+        offered = _parse(library, context)
+        for sequence in _sequences(offered):
+            if symbol_of(sequence) in own:
+                sequence.erase()
+        _merge(module, offered, path)
     for op in _sequences(module):
         if _is_declaration(op):
             where = place_of(op)
