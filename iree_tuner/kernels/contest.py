@@ -16,7 +16,7 @@ from iree_tuner.kernels.alone import build_kernel_here, why_unfit, with_scratch
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.site import Site
-from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.check_program import compile_check
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.statistics import Comparison
@@ -77,7 +77,7 @@ class Contest:
         over_tuned: the best against the tuned configuration.
         bench: what all was compared in; None where there is no contest.
         configured: the tuned configuration, built in it; empty where there is none.
-        note: why there is no contest.
+        note: why there is no contest, or that the default computes something else than the processor.
     """
 
     site: Site
@@ -153,6 +153,7 @@ def hold_contest(
         )
     configured = lab.builder.build(bench.harness, tuned[key]) if key in tuned else None
     watch("finals")
+    contest = replace(contest, note=finalists[0].message)
     return _judged(contest, finalists, configured, bench, lab)
 
 
@@ -175,9 +176,24 @@ def _bench(site: Site, lab: Lab) -> tuple[Bench, str] | str:
     if not lab.alternate:
         with suppress(WorkerCrashError, WorkerTaskError, WorkerTimeoutError):  # then the host compares
             check = lab.compilers.call(compile_check, harness, lab.target)
-    tolerance = tolerance_of(site.problem.workload)
+    tolerance = tolerance_for(site.problem)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance, lab.cold, check)
     return bench, dispatch.workload.key if dispatch.workload else ""
+
+
+def tolerance_for(problem: Problem) -> Tolerance:
+    """How much results may differ: as the workload's, and more where steps follow a truncation.
+
+    Sums in another order round to a neighbour now and then, of which gelu, say, makes something that is small
+    beside that digit. A sum of K values is as large as its partial sums can be over sqrt(K), when their signs
+    are mixed: as if each of K factors were rounded.
+    """
+    tolerance = tolerance_of(problem.workload)
+    if "truncf" not in problem.epilogue[:-1]:
+        return tolerance
+    return replace(
+        tolerance, factor_type=problem.result.element_type, factors=problem.workload.reduction_length
+    )
 
 
 def _tried(
@@ -238,11 +254,13 @@ def _timed(trial: KernelTrial, bench: Bench, lab: Lab, limit_us: float | None) -
 
 
 def _right(trials: Sequence[KernelTrial], bench: Bench, lab: Lab) -> list[KernelTrial]:
-    """The fastest whose numbers are right on more than one seed."""
+    """The fastest that are right on more than one seed; with a message where the default is not."""
     found: list[KernelTrial] = []
     for trial in trials:
-        if trial.outcome == "ok" and lab.measurer.agrees(trial.vmfb, bench).ok:
-            found.append(trial)
+        agreement = lab.measurer.agrees(trial.vmfb, bench) if trial.outcome == "ok" else None
+        if agreement is not None and agreement.ok:
+            wrong = agreement.note if "the default itself is wrong" in agreement.note else ""
+            found.append(replace(trial, message=wrong))
         if len(found) == _FINALISTS:
             break
     return found

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from problems import matmul
+from kernels.problems import matmul
 
 GELUS = {
     "gelu": """
