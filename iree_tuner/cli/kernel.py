@@ -35,7 +35,7 @@ from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.layers import Layer, compare_layers
 from iree_tuner.kernels.problem import KernelError
-from iree_tuner.kernels.registry import kernel_named, kernels
+from iree_tuner.kernels.registry import kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.measure.statistics import Comparison
@@ -60,7 +60,7 @@ _WRONG = 3  # variants with wrong numbers that are shown
 
 Names = Annotated[
     tuple[str, ...],
-    Parameter(name="--kernel", negative="", help="A kernel by name; all that there are by default."),
+    Parameter(name="--kernel", negative="", help="A kernel by name; all but examples by default."),
 ]
 AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object a line.")]
 
@@ -224,9 +224,7 @@ def _check_output(output: Path) -> None:
 
 def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
     """The kernels to use. Raises UsageError for another target's, TunerError where something is missing."""
-    wanted = [kernel_named(name) for name in names] or [
-        each for each in kernels() if each.backend == target.backend
-    ]
+    wanted = [kernel_named(name) for name in names] or usual_kernels(target.backend)
     for each in wanted:
         if each.backend != target.backend:
             raise UsageError(f"the kernel '{each.name}' is for {each.backend}, not for {target}")

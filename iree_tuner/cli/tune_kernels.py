@@ -17,7 +17,7 @@ from iree_tuner.kernels.bench import (
     hold_contests,
     look_at,
 )
-from iree_tuner.kernels.registry import kernels
+from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.targets import Target
@@ -52,7 +52,7 @@ class Competition:
         Raises:
             TunerError: what the compiler and the runtime say of the program, or the spec cannot be written.
         """
-        wanted = [each for each in kernels() if each.backend == self.given.backend and not each.missing()]
+        wanted = [each for each in usual_kernels(self.given.backend) if not each.missing()]
         if not wanted:
             people.print(f"there is no kernel for {self.given} (iree-tuner kernel list)", style="yellow")
             return None

@@ -13,6 +13,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.kernels.alone import build_kernel_here, with_scratch
 from iree_tuner.kernels.contest import tolerance_for
 from iree_tuner.kernels.kernel import Kernel, Knobs
+from iree_tuner.kernels.ptx_gemm import PtxGemm
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.measurer import Measurer
@@ -77,3 +78,16 @@ def test_epilogues_of_triton(steps, persistent: int, measurer: Measurer, compile
     variants = kernel.variants(site_in(text).problem, target)
     knobs = next(each for each in variants if each["persistent"] == persistent)
     check(text, kernel, knobs, measurer, compilers)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(256, 256, 256), (384, 96, 448)], ids=lambda each: "x".join(map(str, each))
+)
+@pytest.mark.parametrize("steps", [(), ("truncf",)], ids=["f32", "f16"])
+def test_the_plain_example_in_ptx(sizes, steps, measurer: Measurer, compilers: Workers) -> None:
+    """With every knob that divides the sizes."""
+    text = with_epilogue(*sizes, steps, element="f16")
+    variants = PtxGemm().variants(site_in(text).problem, target_for_device(DEVICE))
+    assert len(variants) == 9
+    for knobs in variants:
+        check(text, PtxGemm(), knobs, measurer, compilers)
