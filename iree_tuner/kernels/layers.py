@@ -10,8 +10,10 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.dialects import util
 
@@ -21,7 +23,8 @@ from iree_tuner.kernels.bench import SPEC_FLAG, Chosen, with_flags
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import find_results
-from iree_tuner.measure.numerics import compare
+from iree_tuner.kernels.spec import EXECUTABLE
+from iree_tuner.measure.numerics import Agreement, compare
 from iree_tuner.measure.program_loaded import LoadedProgram
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.program.harness import run_passes
@@ -29,6 +32,8 @@ from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
+
+Array = npt.NDArray[Any]
 
 _OWN = -1  # a result of the program itself
 
@@ -45,6 +50,7 @@ class Layer:
         worst: the largest difference as a multiple of its tolerance, for sums of as many values as this layer
             and those before it have: 1 and less is what other orders of summation explain.
         message: where it is, with which values; empty where all is within the tolerance.
+        overflown: the part of the values that are infinite or no numbers without kernels.
     """
 
     name: str
@@ -53,6 +59,7 @@ class Layer:
     relative: float
     worst: float
     message: str = ""
+    overflown: float = 0.0
 
     @property
     def explained(self) -> bool:
@@ -67,10 +74,12 @@ class Exposed:
     Attributes:
         vmfb: the VM module.
         outputs: for each result, the number of the case that it is of, or -1 for one of the program's own.
+        calls: how many dispatches of kernels it has.
     """
 
     vmfb: bytes
     outputs: tuple[int, ...]
+    calls: int
 
 
 def compare_layers(
@@ -93,13 +102,19 @@ def compare_layers(
         folder = Path(name)
         save_kernel_spec(chosen, executable_target, lab.context, folder / "kernels.mlir")
         flagged = with_flags(lab.target, (f"{SPEC_FLAG}={folder / 'kernels.mlir'}",))
+        found: list[Exposed] = []
         paths: list[str] = []
-        outputs: tuple[int, ...] = ()
         for number, target in enumerate((lab.target, flagged)):
-            found = lab.compilers.call(expose_here, program.data, program.name, target, cases)
+            found.append(lab.compilers.call(expose_here, program.data, program.name, target, cases))
             paths.append(str(folder / f"{number}.vmfb"))
-            Path(paths[-1]).write_bytes(found.vmfb)
-            outputs = found.outputs
+            Path(paths[-1]).write_bytes(found[-1].vmfb)
+        outputs = found[-1].outputs
+        wanted = sum(number != _OWN for number in outputs)
+        if found[-1].calls < wanted:
+            message = (
+                f"with more results, the program calls kernels {found[-1].calls} times, not {wanted} times"
+            )
+            raise TunerError(message, location=program.name)
         problems = [site.problem for site, _ in chosen]
         return lab.measurer.workers.call(
             compare_here, paths, lab.measurer.device, run, outputs, problems, timeout_s=600.0
@@ -119,7 +134,23 @@ def expose_here(data: bytes, name: str, target: Target, cases: Sequence[bytes]) 
         for function in ir.get_ops_of_type(module, util.FuncOp):
             if "sym_visibility" not in function.operation.attributes or _is_public(function.operation):
                 outputs += _return_more(function.operation, results)
-        return Exposed(session.to_vmfb(module, start="input"), tuple(outputs))
+        session.run(module, start="input", stop="flow")
+        calls = _count_calls(module)
+        return Exposed(session.to_vmfb(module, start="flow"), tuple(outputs), calls)
+
+
+def _count_calls(module: ir.Module) -> int:
+    count = 0
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal count
+        if op.name == "flow.dispatch":
+            entries = ir.ArrayAttr(op.attributes["entry_points"])
+            count += any(ir.SymbolRefAttr(each).value[0].startswith(EXECUTABLE) for each in entries)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return count
 
 
 def _is_public(function: ir.Operation) -> bool:
@@ -145,31 +176,48 @@ def _return_more(function: ir.Operation, results: Sequence[tuple[int, ir.Operati
 def compare_here(
     paths: Sequence[str], device: str, run: ProgramRun, outputs: Sequence[int], problems: Sequence[Problem]
 ) -> list[Layer]:
-    """Run both and compare all results, layers first. Runs in the measuring worker."""
-    without, with_ = (LoadedProgram(path, device, run).results()[0] for path in paths)
-    if len(without) != len(outputs) or len(with_) != len(outputs):
+    """Run both on inputs of each kind, and compare all results, layers first. Runs in a measuring worker."""
+    without, with_ = (LoadedProgram(path, device, run).results() for path in paths)
+    if len(without[0]) != len(outputs) or len(with_[0]) != len(outputs):
         raise TunerError("the program's functions were not all run: name none of them")
     length = max(problem.workload.reduction_length for problem in problems)
     layers: list[Layer] = []
-    every = list(zip(outputs, without, with_, strict=True))
+    every = list(zip(outputs, zip(*without, strict=True), zip(*with_, strict=True), strict=True))
     for number, expected, got in sorted(every, key=lambda each: each[0] == _OWN):
         before = len(layers)
-        name = f"result {sum(each.name.startswith('result') for each in layers)}"
+        blank = Layer(
+            f"result {sum(each.name.startswith('result') for each in layers)}", before, 0.0, 0.0, 0.0
+        )
         accumulator, reach = "f32", length * max(1, before) ** 2
+        element = _element(expected[0])
         if number != _OWN:
             problem = problems[number]
-            name, accumulator = problem.name, problem.workload.types[-1]
+            blank = replace(blank, name=problem.name)
+            element, accumulator = problem.result.element_type, problem.workload.types[-1]
             reach = max(reach, problem.workload.reduction_length)
-        wide = expected.astype(np.float64)
-        differences = np.abs(got.astype(np.float64) - wide)
-        largest = float(np.max(differences, initial=0.0))
-        element = problems[number].result.element_type if number != _OWN else _element(expected)
-        found = compare(got, expected, element, accumulator, reach)
-        top = float(np.max(np.abs(wide), initial=0.0))
-        layers.append(Layer(name, before, largest, largest / top if top else 0.0, found.worst, found.message))
-    return [replace(each, message="" if each.explained else each.message) for each in layers]
+        seen = [
+            _differ(ours, theirs, blank, compare(ours, theirs, element, accumulator, reach))
+            for ours, theirs in zip(got, expected, strict=True)
+        ]
+        layers.append(max(seen, key=lambda each: (each.worst, each.relative)))
+    return layers
 
 
-def _element(array: np.ndarray) -> str:
+def _differ(got: Array, expected: Array, blank: Layer, found: Agreement) -> Layer:
+    """By how much two results differ. What overflows in both does not."""
+    ours, theirs = got.astype(np.float64), expected.astype(np.float64)
+    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    with np.errstate(invalid="ignore"):
+        apart = np.where(same, 0.0, np.abs(ours - theirs))
+    largest = float(np.max(np.nan_to_num(apart, nan=np.inf, posinf=np.inf), initial=0.0))
+    top = float(np.max(np.abs(theirs[np.isfinite(theirs)]), initial=0.0))
+    overflown = theirs.size - int(np.isfinite(theirs).sum())
+    return replace(
+        blank, largest=largest, relative=largest / top if top else 0.0, worst=found.worst,
+        message="" if found.ok else found.message, overflown=overflown / max(1, theirs.size),
+    )  # fmt: skip
+
+
+def _element(array: Array) -> str:
     letters = {"float32": "f32", "float16": "f16", "float64": "f64", "bfloat16": "bf16"}
     return letters.get(str(array.dtype), f"i{array.dtype.itemsize * 8}")

@@ -28,6 +28,10 @@ _NAME_ONLY = "match.operation_name_only"
 _WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
 
 
+EXECUTABLE = "kernel_"
+"""How the names of kernels' executables begin."""
+
+
 @dataclass(frozen=True)
 class Placement:
     """A kernel's code for a site, and where the code is kept as a file."""
@@ -89,7 +93,7 @@ class _Spec:
 
     def add(self, placement: Placement) -> tuple[str, str]:
         """Add a kernel; names of its matcher and of its replacement."""
-        name = _unique(f"kernel_{placement.site.problem.name}", self.names)
+        name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
         ports = ports_of(placement.site.problem, placement.code)
         with ir.InsertionPoint(self.module.body):
             build_executable(name, placement.code, ports, self.target, placement.path)

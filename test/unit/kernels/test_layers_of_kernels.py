@@ -3,6 +3,8 @@
 import pytest
 from wrong_kernels import Transposed
 
+from iree_tuner.errors import TunerError
+from iree_tuner.kernels import layers as layering
 from iree_tuner.kernels.bench import look_at
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.layers import compare_layers
@@ -13,6 +15,13 @@ from iree_tuner.tuning.lab import Lab
 
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 
+EMPTY = """
+module attributes { transform.with_named_sequence } {
+  transform.named_sequence @__transform_main(%module: !transform.any_op {transform.readonly}) {
+    transform.yield
+  }
+}
+"""
 CHAIN = """
 func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64x64xf32>) -> tensor<24x64xf32> {
   %zero = arith.constant 0.0 : f32
@@ -31,34 +40,56 @@ func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64x64xf
 
 @pytest.fixture(scope="module")
 def found():
-    """The chain's layers with the C kernel, and with one that transposes in the second place."""
+    """The chain's layers with a kernel in each place."""
     program = load_program(CHAIN)
     target = target_for_device("local-task", "host")
     with Lab(target, 1) as lab:
         outlook = look_at(program, target, [CGemm()], lab)
         sites = [site for _, site, _ in outlook.pairs]
 
-        def layers(*kernels):
+        def layers(*kernels, inputs=()):
             chosen = [
                 (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
                 for site, kernel in zip(sites, kernels, strict=True)
             ]
-            return compare_layers(program, chosen, outlook.target, lab, request(program))
+            return compare_layers(program, chosen, outlook.target, lab, request(program, inputs=inputs))
 
-        yield layers(CGemm(), CGemm()), layers(CGemm(), Transposed())
+        yield layers
 
 
 def test_right_kernels_differ_by_rounding(found) -> None:
-    right, _ = found
+    right = found(CGemm(), CGemm())
     names = [each.name for each in right]
     assert names == ["matmul_24x64x40_f32_f32_f32", "matmul_24x64x64_f32_f32_f32", "result 0"]
     assert [each.before for each in right] == [0, 1, 2]
     assert all(each.explained and not each.message for each in right)
+    assert all(each.overflown == 0 for each in right)
 
 
 def test_wrong_kernels_are_found_where_they_are(found) -> None:
-    _, wrong = found
+    wrong = found(CGemm(), Transposed())
     assert [each.explained for each in wrong] == [True, False, False]
     assert wrong[1].relative > 0.1
     assert "got" in wrong[1].message
     assert "expected" in wrong[1].message
+
+
+def test_what_overflows_in_both_does_not_differ(found) -> None:
+    layers = found(CGemm(), CGemm(), inputs=(1e30, 1e30, 1e30))
+    assert [each.overflown for each in layers] == [1, 1, 1]
+    assert [each.largest for each in layers] == [0, 0, 0]
+    wrong = found(CGemm(), Transposed(), inputs=(1e10, 1e10, 1e25))  # finite, and then not
+    assert [each.overflown for each in wrong] == [0, 1, 1]
+
+
+def test_a_program_that_does_not_call_its_kernels_is_told(monkeypatch) -> None:
+    program, target = load_program(CHAIN), target_for_device("local-task", "host")
+    monkeypatch.setattr(layering, "save_kernel_spec", lambda _, target, context, path: path.write_text(EMPTY))
+    with Lab(target, 1) as lab:
+        outlook = look_at(program, target, [CGemm()], lab)
+        chosen = [
+            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
+            for _, site, kernel in outlook.pairs
+        ]
+        with pytest.raises(TunerError, match="calls kernels 0 times, not 2"):
+            compare_layers(program, chosen, outlook.target, lab, request(program))
