@@ -1,0 +1,95 @@
+"""Trials of kernels in a database: what is known is not tried again, what is other is not taken for it."""
+
+from contextlib import contextmanager
+
+import pytest
+from problems import matmul, site_in
+from wrong_kernels import NotMade, Transposed
+
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.contest import hold_contest
+from iree_tuner.store import Store
+from iree_tuner.store.queries import summaries
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.stop import StopRequest
+
+pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+SITE = site_in(matmul(96, 96, 96))
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab(target_for_device("local-task", "host"), 1) as found:
+        yield found
+
+
+@contextmanager
+def run_in(path, *, fresh=False):
+    """A run's records in a database."""
+    with open_records(path, "program.mlir", {}, stop=StopRequest(), fresh=fresh) as records:
+        yield records
+
+
+def rows_in(path):
+    """How often each assignment was written down, by study."""
+    with Store.open(path, readonly=True) as store:
+        found = store.read("SELECT study_id, assignment, count(*) AS n FROM trials GROUP BY 1, 2")
+    return {(row["study_id"], row["assignment"]): row["n"] for row in found}
+
+
+def test_a_second_contest_tries_nothing_again(lab, tmp_path):
+    path = tmp_path / "trials.db"
+    with run_in(path) as records:
+        first = hold_contest(SITE, CGemm(), lab, most=3, records=records)
+    assert len(rows_in(path)) == len(first.trials) == 3
+    with run_in(path) as records:
+        second = hold_contest(SITE, CGemm(), lab, most=5, records=records)
+    assert set(rows_in(path).values()) == {1}
+    assert len(rows_in(path)) == len(second.trials) == 5
+    kept = {each.trial.assignment: each.trial for each in first.trials}
+    assert all(each.trial == kept.get(each.trial.assignment, each.trial) for each in second.trials)
+    assert second.best is not None
+    assert second.best.code is not None, "the best is built again"
+    assert second.over_default is not None
+    with run_in(path, fresh=True) as records:
+        hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert sorted(rows_in(path).values()) == [1, 1, 1, 1, 2]
+
+
+def test_what_is_kept_of_a_trial(lab, tmp_path):
+    path = tmp_path / "trials.db"
+    with run_in(path) as records:
+        contest = hold_contest(SITE, CGemm(), lab, most=2, records=records)
+    with Store.open(path, readonly=True) as store:
+        (summary,) = summaries(store)
+        trials = store.trials(summary.number)
+    assert summary.key.kernel == "c_gemm_f32"
+    assert summary.key.space_size == len(CGemm().variants(SITE.problem, lab.target))
+    assert {each.trial.assignment: each.trial for each in contest.trials} == trials
+    right = next(trial for trial in trials.values() if trial.outcome == "ok")
+    assert right.samples_us
+    assert right.baseline_us == contest.default_us
+    assert right.digest
+    assert right.compile_s > 0
+    assert right.measure_s > 0
+    assert right.at > 0
+    assert right.device == "local-task"
+    assert right.readings.load is not None
+    assert contest.best is not None
+    assert summary.verdict is not None
+    assert summary.verdict.assignment == contest.best.trial.assignment
+    assert summary.verdict.comparison == contest.over_default
+
+
+@pytest.mark.parametrize("kernel", [Transposed(), NotMade()], ids=lambda each: each.name)
+def test_failures_stay_known(lab, tmp_path, kernel):
+    path = tmp_path / "trials.db"
+    with run_in(path) as records:
+        (first,) = hold_contest(SITE, kernel, lab, records=records).trials
+    with run_in(path) as records:
+        second = hold_contest(SITE, kernel, lab, records=records)
+    assert [each.trial for each in second.trials] == [first.trial]
+    assert second.best is None
+    assert set(rows_in(path).values()) == {1}
