@@ -113,8 +113,12 @@ class Book:
         return None if trial is None else KernelTrial(knobs, trial)
 
     def made(self, knobs: Knobs, built: Built, code: Code | None = None) -> KernelTrial:
-        """A trial that was compiled, or was not."""
-        digest = built.digest if built.outcome == "ok" else ""
+        """A trial that was compiled, or was not. Its digest is that of the kernel's code.
+
+        That of the executable would not do: four bytes of what the compiler 3.13 makes around an object, in
+        its table of entries, differ from process to process.
+        """
+        digest = _digest(code) if code is not None and built.outcome == "ok" else ""
         trial = Trial(
             self._workload, Assignment.of(knobs), built.outcome, message=built.message, digest=digest,
             compile_s=built.seconds,
@@ -128,3 +132,9 @@ class Book:
     def judged(self, found: KernelTrial, comparison: Comparison) -> None:
         """Keep the verdict of the finals: a variant against the compiler's own choice."""
         self._ledger.judged(found.trial.assignment, comparison)
+
+
+def _digest(code: Code) -> str:
+    """Equal for code that is equal, and started in the same way."""
+    parts = (code.kind, code.entry, code.data, code.launch, code.scratch_bytes)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
