@@ -1,22 +1,30 @@
 """Trials of kernels in a database: what is known is not tried again, what is other is not taken for it."""
 
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from problems import matmul, site_in
-from wrong_kernels import NotMade, Transposed
+from wrong_kernels import Changing, NotMade, Transposed
 
+from iree_tuner.kernels.bench import Outlook, hold_contests
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.contest import hold_contest
-from iree_tuner.store import Store
+from iree_tuner.kernels.find import Place
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.worker import Timed
+from iree_tuner.store import Store, StoreError
+from iree_tuner.store.lines import import_file
 from iree_tuner.store.queries import summaries
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.stop import StopRequest
 
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 SITE = site_in(matmul(96, 96, 96))
+OUTLOOK = Outlook("", ((Place((SITE,), ("main",)), SITE, CGemm()),) * 2, ())
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +101,82 @@ def test_failures_stay_known(lab, tmp_path, kernel):
     assert [each.trial for each in second.trials] == [first.trial]
     assert second.best is None
     assert set(rows_in(path).values()) == {1}
+
+
+def test_code_that_has_changed_is_timed_again(lab, tmp_path):
+    """Its tools or its sources may have changed where no digest of them shows it."""
+    path = tmp_path / "trials.db"
+    with run_in(path) as records:
+        (first,) = hold_contest(SITE, Changing(), lab, records=records).trials
+    with run_in(path) as records:
+        (second,) = hold_contest(SITE, Changing(), lab, records=records).trials
+    assert first.outcome == second.outcome == "ok"
+    assert first.trial.digest != second.trial.digest
+    assert list(rows_in(path).values()) == [2]
+    with Store.open(path) as store:
+        assert store.trials(1) == {second.trial.assignment: second.trial}
+
+
+def test_what_a_second_look_finds_wrong_is_kept_as_wrong(lab, tmp_path, monkeypatch):
+    path = tmp_path / "trials.db"
+    monkeypatch.setattr(lab.measurer, "agrees", lambda vmfb, bench: Agreement(False, 7.0, "differs at [1]"))
+    with run_in(path) as records:
+        contest = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert contest.best is None
+    assert [each.outcome for each in contest.trials] == ["wrong_result"]
+    monkeypatch.undo()
+    with run_in(path) as records:
+        again = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert again.best is None
+    assert [(each.outcome, each.message) for each in again.trials] == [("wrong_result", "differs at [1]")]
+    assert again.trials[0].trial.worst == 7.0
+
+
+def test_a_device_that_is_lost_is_not_the_kernels_fault(lab, tmp_path, monkeypatch):
+    path = tmp_path / "trials.db"
+    monkeypatch.setattr(lab.measurer, "time", lambda *_: Timed("run_error", message="the device is gone"))
+    monkeypatch.setattr(lab.measurer, "time_default", lambda _: Timed("ok", (1.0,)))
+    with run_in(path) as records, pytest.raises(DeviceLostError, match="the device is gone"):
+        hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert rows_in(path) == {}
+
+
+def test_a_kernel_that_does_not_run_is_told_from_a_lost_device(lab, tmp_path, monkeypatch):
+    path = tmp_path / "trials.db"
+    time = lab.measurer.time
+
+    def crashing(vmfb, bench, limit_us=None):
+        return time(vmfb, bench, limit_us) if vmfb == bench.default else Timed("run_crash", message="gone")
+
+    monkeypatch.setattr(lab.measurer, "time", crashing)
+    with run_in(path) as records:
+        contest = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert [each.outcome for each in contest.trials] == ["run_crash"]
+    monkeypatch.undo()
+    with run_in(path) as records:
+        again = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert [each.trial for each in again.trials] == [each.trial for each in contest.trials]
+
+
+def test_a_full_disk_stops_the_contests_and_loses_nothing(lab, tmp_path, monkeypatch):
+    path = tmp_path / "trials.db"
+
+    def refuse(*_):
+        raise StoreError("the disk is full", location=str(path))
+
+    with run_in(path) as records:
+        monkeypatch.setattr(records.store, "add", refuse)
+        contests = hold_contests(OUTLOOK, lab, tuned={}, most=4, records=records)
+        told = records.rescue()
+    assert contests[1].note == "interrupted before it"
+    assert "the disk is full; " in told
+    assert rows_in(path) == {}
+    with Store.open(path) as store:
+        added = import_file(store, Path(told.rpartition(" ")[2]))
+    assert added.trials == len(contests[0].trials) > 0
+
+
+def test_contests_for_which_no_time_is_left(lab):
+    first, second = hold_contests(OUTLOOK, lab, tuned={}, seconds=0.0)
+    assert first.note == second.note == "no time was left for it"
+    assert first.trials == ()
