@@ -42,7 +42,7 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.kernels.bench import SPEC_FLAG, look_at, winners
 from iree_tuner.kernels.contest import hold_contest
-from iree_tuner.kernels.registry import kernels
+from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.measure.program_loaded import LoadedProgram
 from iree_tuner.measure.program_request import request
@@ -210,7 +210,7 @@ def with_kernels(
     path = folder / "kernels.mlir"
     with Lab(result.target) as lab:
         lab.start()
-        wanted = [each for each in kernels() if each.backend == result.target.backend and not each.missing()]
+        wanted = [each for each in usual_kernels(result.target.backend) if not each.missing()]
         outlook = look_at(program, result.target, wanted, lab)
         contests = [
             hold_contest(site, kernel, lab, tuned=configurations, most=given.kernels)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-ROOMS = ("space", "ops", "cost", "search", "replay", "report", "spec", "store")
+ROOMS = ("space", "ops", "cost", "search", "replay", "report", "spec", "store", "program", "transforms")
 OF_MEASURE = ("judging", "numerics", "reference", "statistics")
 COMPILING = (
     *(f"test/unit/{room}" for room in ROOMS),

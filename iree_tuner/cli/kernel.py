@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +22,7 @@ from iree_tuner.cli.kernel_report import (
     tell_use,
     told,
 )
+from iree_tuner.cli.knobs import Knobs, parse_knobs
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
@@ -37,10 +38,10 @@ from iree_tuner.kernels.bench import (
     outlook_of,
 )
 from iree_tuner.kernels.find import find_places
-from iree_tuner.kernels.kernel import Code, Kernel, Knobs
+from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.layers import compare_layers
 from iree_tuner.kernels.problem import KernelError
-from iree_tuner.kernels.registry import kernel_named, kernels
+from iree_tuner.kernels.registry import kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.program.source import Program, load_program
@@ -61,7 +62,7 @@ _DEFAULTS = InputFlags()
 
 Names = Annotated[
     tuple[str, ...],
-    Parameter(name="--kernel", negative="", help="A kernel by name; all that there are by default."),
+    Parameter(name="--kernel", negative="", help="A kernel by name; all but examples by default."),
 ]
 AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object a line.")]
 
@@ -93,7 +94,7 @@ def spec(
         str, Parameter(help="What to compile for: llvm-cpu:host, cuda:sm_80.")
     ] = "llvm-cpu:host",
     kernel: Names = (),
-    knob: Annotated[tuple[str, ...], Parameter(negative="", help="A knob's value, as rows=6.")] = (),
+    knob: Annotated[Knobs, Parameter(help="A knob's value, as rows=6.")] = (),
     as_json: AsJson = False,
 ) -> int:
     """Write a spec that puts kernels in all places of a program that they compute, without measuring.
@@ -102,7 +103,7 @@ def spec(
     """
     _check_output(output)
     chosen, wanted = parse_target(target), _chosen(kernel, parse_target(target))
-    knobs = _parse_knobs(knob)
+    knobs = parse_knobs(knob)
     with Workers(1) as workers, people.status("reading the program"):
         outlook = outlook_of(find_places(load_program(program), chosen, workers), wanted)
     made = [(site, _make(each, site, chosen, knobs)) for _, site, each in outlook.pairs]
@@ -257,9 +258,7 @@ def _check_output(output: Path) -> None:
 
 def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
     """The kernels to use. Raises UsageError for another target's, TunerError where something is missing."""
-    wanted = [kernel_named(name) for name in names] or [
-        each for each in kernels() if each.backend == target.backend
-    ]
+    wanted = [kernel_named(name) for name in names] or usual_kernels(target.backend)
     for each in wanted:
         if each.backend != target.backend:
             raise UsageError(f"the kernel '{each.name}' is for {each.backend}, not for {target}")
@@ -274,17 +273,7 @@ def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
     return found
 
 
-def _parse_knobs(texts: Sequence[str]) -> Knobs:
-    found: dict[str, int] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not value.lstrip("-").isdigit():
-            raise UsageError(f"'{text}' is no value of a knob", hint="as rows=6")
-        found[name] = int(value)
-    return found
-
-
-def _make(kernel: Kernel, site: Site, target: Target, knobs: Knobs) -> Code:
+def _make(kernel: Kernel, site: Site, target: Target, knobs: Mapping[str, int]) -> Code:
     """Code with the first variant that has the values asked for."""
     every = kernel.variants(site.problem, target)
     fitting = [each for each in every if all(each.get(name) == value for name, value in knobs.items())]

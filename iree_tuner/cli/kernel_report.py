@@ -102,8 +102,11 @@ def report_program(compared: InProgram, as_json: bool) -> None:
     for what, count, found in rows:
         if as_json:
             figures = comparison_to_json(found.comparison)
-            print_json({"program": what, "kernels": count, "error": found.error, **figures})
+            note = {"note": found.agreement.note} if found.agreement.note else {}
+            print_json({"program": what, "kernels": count, "error": found.error, **figures, **note})
         people.print(f"the program, {what}: {found.error or _ratio(found.comparison)}", markup=False)
+    for note in dict.fromkeys(each.agreement.note for _, _, each in rows if each.agreement.note):
+        people.print(note, style="yellow", markup=False)
     best = compared.best.what if compared.best else "the default"
     if compared.best is not None and compared.best.chosen and not compared.chosen:
         best = f"{TUNED}, as kernels make no difference to it"

@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from iree_tuner import __version__
+from iree_tuner.cli.bench import bench
 from iree_tuner.cli.compile import compile_
 from iree_tuner.cli.db import app as db_app
 from iree_tuner.cli.doctor import doctor
@@ -18,6 +19,8 @@ from iree_tuner.cli.profile import profile
 from iree_tuner.cli.record import record
 from iree_tuner.cli.replay import replay
 from iree_tuner.cli.report_html import report
+from iree_tuner.cli.run import run as run_command
+from iree_tuner.cli.script import app as script_app
 from iree_tuner.cli.space import space
 from iree_tuner.cli.spec import app as spec_app
 from iree_tuner.cli.specs import app as specs_app
@@ -44,6 +47,9 @@ app.command(space)
 app.command(spec_app)
 app.command(specs_app)
 app.command(kernel_app)
+app.command(run_command)
+app.command(bench)
+app.command(script_app)
 app.command(db_app)
 app.command(report)
 app.command(doctor)

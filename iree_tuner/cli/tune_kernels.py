@@ -22,7 +22,7 @@ from iree_tuner.kernels.bench import (
     look_at,
 )
 from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.kernels.registry import kernels
+from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.targets import Target
@@ -128,8 +128,8 @@ class Competition:
 
 
 def kernels_for(target: Target) -> tuple[Kernel, ...]:
-    """The installed kernels that can be made for a target."""
-    return tuple(each for each in kernels() if each.backend == target.backend and not each.missing())
+    """The installed kernels that can be made for a target, but examples."""
+    return tuple(each for each in usual_kernels(target.backend) if not each.missing())
 
 
 def tuning_s(budget_s: float | None, kernels: Sequence[Kernel]) -> float | None:

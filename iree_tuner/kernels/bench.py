@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from iree.compiler import ir
@@ -35,7 +36,7 @@ from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.whole import with_spec
+from iree_tuner.tuning.whole import for_processor, with_spec
 
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 
@@ -264,7 +265,8 @@ def compare_in_program(
     every = [site for chosen in choices.values() for site, _ in chosen]
     # Errors add up from one op to the next.
     length = max(site.problem.workload.reduction_length for site in every) * len(every) ** 2
-    found = _compared([vmfb for vmfb, _ in made.values()], lab, length, run, seconds)
+    look = _Look(bases[DEFAULT][0], lab, length, run, seconds)
+    found = look.compare([vmfb for vmfb, _ in made.values()])
     versions = tuple(
         Version(name, tuple(made[name][1]), each) for name, each in zip(list(made)[1:], found, strict=True)
     )
@@ -274,7 +276,7 @@ def compare_in_program(
         return InProgram(versions)
     if TUNED not in made or not best.chosen:
         return InProgram(versions, best)
-    (over,) = _compared([made[TUNED][0], made[best.what][0]], lab, length, run, seconds)
+    (over,) = look.compare([made[TUNED][0], made[best.what][0]])
     return InProgram(versions, best, over)
 
 
@@ -292,13 +294,24 @@ def with_flags(target: Target, flags: Sequence[str]) -> Target:
     return replace(target, flags=tuple(dict.fromkeys((*target.flags, *flags))))
 
 
-def _compared(
-    built: Sequence[bytes], lab: Lab, length: int, run: ProgramRun, seconds: float
-) -> list[ProgramComparison]:
-    return compare_programs(
-        [built], lab.measurer.device, lab.measurer.workers, _ROUNDS, length, run, batch_s=_BATCH_S,
-        seconds=seconds,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _Look:
+    """How versions of a program are compared; where a GPU's differ, this machine's processor is asked."""
+
+    program: Program
+    lab: Lab
+    length: int
+    run: ProgramRun
+    seconds: float
+
+    def compare(self, built: Sequence[bytes]) -> list[ProgramComparison]:
+        """The first against each of the others."""
+        measurer = self.lab.measurer
+        return compare_programs(
+            [built], measurer.device, measurer.workers, _ROUNDS, self.length, self.run, batch_s=_BATCH_S,
+            seconds=self.seconds,
+            for_host=None if self.lab.alternate else partial(for_processor, self.program, self.lab),
+        )  # fmt: skip
 
 
 def _compiled(program: Program, target: Target, lab: Lab) -> bytes:

@@ -21,7 +21,8 @@ ENTRY = "iree_tuner_gemm_f32"
 
 _SOURCE = "gemm_f32.c"
 _TYPES = ("f32", "f32", "f32")
-_EPILOGUES = ((), ("bias",), ("relu",), ("bias", "relu"))
+_STEPS = ("bias", "residual", "relu", "gelu", "gelu_tanh")  # in any order
+_EXTRAS = ("bias", "residual")  # those that have an operand
 # Freestanding: the object is linked into an executable that has no C library.
 _FLAGS = (
     "-O3", "-std=gnu11", "-ffreestanding", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
@@ -40,7 +41,7 @@ class CGemm:
     """Packs the right operand and keeps a tile of the result in registers; no edges in columns."""
 
     name = "c_gemm_f32"
-    summary = "f32 matmul and 2-D convolution (nhwc, hwcf) in C, packed, register tiles, bias and relu"
+    summary = "f32 matmul and 2-D convolution (nhwc, hwcf) in C, packed, register tiles, epilogues"
     backend = "llvm-cpu"
 
     def missing(self) -> str:
@@ -55,8 +56,11 @@ class CGemm:
         """Other types, an epilogue, other layouts, columns that no tile divides."""
         if problem.workload.types != _TYPES:
             return f"its types are {', '.join(problem.workload.types)}, not f32"
-        if problem.epilogue not in _EPILOGUES:
-            return f"its epilogue is {', '.join(problem.epilogue)}, not bias, relu, or both in this order"
+        unknown = [step for step in problem.epilogue if step not in _STEPS]
+        if unknown:
+            return f"its epilogue has {unknown[0]}, which is none of {', '.join(_STEPS)}"
+        if any(each.element_type != "f32" for each in problem.inputs):
+            return "an operand of its epilogue is not f32"
         columns = _columns(problem)
         if columns is None:
             return "it is no A B, A Bt or convolution of nhwc by hwcf"
@@ -148,7 +152,8 @@ def _tiles(problem: Problem, rows: int) -> int:
 def _macros(problem: Problem) -> dict[str, str]:
     gemm, conv = gemm_of(problem), conv_of(problem)
     found = _of_gemm(gemm) if gemm else _of_conv(problem, conv) if conv else {}
-    found |= {name.upper(): int(name in problem.epilogue) for name in ("bias", "relu")}
+    found["EXTRAS"] = " ".join(f"EXTRA({step})" for step in problem.epilogue if step in _EXTRAS)
+    found["STEPS"] = " ".join(f"STEP({step})" for step in problem.epilogue)
     return {name: str(value) for name, value in found.items()}
 
 

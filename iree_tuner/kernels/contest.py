@@ -16,7 +16,7 @@ from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.trials import Book, KernelTrial, study_of
-from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.bench import Bench, Tolerance
 from iree_tuner.measure.check_program import compile_check
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.statistics import Comparison
@@ -64,7 +64,7 @@ class Contest:
         over_tuned: the best against the tuned configuration.
         bench: what all was compared in; None where there is no contest.
         configured: the tuned configuration, built in it; empty where there is none.
-        note: why there is no contest.
+        note: why there is no contest, or that the default computes something else than the processor.
     """
 
     site: Site
@@ -160,6 +160,7 @@ def hold_contest(
     key = workload.key
     configured = lab.builder.build(bench.harness, tuned[key]) if key in tuned else None
     watch("finals")
+    contest = replace(contest, note=finalists[0].message)
     return _judged(contest, finalists, configured, ring, start + seconds)
 
 
@@ -187,9 +188,24 @@ def _bench(site: Site, lab: Lab) -> tuple[Bench, Workload] | str:
     if not lab.alternate:
         with suppress(WorkerCrashError, WorkerTaskError, WorkerTimeoutError):  # then the host compares
             check = lab.compilers.call(compile_check, harness, lab.target)
-    tolerance = tolerance_of(site.problem.workload)
+    tolerance = tolerance_for(site.problem)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance, lab.cold, check)
     return bench, dispatch.workload or site.problem.workload
+
+
+def tolerance_for(problem: Problem) -> Tolerance:
+    """How much results may differ: as the workload's, and more where steps follow a truncation.
+
+    Sums in another order round to a neighbour now and then, of which gelu, say, makes something that is small
+    beside that digit. A sum of K values is as large as its partial sums can be over sqrt(K), when their signs
+    are mixed: as if each of K factors were rounded.
+    """
+    tolerance = tolerance_of(problem.workload)
+    if "truncf" not in problem.epilogue[:-1]:
+        return tolerance
+    return replace(
+        tolerance, factor_type=problem.result.element_type, factors=problem.workload.reduction_length
+    )
 
 
 def _tried(
@@ -263,7 +279,10 @@ def _timed(trial: KernelTrial, ring: _Ring, limit_us: float | None) -> KernelTri
 
 
 def _right(trials: Sequence[KernelTrial], ring: _Ring) -> tuple[list[KernelTrial], list[KernelTrial]]:
-    """All trials after a second look at the best, and the fastest that are right on several seeds."""
+    """All trials after a second look at the best, and the fastest that are right on several seeds.
+
+    These have a message where the default is not right.
+    """
     every: list[KernelTrial] = []
     found: list[KernelTrial] = []
     for trial in trials:
@@ -274,10 +293,10 @@ def _right(trials: Sequence[KernelTrial], ring: _Ring) -> tuple[list[KernelTrial
         if looked.outcome == "ok":
             agreement = ring.lab.measurer.agrees(looked.vmfb, ring.bench)
             if agreement.ok:
-                found.append(looked)
+                wrong = agreement.note if "the default itself is wrong" in agreement.note else ""
+                found.append(replace(looked, trial=replace(looked.trial, message=wrong)))
             else:
-                wrong = looked.ended("wrong_result", agreement.message, agreement.worst)
-                looked = ring.book.keep(wrong)
+                looked = ring.book.keep(looked.ended("wrong_result", agreement.message, agreement.worst))
         every.append(looked)
     return every, found
 

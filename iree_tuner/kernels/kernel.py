@@ -59,6 +59,8 @@ class Kernel(Protocol):
         name: unique among the installed ones, equal to its entry point's.
         summary: one line for people.
         backend: the compiler backend whose programs it can be part of: `llvm-cpu` or `cuda`.
+
+    A class may also have `example = True`: it is then taken where it is named, and not by default.
     """
 
     name: str

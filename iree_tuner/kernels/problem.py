@@ -32,7 +32,7 @@ class Problem:
         inputs: its operands, and then those of the epilogue.
         result: what comes out.
         epilogue: what is done with each sum, in order: `bias` (the next input is added along the last
-            dimension), `relu`, `truncf`.
+            dimension), `residual` (the next input is added), `relu`, `gelu`, `gelu_tanh`, `truncf`.
     """
 
     workload: Workload

@@ -20,6 +20,12 @@ def kernels() -> tuple[Kernel, ...]:
     return tuple(found.values())
 
 
+def usual_kernels(backend: str) -> tuple[Kernel, ...]:
+    """The kernels for a backend, but those that are examples: they are taken where they are named."""
+    found = (each for each in kernels() if each.backend == backend)
+    return tuple(each for each in found if not getattr(each, "example", False))
+
+
 def kernel_named(name: str) -> Kernel:
     """The kernel of that name. Raises UsageError where there is none."""
     for each in kernels():

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, linalg
+from iree.compiler.dialects import func
 
+from iree_tuner.kernels.epilogue import next_steps, producer
+from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.problem import Array, Problem
-from iree_tuner.ops.canonical import captured, clone, strip_discardable
+from iree_tuner.kernels.scalar import constant_of
+from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.family import describe
 from iree_tuner.ops.workload import Workload
 
@@ -69,15 +72,15 @@ def _sites_of(root: ir.Operation) -> list[tuple[Site, ir.Operation]]:
         return []
     function = _function_of(root)
     inputs, ops = list(root.operands)[:-1], [*start, root]
+    if len(set(inputs)) < len(inputs):
+        return []  # a case has an argument for each
     sites = [(_site(workload, inputs, ops, (), function), root)]
     epilogue: tuple[str, ...] = ()
-    while (step := _next(ops[-1])) is not None:
-        names, added, before = step
-        if any(name in epilogue for name in names):
+    while (steps := next_steps(ops[-1].result)) is not None:
+        epilogue, inputs = (*epilogue, *steps.names), [*inputs, *steps.inputs]
+        if len(set(epilogue)) < len(epilogue) or len(set(inputs)) < len(inputs):
             break
-        epilogue += names
-        inputs = [*inputs, *added]
-        ops += [each for each in before if each not in ops]  # one zero may do for both
+        ops += [each for each in steps.ops if each not in ops]  # one zero may do for both
         sites.append((_site(workload, inputs, ops, epilogue, function), ops[-1]))
     return sites
 
@@ -125,97 +128,13 @@ def _static(op: ir.Operation) -> bool:
 
 def _zeros(root: ir.Operation) -> list[ir.Operation] | None:
     """What a root op starts from, where that is a fill with zeros: constant, empty tensor, fill."""
-    fill = _producer(root.operands[len(root.operands) - 1])
+    fill = producer(root.operands[len(root.operands) - 1])
     if fill is None or fill.name != "linalg.fill":
         return None
-    zero, empty = _producer(fill.operands[0]), _producer(fill.operands[1])
-    if zero is None or empty is None or not _is_zero(zero) or empty.name != "tensor.empty":
+    zero, empty = producer(fill.operands[0]), producer(fill.operands[1])
+    if zero is None or empty is None or constant_of(zero) != number(0.0) or empty.name != "tensor.empty":
         return None
     return [zero, empty, fill]
-
-
-def _is_zero(op: ir.Operation) -> bool:
-    constant = op.opview
-    if not isinstance(constant, arith.ConstantOp):
-        return False
-    value = constant.value
-    return isinstance(value, ir.IntegerAttr | ir.FloatAttr) and value.value == 0
-
-
-def _next(op: ir.Operation) -> tuple[tuple[str, ...], list[ir.Value], list[ir.Operation]] | None:
-    """The elementwise op that alone uses a result: what it does, its further operands, and its ops."""
-    uses = list(op.result.uses)
-    if len(uses) != 1:
-        return None
-    user = uses[0].owner.operation
-    if isinstance(user.opview, arith.TruncFOp) and user.parent == op.parent:
-        return ("truncf",), [], [user]
-    if user.name != "linalg.generic" or user.parent != op.parent or len(user.results) != 1:
-        return None
-    return _next_generic(user, op.result)
-
-
-def _next_generic(
-    user: ir.Operation, sums: ir.Value
-) -> tuple[tuple[str, ...], list[ir.Value], list[ir.Operation]] | None:
-    generic = user.opview
-    assert isinstance(generic, linalg.GenericOp)
-    empty = _producer(user.operands[len(user.operands) - 1])
-    kind = ir.RankedTensorType(user.result.type)
-    same = kind.shape == ir.RankedTensorType(sums.type).shape
-    if not same or not kind.has_static_shape or empty is None or empty.name != "tensor.empty":
-        return None
-    maps = [ir.AffineMapAttr(each).value for each in generic.indexing_maps]
-    identity = ir.AffineMap.get_identity(kind.rank)
-    last = ir.AffineMap.get(kind.rank, 0, [ir.AffineExpr.get_dim(kind.rank - 1)])
-    inputs = list(user.operands)[:-1]
-    if sums not in inputs or maps[-1] != identity or maps[inputs.index(sums)] != identity:
-        return None
-    block = user.regions[0].blocks[0]
-    biases = [
-        (value, argument)
-        for value, argument, kind in zip(inputs, block.arguments, maps, strict=False)
-        if kind == last and value != sums
-    ]
-    if len(biases) + 1 != len(inputs):
-        return None
-    names = _body(block, block.arguments[inputs.index(sums)], {argument for _, argument in biases})
-    if names is None or names.count("bias") != len(biases):
-        return None
-    zeros = [each for each in map(_producer, captured(user)) if each is not None]
-    return names, [value for value, _ in biases], [*zeros, empty, user]
-
-
-def _body(block: ir.Block, value: ir.Value, biases: set[ir.Value]) -> tuple[str, ...] | None:
-    """What a body does with the sum; None for anything that is no epilogue."""
-    names: list[str] = []
-    for op in block.operations:
-        operands = list(op.operands)
-        if op.operation.name == "linalg.yield":
-            return tuple(names) if names and operands == [value] else None
-        if value not in operands:
-            return None
-        others = [each for each in operands if each != value]
-        if isinstance(op, arith.AddFOp) and len(others) == 1 and others[0] in biases:
-            names.append("bias")
-        elif isinstance(op, arith.MaximumFOp) and len(others) == 1 and _is_zero_value(others[0]):
-            names.append("relu")
-        elif isinstance(op, arith.TruncFOp):
-            names.append("truncf")
-        else:
-            return None
-        value = op.operation.result
-    return None
-
-
-def _is_zero_value(value: ir.Value) -> bool:
-    producer = _producer(value)
-    return producer is not None and _is_zero(producer)
-
-
-def _producer(value: ir.Value) -> ir.Operation | None:
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def _function_of(op: ir.Operation) -> str:

@@ -7,8 +7,9 @@ The compiler applies it to a program after `abi`: `--iree-preprocessing-transfor
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from iree.compiler import ir
 from iree.compiler.dialects import flow, preprocessing_transform, transform, util
@@ -17,6 +18,7 @@ from iree.compiler.dialects.transform import structured
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.executable import VARIANT, Ports, build_executable, export_of, ports_of
 from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
 from iree_tuner.kernels.problem import Array
 from iree_tuner.kernels.site import Site, copy_ops
 
@@ -53,10 +55,10 @@ def build_kernel_spec(
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
-        names: set[str] = set()
-        pairs = [_add(module, placement, _own(target, context), names) for placement in placements]
+        spec = _Spec(module, _own(target, context))
+        pairs = [spec.add(placement) for placement in placements]
         with ir.InsertionPoint(module.body):
-            _build_main(pairs)
+            _build_main([*spec.scalars.values()], pairs)
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -69,15 +71,42 @@ def _own(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
     return attribute if attribute.context == context else ir.Attribute.parse(str(attribute), context)
 
 
-def _add(module: ir.Module, placement: Placement, target: ir.Attribute, names: set[str]) -> tuple[str, str]:
-    name = _unique(f"kernel_{placement.site.problem.name}", names)
-    ports = ports_of(placement.site.problem, placement.code)
-    with ir.InsertionPoint(module.body):
-        build_executable(name, placement.code, ports, target, placement.path)
-        _build_function(f"call_{name}", name, placement.code, ports)
-        _build_matcher(f"match_{name}", placement.site)
-        _build_replacement(f"replace_{name}", name, f"call_{name}")
-    return f"match_{name}", f"replace_{name}"
+@dataclass
+class _Spec:
+    """A spec that is being built.
+
+    Attributes:
+        module: it.
+        target: of the executables.
+        names: that are taken.
+        scalars: by kind, the matchers and actions that give scalar ops constants of their own.
+    """
+
+    module: ir.Module
+    target: ir.Attribute
+    names: set[str] = field(default_factory=set[str])
+    scalars: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+
+    def add(self, placement: Placement) -> tuple[str, str]:
+        """Add a kernel; names of its matcher and of its replacement."""
+        name = _unique(f"kernel_{placement.site.problem.name}", self.names)
+        ports = ports_of(placement.site.problem, placement.code)
+        with ir.InsertionPoint(self.module.body):
+            build_executable(name, placement.code, ports, self.target, placement.path)
+            _build_function(f"call_{name}", name, placement.code, ports)
+            for scalar in _build_matcher(f"match_{name}", placement.site):
+                if scalar.key not in self.scalars:
+                    self.scalars[scalar.key] = self._add_scalar(scalar)
+            _build_replacement(f"replace_{name}", (name, f"call_{name}"))
+        return f"match_{name}", f"replace_{name}"
+
+    def _add_scalar(self, scalar: Scalar) -> tuple[str, str]:
+        name = _unique(f"local_{scalar.op.name}", self.names)
+        build_scalar_function(name, scalar)
+        with _matcher(f"match_{name}", [each.type for each in scalar.others]) as block:
+            scalar.copy_to(dict(zip(scalar.others, block.arguments, strict=True)))
+        _build_replacement(f"replace_{name}", (name,))
+        return f"match_{name}", f"replace_{name}"
 
 
 def _unique(wanted: str, names: set[str]) -> str:
@@ -108,8 +137,9 @@ def _tensor(array: Array) -> ir.Type:
     return ir.RankedTensorType.get(array.shape, ir.Type.parse(array.element_type))
 
 
-def _build_matcher(name: str, site: Site) -> None:
-    """A sequence that succeeds on the last op of a site's case, and gives its inputs and result."""
+@contextmanager
+def _matcher(name: str, inputs: Sequence[ir.Type]) -> Generator[ir.Block]:
+    """A sequence that succeeds on the last op of what is built in the block; it gives inputs and result."""
     handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
     readonly = {"transform.readonly": ir.UnitAttr.get()}
     sequence = transform.NamedSequenceOp(name, [handle], [values, values], arg_attrs=[readonly])
@@ -117,21 +147,27 @@ def _build_matcher(name: str, site: Site) -> None:
         root = sequence.body.arguments[0]
         matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, root)
         transform.YieldOp(list(matched.operation.results))
+    block = matched.regions[0].blocks.append(*inputs, arg_locs=[ir.Location.unknown()] * len(inputs))
+    with ir.InsertionPoint(block):
+        yield block
+        transform.YieldOp([])
+
+
+def _build_matcher(name: str, site: Site) -> list[Scalar]:
+    """A matcher of a site's case; the scalar ops that must have constants of their own before."""
     program = ir.Module.parse(site.case)
     case = program.body.operations[0].regions[0].blocks[0]
     ops = [op.operation for op in case.operations][:-1]
-    types = [each.type for each in case.arguments]
-    block = matched.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
-    with ir.InsertionPoint(block):
+    with _matcher(name, [each.type for each in case.arguments]) as block:
         copy_ops(ops, dict(zip(case.arguments, block.arguments, strict=True)))
-        transform.YieldOp([])
     for op in block.operations:
         if op.operation.name == "tensor.empty":  # ops above it are compared by name only: it may be shared
             op.operation.attributes[_NAME_ONLY] = ir.UnitAttr.get()
+    return localize(block)
 
 
-def _build_replacement(name: str, executable: str, function: str) -> None:
-    """A sequence that imports the kernel's symbols, and calls it in the place of what was matched."""
+def _build_replacement(name: str, symbols: Sequence[str]) -> None:
+    """A sequence that imports symbols, and calls the last one in the place of what was matched."""
     handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
     readonly = {"transform.readonly": ir.UnitAttr.get()}
     sequence = transform.NamedSequenceOp(name, [values, values], [], arg_attrs=[readonly, readonly])
@@ -139,8 +175,7 @@ def _build_replacement(name: str, executable: str, function: str) -> None:
         inputs, outputs = sequence.body.arguments
         root = transform.GetDefiningOp(handle, outputs).result
         table = _create("transform.util.get_nearest_symbol_table", [handle], [root])
-        _import_symbol(executable, table)
-        called = _import_symbol(function, table)
+        *_, called = [_import_symbol(each, table) for each in symbols]
         segments = ir.DenseI32ArrayAttr.get([1, 1, 1, 1])
         ir.Operation.create(
             "transform.util.cast_and_call", operands=[root, inputs, outputs, called],
@@ -173,12 +208,12 @@ def _create(
     ]
 
 
-def _build_main(pairs: Sequence[tuple[str, str]]) -> None:
+def _build_main(scalars: Sequence[tuple[str, str]], kernels: Sequence[tuple[str, str]]) -> None:
     handle = transform.AnyOpType.get()
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
     with ir.InsertionPoint(sequence.body):
         module = sequence.body.arguments[0]
-        if pairs:
+        for pairs in filter(None, (scalars, kernels)):
             functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
             loop = transform.ForeachOp([], [functions])
             block = loop.operation.regions[0].blocks[0]

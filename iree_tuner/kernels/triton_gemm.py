@@ -21,18 +21,15 @@ _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 _GROUP = 8
 
 _ELEMENTS = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
-_EPILOGUES = tuple(
-    (*bias, *relu, *narrow)
-    for bias, relu, narrow in product(((), ("bias",)), ((), ("relu",)), ((), ("truncf",)))
-)
-_SCRATCH, _PARAMETERS = 4, ("a", "b", "bias", "c")
+_STEPS = ("bias", "residual", "relu", "gelu", "gelu_tanh", "truncf")  # in any order
+_SCRATCH, _PARAMETERS = 5, ("a", "b", "first", "second", "c")
 
 
 class TritonGemm:
     """f16 and bf16 with f32 sums: tensor cores by groups of warps, asynchronous or bulk copies, pipelined."""
 
     name = "triton_gemm"
-    summary = "f16 and bf16 matmul with bias, relu and a narrow result, for Hopper, by Triton"
+    summary = "f16 and bf16 matmul with f32 sums and epilogues, for Hopper, by Triton"
     backend = "cuda"
 
     def missing(self) -> str:
@@ -48,12 +45,11 @@ class TritonGemm:
         lhs, rhs, sums = problem.workload.types
         if lhs != rhs or lhs not in ("f16", "bf16") or sums != "f32":
             return f"its types are {', '.join(problem.workload.types)}, not f16 or bf16 with f32 sums"
-        if problem.epilogue not in _EPILOGUES:
-            return (
-                f"its epilogue is {', '.join(problem.epilogue)}, not some of bias, relu, truncf in this order"
-            )
+        unknown = [step for step in problem.epilogue if step not in _STEPS]
+        if unknown:
+            return f"its epilogue has {unknown[0]}, which is none of {', '.join(_STEPS)}"
         if any(each.element_type not in _ELEMENTS for each in (*problem.inputs, problem.result)):
-            return f"its result is {problem.result.element_type}"
+            return "an operand of its epilogue or its result is not f16, bf16 or f32"
         gemm = gemm_of(problem)
         if gemm is None:
             return "it is no A B or A Bt"
@@ -78,7 +74,7 @@ class TritonGemm:
         if shared > _SHARED_BYTES:
             raise KernelError(f"it needs {shared} bytes of shared memory, of {_SHARED_BYTES}")
         ptx = without_unused(compiled.asm["ptx"])
-        bindings = [0, 1, *([2] if "bias" in problem.epilogue else []), 3]
+        bindings = [*range(len(problem.inputs)), len(_PARAMETERS) - 1]
         if list(ptx.kept) not in (bindings, [*bindings, _SCRATCH]):
             raise KernelError(f"Triton's kernel reads the parameters {ptx.kept}, which no binding is for")
         workgroups = _workgroups(gemm, knobs)
@@ -94,9 +90,10 @@ def _compiled(problem: Problem, gemm: Gemm, knobs: Knobs) -> Any:  # noqa: ANN40
 
     from iree_tuner.kernels import triton_source
 
-    constants: dict[str, int | bool] = {
+    extras = [step for step in problem.epilogue if step in ("bias", "residual")]
+    constants: dict[str, int | bool | tuple[str, ...]] = {
         "M": gemm.m, "N": gemm.n, "K": gemm.k, "TRANSPOSED": gemm.transposed,
-        "BIAS": "bias" in problem.epilogue, "RELU": "relu" in problem.epilogue,
+        "STEPS": problem.epilogue, "SWAPPED": bool(extras) and extras[0] == "residual",
         "BM": knobs["bm"], "BN": knobs["bn"], "BK": knobs["bk"], "GROUP": _GROUP,
     }  # fmt: skip
     function = triton_source.plain
@@ -107,9 +104,10 @@ def _compiled(problem: Problem, gemm: Gemm, knobs: Knobs) -> Any:  # noqa: ANN40
             "PARTS": knobs["parts"],
             "FLATTEN": bool(knobs["flatten"]),
         }
-    left = _ELEMENTS[problem.workload.types[0]]
-    bias = _ELEMENTS[problem.inputs[2].element_type] if len(problem.inputs) > 2 else left
-    pointers = dict(zip(_PARAMETERS, (left, left, bias, _ELEMENTS[problem.result.element_type]), strict=True))
+    inputs = [_ELEMENTS[each.element_type] for each in problem.inputs]
+    missing = [inputs[0]] * (len(_PARAMETERS) - 1 - len(inputs))  # are not read
+    kinds = [*inputs, *missing, _ELEMENTS[problem.result.element_type]]
+    pointers = dict(zip(_PARAMETERS, kinds, strict=True))
     aligned = {(number,): [["tt.divisibility", 16]] for number in range(len(pointers))}
     source = ASTSource(function, {**pointers, **dict.fromkeys(constants, "constexpr")}, constants, aligned)
     options = {"num_warps": knobs["warps"], "num_stages": knobs["stages"], "ptx_version": _PTX_VERSION}

@@ -9,14 +9,31 @@ Imported only where Triton is installed; `triton_gemm` compiles it ahead of time
 
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 
 @triton.jit
-def _finish(acc, bias, columns, BIAS: tl.constexpr, RELU: tl.constexpr):
-    if BIAS:
-        acc += tl.load(bias + columns).to(tl.float32)[None, :]
-    if RELU:
-        acc = tl.maximum(acc, 0.0)
+def _finish(
+    acc, first, second, out, rows, columns, N: tl.constexpr, STEPS: tl.constexpr, SWAPPED: tl.constexpr
+):
+    """The steps of an epilogue, in order; `first` is a residual where operands are swapped, else a bias."""
+    bias = second if SWAPPED else first
+    residual = first if SWAPPED else second
+    for step in tl.static_range(len(STEPS)):
+        if STEPS[step] == "bias":
+            acc += tl.load(bias + columns).to(acc.dtype)[None, :]
+        if STEPS[step] == "residual":
+            acc += tl.load(residual + rows[:, None] * N + columns[None, :]).to(acc.dtype)
+        if STEPS[step] == "relu":
+            acc = tl.where(acc <= 0, 0, acc)  # of a NaN, a NaN
+        if STEPS[step] == "gelu":
+            inner = (acc * 0.7071067811865476).to(tl.float32)
+            acc = acc * ((tl.math.erf(inner).to(acc.dtype) + 1) * 0.5)
+        if STEPS[step] == "gelu_tanh":
+            inner = (acc + 0.044715 * (acc * acc * acc)) * 0.7978845608028654
+            acc = acc * ((libdevice.tanh(inner.to(tl.float32)).to(acc.dtype) + 1) * 0.5)
+        if STEPS[step] == "truncf":
+            acc = acc.to(out.dtype.element_ty)
     return acc
 
 
@@ -31,8 +48,8 @@ def _tile(number, TALL: tl.constexpr, ACROSS: tl.constexpr, GROUP: tl.constexpr)
 
 @triton.jit
 def plain(
-    a, b, bias, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TRANSPOSED: tl.constexpr,
-    BIAS: tl.constexpr, RELU: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    a, b, first, second, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TRANSPOSED: tl.constexpr,
+    STEPS: tl.constexpr, SWAPPED: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
     GROUP: tl.constexpr,
 ):  # fmt: skip
     """A workgroup for each tile; operands are loaded through pointers, asynchronously."""
@@ -48,14 +65,14 @@ def plain(
         acc = tl.dot(tl.load(left), tl.load(right), acc)
         left += BK
         right += BK if TRANSPOSED else BK * N
-    acc = _finish(acc, bias, columns, BIAS, RELU)
+    acc = _finish(acc, first, second, c, rows, columns, N, STEPS, SWAPPED)
     tl.store(c + rows[:, None] * N + columns[None, :], acc.to(c.dtype.element_ty))
 
 
 @triton.jit
 def persistent(
-    a, b, bias, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TRANSPOSED: tl.constexpr,
-    BIAS: tl.constexpr, RELU: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    a, b, first, second, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TRANSPOSED: tl.constexpr,
+    STEPS: tl.constexpr, SWAPPED: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
     GROUP: tl.constexpr, WORKGROUPS: tl.constexpr, PARTS: tl.constexpr, FLATTEN: tl.constexpr,
 ):  # fmt: skip
     """As many workgroups as multiprocessors, each for many tiles; operands by the bulk copy engine (TMA)."""
@@ -76,7 +93,8 @@ def persistent(
             else:
                 y = right.load([step * BK, column * BN])
             acc = tl.dot(x, y, acc)
-        acc = _finish(acc, bias, column * BN + tl.arange(0, BN), BIAS, RELU)
+        rows, columns = row * BM + tl.arange(0, BM), column * BN + tl.arange(0, BN)
+        acc = _finish(acc, first, second, c, rows, columns, N, STEPS, SWAPPED)
         if PARTS == 2:
             halves = tl.permute(tl.reshape(acc, (BM, 2, BN // 2)), (0, 2, 1))
             first, second = tl.split(halves)

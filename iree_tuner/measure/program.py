@@ -19,12 +19,14 @@ from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.measure.program_worker import (
     CALL_S,
     Failed,
+    Output,
     Table,
     agree_here,
     default_here,
     forget_here,
     marked,
     rounds_here,
+    save_here,
 )
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.worker import leave_here
@@ -105,6 +107,51 @@ def compare_programs(
         return [found[index] for index in sorted(found)]
 
 
+@dataclass(frozen=True)
+class Ran:
+    """A program that ran.
+
+    Attributes:
+        function: the entry functions, in order.
+        outputs: their results, in files.
+        agreement: with another compilation of it; None where there was none to compare with.
+    """
+
+    function: str
+    outputs: tuple[Output, ...]
+    agreement: Agreement | None
+
+
+def run_program(
+    vmfb: bytes, folder: Path, device: str, workers: Workers, run: ProgramRun = _AS_GIVEN,
+    *, default: bytes = b"", reduction_length: int = 1,
+) -> Ran:  # fmt: skip
+    """Run a program, keep its results in a folder, and compare them with those of another compilation.
+
+    Args:
+        vmfb: the program.
+        folder: where results are written, `result_N.npy`.
+        device: device URI.
+        workers: the measuring worker.
+        run: which functions, on which inputs, with which parameters.
+        default: the program as the compiler makes it; empty for no comparison.
+        reduction_length: longest sum that a result passes through, for the numerical tolerance.
+
+    Raises:
+        TunerError: it, or the other one, does not run; or the results cannot be written.
+        WorkerCrashError, WorkerTimeoutError: it died or did not come back.
+    """
+    with _bench(device, workers, run, 0.0) as bench:
+        paths = bench.write([vmfb, default] if default else [vmfb])
+        function = bench.check_default(paths)
+        outputs = bench.save(paths[0], folder)
+        agreement = None
+        if default:
+            blank = ProgramComparison(function, None, Agreement(True, 0.0))
+            agreement = bench.checked([paths[::-1]], 1, blank, reduction_length).agreement
+        return Ran(function, outputs, agreement)
+
+
 def time_program(
     vmfb: bytes, device: str, workers: Workers, run: ProgramRun = _AS_GIVEN, rounds: int = 16,
     batch_s: float = 0.05,
@@ -181,6 +228,14 @@ class _Bench:
         elapsed_s = (time.monotonic() - start) / len(paths)
         self._limit_s = min(_TIMEOUT_S, max(_LEAST_S, _PATIENCE * elapsed_s))
         return name
+
+    def save(self, path: str, folder: Path) -> tuple[Output, ...]:
+        """Write a program's results. Raises TunerError where it does not run."""
+        found = self._workers.call(save_here, self._of([path]), 0, str(folder), timeout_s=_TIMEOUT_S)
+        if isinstance(found, Failed):
+            self._replace_worker()
+            raise TunerError(found.message)
+        return tuple(found)
 
     def checked(
         self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, reduction_length: int

@@ -24,6 +24,7 @@ from iree_tuner.measure.sensors import sensors_for
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _KEPT = 16
+_SHOWN = 8  # values of a result
 _HOST = "local-task"
 
 CALL_S = 60.0
@@ -80,6 +81,51 @@ def default_here(table: Table) -> str | Failed:
         except RUNTIME_ERRORS as error:
             return Failed(0, f"the program does not run: {first_line(error)}")
         return program.name
+
+
+@dataclass(frozen=True)
+class Output:
+    """A result of a program.
+
+    Attributes:
+        path: where it is, .npy.
+        shape: of the tensor.
+        element_type: as NumPy names it.
+        least, greatest, mean: of its values; not a number where there are none.
+        first: the first values, in row-major order.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    element_type: str
+    least: float
+    greatest: float
+    mean: float
+    first: tuple[float, ...]
+
+
+def save_here(table: Table, index: int, folder: str) -> list[Output] | Failed:
+    """Write a program's results into a folder, those of the first inputs."""
+    with _Marked(table.marker) as mark:
+        mark(index)
+        try:
+            results = _program(table, index).results()[0]
+        except (*RUNTIME_ERRORS, TunerError) as error:
+            return Failed(index, first_line(error))
+    return [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
+
+
+def _save(value: np.ndarray, path: Path) -> Output:
+    try:
+        np.save(path, value)
+    except OSError as error:
+        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+    wide = value.astype(np.float64, copy=False) if value.dtype.kind != "c" else np.abs(value)
+    least, greatest, mean = (
+        (float(wide.min()), float(wide.max()), float(wide.mean())) if wide.size else (float("nan"),) * 3
+    )
+    first = tuple(float(each) for each in wide.reshape(-1)[:_SHOWN])
+    return Output(str(path), value.shape, value.dtype.name, least, greatest, mean, first)
 
 
 def agree_here(table: Table, index: int, reduction_length: int) -> Agreement | Failed:

@@ -165,11 +165,7 @@ class Whole:
     def _for_host(self) -> bytes:
         """The program for this machine's processor; empty where it does not compile for it."""
         if self._host is None:
-            target = llvm_cpu.target("host", device=None)
-            try:
-                self._host = compile_program(self._program, target, self._lab.compilers).data
-            except _FAILED:
-                self._host = b""
+            self._host = for_processor(self._program, self._lab)
         return self._host
 
     def _keep(self, version: Version, against: Version, found: ProgramComparison) -> None:
@@ -180,6 +176,14 @@ class Whole:
             self._watch.compared(f"{version.what} against {against.what}", found.comparison)
         else:
             self._watch.noted(f"{version.what}: {found.error}")
+
+
+def for_processor(program: Program, lab: Lab) -> bytes:
+    """A program compiled for this machine's processor; empty where the compiler does not take it."""
+    try:
+        return compile_program(program, llvm_cpu.target("host", device=None), lab.compilers).data
+    except _FAILED:
+        return b""
 
 
 def with_spec(program: Program, spec: bytes) -> Program:

@@ -28,6 +28,7 @@ ORDER = (
     "profiling",
     "tuning",
     "kernels",
+    "transforms",
     "report",
     "tuned",
     "tune",

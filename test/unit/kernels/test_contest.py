@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from epilogues import with_epilogue
 from problems import conv, matmul, site_in
 from wrong_kernels import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
 
@@ -50,8 +51,13 @@ def test_wrong_kernels_are_told_and_not_chosen(lab, kernel, outcome, message) ->
 
 @pytest.mark.parametrize(
     "text",
-    [matmul(40, 64, 72, transposed=True), conv((6, 9), 12, 32, stride=2)],
-    ids=["product", "convolution"],
+    [
+        matmul(40, 64, 72, transposed=True),
+        conv((6, 9), 12, 32, stride=2),
+        with_epilogue(40, 64, 72, ("bias", "gelu", "residual")),
+        with_epilogue(40, 64, 72, ("residual", "gelu_tanh", "bias"), together=True),
+    ],
+    ids=["product", "convolution", "gelu", "gelu_tanh"],
 )
 def test_right_kernels_are_compared(lab, text: str) -> None:
     contest = hold_contest(site_in(text), CGemm(), lab, most=3)

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from epilogues import with_epilogue
 from problems import matmul, site_in
 
 from iree_tuner.kernels.alone import build_kernel_here, with_scratch
@@ -56,7 +57,7 @@ def parameters(code: Code) -> list[str]:
 
 
 @needs_triton
-@pytest.mark.parametrize(("persistent", "expected"), [(0, ["0", "1", "3"]), (1, ["0", "1", "3", "4"])])
+@pytest.mark.parametrize(("persistent", "expected"), [(0, ["0", "1", "4"]), (1, ["0", "1", "4", "5"])])
 def test_made_and_built(only_dispatch, persistent: int, expected: list[str]) -> None:
     """Two operands and the result, and scratch memory for tensor descriptors; the executable takes them."""
     code = KERNEL.make(problem(), TARGET, variant(persistent))
@@ -73,3 +74,27 @@ def test_made_and_built(only_dispatch, persistent: int, expected: list[str]) -> 
     built = build_kernel_here(harness, TARGET.flags, problem(), code)
     assert (built.outcome, built.message) == ("ok", "")
     assert code.entry.encode() in built.vmfb
+
+
+STEPS = [
+    ("bias", "gelu", "truncf"),
+    ("truncf", "bias", "gelu", "residual"),
+    ("residual", "bias", "relu"),
+    ("gelu_tanh", "truncf", "residual"),
+    ("residual",),
+]
+
+
+@needs_triton
+@pytest.mark.parametrize("steps", STEPS, ids="_".join)
+@pytest.mark.parametrize("persistent", [0, 1])
+def test_epilogues_take_their_operands_in_order(steps, persistent: int) -> None:
+    """The parameters that are left are the bindings: operands, those of the epilogue, result, scratch."""
+    text = with_epilogue(256, 256, 256, steps, element="f16", narrow="f16")
+    found = problem(text)
+    assert KERNEL.refuses(found) == ""
+    knobs = next(each for each in KERNEL.variants(found, TARGET) if each["persistent"] == persistent)
+    code = KERNEL.make(found, TARGET, knobs)
+    extras = len(found.inputs)
+    assert parameters(code) == [str(each) for each in (*range(extras), 4, 5)[: extras + 1 + persistent]]
+    assert bool(code.scratch_bytes) == bool(persistent)

@@ -1,0 +1,247 @@
+"""`iree-tuner bench`: a program timed, with a codegen script against the compiler's own code."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from iree_tuner.cli.durations import parse_duration
+from iree_tuner.cli.inputs import InputFlags
+from iree_tuner.cli.kernel_report import comparison_to_json
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.script import LIBRARY_FLAG, save_script
+from iree_tuner.cli.script_flags import ScriptFlags
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
+from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.program.phases import compile_program
+from iree_tuner.program.source import Program, load_program
+from iree_tuner.search.registry import check_strategy
+from iree_tuner.targets import target_for_device
+from iree_tuner.transforms.build import compile_with_script
+from iree_tuner.transforms.check import reduction_length_of
+from iree_tuner.transforms.script import Script
+from iree_tuner.transforms.search import ScriptSearch, Watch, search_script
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.stop import StopRequest
+
+_DEFAULTS = InputFlags()
+_NO_SCRIPT = ScriptFlags()
+_ROUNDS, _BATCH_S, _SECONDS = 64, 0.05, 120.0
+_TOLD = 3  # choices that failed
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SearchFlags:
+    """How knobs are searched.
+
+    Attributes
+    ----------
+    search
+        Search the script's knobs, and judge what is best there in the program, too.
+    trials
+        Choices to try at most.
+    budget
+        Time for trying: 90s, 5m.
+    strategy
+        Who proposes: local, genetic, annealing, shuffle and others.
+    seed
+        Of everything random.
+    """
+
+    search: Annotated[bool, Parameter(negative="")] = False
+    trials: int = 64
+    budget: str | None = None
+    strategy: str = "local"
+    seed: int = 0
+
+    def check(self, script: Script | None) -> float:
+        """The budget in seconds. Raises UsageError for what makes no sense."""
+        if self.search and script is None:
+            raise UsageError("--search is of a script's knobs", hint="give --transform-script")
+        if self.trials < 1:
+            raise UsageError("--trials must be at least 1")
+        check_strategy(self.strategy)
+        return math.inf if self.budget is None else parse_duration(self.budget)
+
+
+_SEARCH = SearchFlags()
+
+
+def bench(
+    program: str,
+    /,
+    *,
+    scripting: ScriptFlags = _NO_SCRIPT,
+    searching: SearchFlags = _SEARCH,
+    device: str = "local-task",
+    chip: str = "host",
+    inputs: InputFlags = _DEFAULTS,
+    jobs: int | None = None,
+    save_script_to: Annotated[Path | None, Parameter(name="--save-script")] = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Time a program; with a codegen script, in turns with what the compiler makes of it.
+
+    Results are compared before anything is timed. With --search, knobs are tried on the dispatches that the
+    script lowers, numbers checked, and the best choice is judged in the whole program.
+
+    Example: `iree-tuner bench examples/scripts/matmul.mlir --transform-script cpu_matmul --search`
+
+    Parameters
+    ----------
+    program
+        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
+    device
+        Device URI: local-task, local-sync, cuda://0.
+    chip
+        What to compile for, with options: host, host+data-tiling; a GPU's architecture.
+    jobs
+        Compile workers; one a core by default.
+    save_script_to
+        Write the linked script, with the best values of its knobs, for plain iree-compile.
+    as_json
+        One JSON object a line on standard output.
+    """
+    source, target = inputs.sized(load_program(program)), target_for_device(device, chip)
+    script = scripting.load()
+    searching.check(script)
+    if jobs is not None and jobs < 1:
+        raise UsageError("--jobs must be at least 1")
+    if save_script_to is not None:
+        _check_output(save_script_to, script)
+    request = inputs.request(source)
+    with Lab(target, jobs) as lab, people.status("compiling") as status:
+        lab.start()
+        if script is None:
+            return _time(source, request, lab, as_json)
+        lowered = compile_with_script(source, target, script, lab.compilers).lowered
+        versions = [("script", script)]
+        if searching.search:
+            versions += _searched(source, script, lowered, searching, lab, as_json, status.update)
+        status.update("the whole program")
+        compared = _compare(source, versions, lab, request)
+    _report(versions, compared, lowered, as_json)
+    if save_script_to is not None:
+        _save_best(versions, compared, save_script_to)
+    return 1 if any(not each.ok for each in compared) else 0
+
+
+def _check_output(path: Path, script: Script | None) -> None:
+    if script is None:
+        raise UsageError("--save-script is of a script", hint="give --transform-script")
+    if path.suffix != ".mlir":
+        raise UsageError(f"{path}: the name must end in .mlir")
+    if not path.parent.is_dir():
+        raise TunerError("there is no such folder", location=str(path.parent))
+
+
+def _searched(
+    source: Program, script: Script, lowered: tuple[str, ...], searching: SearchFlags, lab: Lab,
+    as_json: bool, watch: Watch,
+) -> list[tuple[str, Script]]:  # fmt: skip
+    """The best choice of the knobs, where that is not the script's own. Ctrl-C ends the search early."""
+    with StopRequest() as stop:
+        found = search_script(
+            source, script, lowered, lab, stop, strategy=searching.strategy, trials=searching.trials,
+            seconds=searching.check(script), seed=searching.seed, watch=watch,
+        )  # fmt: skip
+    _tell_search(found, as_json)
+    best = found.ranked[0].assignment if found.ranked else None
+    return [] if best is None or dict(best) == script.defaults else [("best found", script.chosen(best))]
+
+
+def _save_best(versions: list[tuple[str, Script]], compared: list[ProgramComparison], path: Path) -> None:
+    """The version that is fastest in the program, where one is right."""
+    (_, script), found = max(zip(versions, compared, strict=True), key=lambda each: _speedup(each[1]))
+    if not found.ok:
+        people.print(f"nothing is written to {path}: no version of the script is right", style="yellow")
+        return
+    save_script(script, path)
+    people.print(f"{path}: iree-compile ... {LIBRARY_FLAG}={path}", soft_wrap=True, markup=False)
+
+
+def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
+    """The program as the compiler makes it."""
+    vmfb = compile_program(source, lab.target, lab.compilers).data
+    lab.settle()
+    samples = time_program(vmfb, lab.measurer.device, lab.measurer.workers, request, batch_s=_BATCH_S)
+    median, least, most = statistics.median(samples), min(samples), max(samples)
+    if as_json:
+        print_json({"version": "default", "median_us": median, "least_us": least, "most_us": most,
+                    "samples": len(samples)})  # fmt: skip
+    line = f"default: {median:.1f} us an invocation ({least:.1f} to {most:.1f}, {len(samples)} samples)"
+    people.print(line, markup=False)
+    return 0
+
+
+def _compare(
+    source: Program, versions: list[tuple[str, Script]], lab: Lab, request: ProgramRun
+) -> list[ProgramComparison]:
+    default = compile_program(source, lab.target, lab.compilers).data
+    built = [compile_with_script(source, lab.target, script, lab.compilers).vmfb for _, script in versions]
+    length = reduction_length_of(source, lab)
+    lab.settle()
+    return compare_programs(
+        [[default, *built]], lab.measurer.device, lab.measurer.workers, _ROUNDS, length, request,
+        batch_s=_BATCH_S, seconds=_SECONDS,
+    )  # fmt: skip
+
+
+def _speedup(found: ProgramComparison) -> float:
+    return found.comparison.speedup if found.comparison is not None and found.ok else 0.0
+
+
+def _tell_search(found: ScriptSearch, as_json: bool) -> None:
+    outcomes: dict[str, int] = {}
+    for trial in found.trials:
+        outcomes[trial.outcome] = outcomes.get(trial.outcome, 0) + 1
+        if as_json:
+            print_json({"knobs": dict(trial.assignment), "outcome": trial.outcome, "message": trial.message,
+                        "time_us": trial.time_us if math.isfinite(trial.time_us) else None})  # fmt: skip
+    ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+    people.print(f"{len(found.trials)} of {found.members} choices tried: {ended}", markup=False)
+    for line in found.left_out:
+        people.print(f"not searched: {line}", style="yellow", markup=False)
+    wrong = [each for each in found.trials if each.outcome == "wrong_result"]
+    failed = [each for each in found.trials if each.outcome not in ("ok", "too_slow", "wrong_result")]
+    for each in (*wrong[:_TOLD], *failed[:_TOLD]):
+        line = f"{each.outcome} with {_told(each.assignment)}: {each.message}"
+        people.print(line, style="red" if each in wrong else "yellow", markup=False)
+    for each in found.ranked[:1]:
+        alone = f"{each.time_us:.1f} us, {1 / each.score:.2f}x of {found.default_us:.1f} us"
+        people.print(f"best alone: {_told(each.assignment)}: {alone}", markup=False)
+
+
+def _told(knobs: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in knobs.items())
+
+
+def _report(
+    versions: list[tuple[str, Script]], compared: list[ProgramComparison], lowered: tuple[str, ...],
+    as_json: bool,
+) -> None:  # fmt: skip
+    table = Table("version", "default us", "us", "speedup", "", "knobs", box=None)
+    for (name, script), found in zip(versions, compared, strict=True):
+        knobs = _told(script.defaults)
+        if as_json:
+            print_json({"version": name, "knobs": script.defaults, "error": found.error,
+                        "lowered": list(lowered), **comparison_to_json(found.comparison)})  # fmt: skip
+        judged = found.comparison
+        if judged is None:
+            table.add_row(name, "", "", "", found.error, knobs)
+            continue
+        low, high = judged.interval
+        ratio = f"{judged.speedup:.2f}x ({low:.2f} to {high:.2f})"
+        times = f"{judged.default_us:.1f}", f"{judged.candidate_us:.1f}"
+        table.add_row(name, *times, ratio, judged.verdict, knobs)
+    people.print(f"lowered by the script: {', '.join(lowered)}", markup=False)
+    people.print(table, markup=False)

@@ -1,0 +1,168 @@
+"""`iree-tuner run`: a program on a device, with a codegen script or without, its results checked."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from iree_tuner.cli.inputs import InputFlags
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.script_flags import ScriptFlags
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.program import Ran, run_program
+from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.measure.program_worker import Output
+from iree_tuner.program.phases import compile_program
+from iree_tuner.program.source import Program, load_program
+from iree_tuner.targets import target_for_device
+from iree_tuner.transforms.build import Scripted, compile_with_script
+from iree_tuner.transforms.check import agree_alone, reduction_length_of
+from iree_tuner.transforms.script import Script
+from iree_tuner.tuning.lab import Lab
+
+Compare = Literal["default", "numpy", "none"]
+
+_DEFAULTS = InputFlags()
+_NO_SCRIPT = ScriptFlags()
+
+
+def run(
+    program: str,
+    /,
+    *,
+    scripting: ScriptFlags = _NO_SCRIPT,
+    compare: Compare = "default",
+    device: str = "local-task",
+    chip: str = "host",
+    inputs: InputFlags = _DEFAULTS,
+    save: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run a program and show its results, compiled as the compiler does or with a codegen script.
+
+    With a script, the results are compared with those of the program without it; exit status 1 where they
+    differ.
+
+    Example: `iree-tuner run examples/scripts/matmul.mlir --transform-script cpu_matmul --knob rows=8`
+
+    Parameters
+    ----------
+    program
+        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
+    compare
+        default: with the program as the compiler makes it; numpy: besides, each dispatch that the script
+        lowers with its IR, interpreted by NumPy in double precision, where it is small enough; none.
+    device
+        Device URI: local-task, local-sync, cuda://0.
+    chip
+        What to compile for, with options: host, host+data-tiling; a GPU's architecture.
+    save
+        A folder for the results, result_N.npy.
+    as_json
+        One JSON object a line on standard output.
+    """
+    source, target = inputs.sized(load_program(program)), target_for_device(device, chip)
+    script, request = scripting.load(), inputs.request(source)
+    with ExitStack() as stack:
+        folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iree_tuner_")))
+        _make(folder)
+        lab = stack.enter_context(Lab(target, 1))
+        stack.enter_context(people.status("compiling and running"))
+        lab.start()
+        if script is None:
+            vmfb = compile_program(source, target, lab.compilers).data
+            ran = run_program(vmfb, folder, device, lab.measurer.workers, request)
+            found = _Found(ran)
+        else:
+            found = _with_script(source, script, compare, folder, lab, request)
+    _report(found, as_json, saved=save is not None)
+    return 0 if found.ok else 1
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What ran, and how it compares."""
+
+    ran: Ran
+    scripted: Scripted | None = None
+    alone: tuple[tuple[str, Agreement], ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing differs."""
+        every = [found for _, found in self.alone]
+        return all(each.ok for each in (*every, *([self.ran.agreement] if self.ran.agreement else [])))
+
+
+def _with_script(
+    source: Program, script: Script, compare: Compare, folder: Path, lab: Lab, request: ProgramRun
+) -> _Found:
+    scripted = compile_with_script(source, lab.target, script, lab.compilers)
+    default = b"" if compare == "none" else compile_program(source, lab.target, lab.compilers).data
+    length = reduction_length_of(source, lab) if default else 1
+    ran = run_program(
+        scripted.vmfb, folder, lab.measurer.device, lab.measurer.workers, request,
+        default=default, reduction_length=length,
+    )  # fmt: skip
+    alone = agree_alone(source, script, scripted.lowered, lab) if compare == "numpy" else []
+    return _Found(ran, scripted, tuple(alone))
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TunerError(f"cannot be made: {error.strerror}", location=str(folder)) from None
+
+
+def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
+    table = Table("result", "type", "least", "greatest", "mean", "first values", box=None)
+    for number, each in enumerate(found.ran.outputs):
+        kind = "x".join((*map(str, each.shape), each.element_type))
+        figures = (f"{value:.6g}" for value in (each.least, each.greatest, each.mean))
+        table.add_row(str(number), kind, *figures, " ".join(f"{value:.6g}" for value in each.first))
+        if as_json:
+            print_json(_to_json(each, number, saved))
+    people.print(f"@{found.ran.function.replace(', ', ', @')}", markup=False)
+    people.print(table, markup=False)
+    if found.scripted is not None:
+        lowered, others = found.scripted.lowered, found.scripted.others
+        left = f"; left to the compiler: {', '.join(others)}" if others else ""
+        people.print(f"lowered by the script: {', '.join(lowered)}{left}", markup=False)
+        if as_json:
+            print_json({"lowered": list(lowered), "others": list(others)})
+    if found.ran.agreement is not None:
+        _tell("the program", "the default", found.ran.agreement, as_json)
+    for name, agreement in found.alone:
+        _tell(name, "the default and NumPy", agreement, as_json)
+
+
+def _to_json(output: Output, number: int, saved: bool) -> dict[str, object]:
+    """A result as JSON, which knows no infinities: what is none of its numbers is null."""
+    figures = {"least": output.least, "greatest": output.greatest, "mean": output.mean}
+    record: dict[str, object] = {"result": number, "shape": list(output.shape), "type": output.element_type}
+    record |= {name: value if math.isfinite(value) else None for name, value in figures.items()}
+    record["first"] = [value if math.isfinite(value) else None for value in output.first]
+    return record | ({"path": output.path} if saved else {})
+
+
+def _tell(what: str, other: str, found: Agreement, as_json: bool) -> None:
+    """Whether results agree, by how much, and against what."""
+    if as_json:
+        worst = found.worst if math.isfinite(found.worst) else None
+        record = {"compared": what, "ok": found.ok, "of_tolerance": worst}
+        print_json({**record, "message": found.message, "note": found.note})
+    if found.ok:
+        note = f" ({found.note})" if found.note else ""
+        line = f"{what} agrees with {other}: {found.worst:.2g} of the tolerance{note}"
+        people.print(line, markup=False)
+    else:
+        people.print(f"{what} does NOT agree with {other}: {found.message}", style="red", markup=False)

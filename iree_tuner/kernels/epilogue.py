@@ -1,0 +1,260 @@
+"""What elementwise ops do with the sums of a contraction, step by step: what a kernel takes over.
+
+A step may be one op, one of several in the body of a `linalg.generic`, or many generics: JAX's gelu is nine,
+some of which use what others before them do. Ops are followed from the sums on, as expressions of the
+last step's value (`expression`). A step has ended where an expression is one of the known ones, and nothing
+else uses what was before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from iree_tuner.kernels.expression import Atom, Polynomial, X, atom, gelu_of_x, varies
+from iree_tuner.kernels.scalar import constant_of, evaluate
+from iree_tuner.ops.canonical import captured
+
+_MOST_OPS = 16
+_EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps that end together.
+
+    Attributes:
+        names: what they do, in order: `bias`, `residual`, `relu`, `gelu`, `gelu_tanh`, `truncf`.
+        inputs: their operands, in order.
+        ops: what computes them, producers first; the last one's result is the steps'.
+    """
+
+    names: tuple[str, ...]
+    inputs: tuple[ir.Value, ...]
+    ops: tuple[ir.Operation, ...]
+
+
+def next_steps(value: ir.Value) -> Steps | None:
+    """The next steps after a value that nothing but they use; None where what uses it is no epilogue."""
+    walk = _Walk(value)
+    for _ in range(_MOST_OPS):
+        user = walk.next_user()
+        if user is None or not walk.absorb(user):
+            return None
+        if walk.ended(user):
+            return Steps(tuple(walk.names), tuple(walk.inputs), tuple(walk.ops))
+    return None
+
+
+@dataclass
+class _Walk:
+    """Ops that were followed so far.
+
+    Attributes:
+        value: where it begins.
+        known: tensors, as expressions of the last step's value.
+        extras: operands that are not computed from the sums, by atom, and `bias` or `residual`.
+        names, inputs, ops: see `Steps`.
+    """
+
+    value: ir.Value
+    known: dict[ir.Value, Polynomial] = field(init=False)
+    extras: dict[Atom, tuple[ir.Value, str]] = field(default_factory=dict[Atom, tuple[ir.Value, str]])
+    names: list[str] = field(default_factory=list[str])
+    inputs: list[ir.Value] = field(default_factory=list[ir.Value])
+    ops: list[ir.Operation] = field(default_factory=list[ir.Operation])
+
+    def __post_init__(self) -> None:
+        self.known = {self.value: atom(X)}
+
+    def next_user(self) -> ir.Operation | None:
+        """The first op in the block that uses what is known; None without one, or where one is elsewhere."""
+        users = [use.owner.operation for value in self.known for use in value.uses]
+        source = producer(self.value)
+        if source is None or any(user.block != source.block for user in users):
+            return None
+        first: ir.Operation | None = None
+        for user in users:
+            if user not in self.ops and (first is None or user.is_before_in_block(first)):
+                first = user
+        return first
+
+    def absorb(self, user: ir.Operation) -> bool:
+        """Follow one op; whether it can be followed."""
+        if len(user.results) != 1 or not list(user.result.uses) or not _is_like(user.result, self.value):
+            return False
+        if user.name == "linalg.generic":
+            found = self._generic(user)
+        else:
+            operands = _all([self._operand(each) for each in user.operands])
+            found = None if operands is None else self._stepped(user, operands, self._only_for(user))
+        if found is None:
+            return False
+        self.ops.append(user)
+        self.known[user.result] = found
+        return True
+
+    def ended(self, user: ir.Operation) -> bool:
+        """Whether an op's result is a step's value, and all that is left."""
+        complete = {value for value, _ in self.extras.values()} == set(self.inputs)  # none cancels out
+        return bool(self.names) and complete and self.known[user.result] == atom(X) and self._only_for(user)
+
+    def _generic(self, user: ir.Operation) -> Polynomial | None:
+        generic = user.opview
+        assert isinstance(generic, linalg.GenericOp)
+        empty = producer(user.operands[len(user.operands) - 1])
+        maps = [ir.AffineMapAttr(each).value for each in generic.indexing_maps]
+        rank = ir.RankedTensorType(user.result.type).rank
+        identity, last = ir.AffineMap.get_identity(rank), last_of(rank)
+        if empty is None or empty.name != "tensor.empty" or maps[-1] != identity:
+            return None
+        scalars: dict[ir.Value, Polynomial] = {}
+        block = user.regions[0].blocks[0]
+        for value, argument, place in zip(list(user.operands)[:-1], block.arguments, maps, strict=False):
+            found = self._operand(value) if place == identity else None
+            if place == last and value not in self.known:
+                found = self._extra(value, "bias")
+            if found is None:
+                return None
+            scalars[argument] = found
+        constants = [each for each in map(producer, captured(user)) if each is not None]
+        self._first([*constants, empty])
+        return self._body(user, block, scalars)
+
+    def _body(
+        self, user: ir.Operation, block: ir.Block, scalars: dict[ir.Value, Polynomial]
+    ) -> Polynomial | None:
+        """What a body yields, with `scalars` for its arguments; the steps in it are taken down."""
+        seen: list[ir.Operation] = []
+        for view in block.operations:
+            op = view.operation
+            operands = _all([scalars.get(each) or _constant(each) for each in op.operands])
+            if operands is None or op.name == "linalg.yield":
+                return operands[0] if operands else None
+            seen.append(op)
+            varying = [value for value, known in scalars.items() if varies(known)]
+            inside = [use.owner.operation for value in varying for use in value.uses]
+            before = len(self.names)
+            found = self._stepped(op, operands, all(each in seen for each in inside) and self._only_for(user))
+            if found is None:
+                return None
+            if len(self.names) > before:
+                scalars = {value: known for value, known in scalars.items() if value not in varying}
+            scalars[op.results[0]] = found
+        return None
+
+    def _stepped(self, op: ir.Operation, operands: list[Polynomial], alone: bool) -> Polynomial | None:
+        """An op's expression; `X` anew where that is a step, and nothing else uses what was before."""
+        found = evaluate(op, operands) if len(op.results) == 1 else None
+        if found is None or not alone:
+            return found
+        name, extra = self._step(found, _element(op.results[0]))
+        if not name:
+            return found
+        self.names.append(name)
+        self.inputs += [] if extra is None else [extra]
+        self.known.clear()
+        return atom(X)
+
+    def _step(self, found: Polynomial, element: str) -> tuple[str, ir.Value | None]:
+        """The step that an expression is, and its operand."""
+        factors = [product[0] for product, times in found.terms if (len(product), times) == (1, 1)]
+        if len(factors) == len(found.terms) == 2 and X in factors:
+            for each in factors:
+                if each in self.extras:
+                    return self.extras[each][1], self.extras[each][0]
+        if len(factors) == len(found.terms) == 1 and factors[0] in _FUNCTIONS:
+            return factors[0][0], None
+        return gelu_of_x(found, _EPSILONS.get(element, 0.0)), None
+
+    def _only_for(self, user: ir.Operation) -> bool:
+        """Whether what is known, but an op's result, is used by nothing but what was followed and that op."""
+        others = [value for value in self.known if value.owner != user]
+        users = [use.owner.operation for value in others for use in value.uses]
+        return all(each == user or each in self.ops for each in users)
+
+    def _operand(self, value: ir.Value) -> Polynomial | None:
+        """A tensor that is read in place; None for one of another shape."""
+        if value in self.known:
+            return self.known[value]
+        if not _is_like(value, self.value):
+            return None
+        repeated = _repeated(value)
+        if repeated is None:
+            return self._extra(value, "residual")
+        self._first(repeated)
+        return self._extra(repeated[-1].operands[0], "bias")
+
+    def _extra(self, value: ir.Value, kind: str) -> Polynomial:
+        for known, (other, _) in self.extras.items():
+            if other == value:
+                return atom(known)
+        fresh: Atom = (f"extra {len(self.extras)}", None)
+        self.extras[fresh] = value, kind
+        return atom(fresh)
+
+    def _first(self, ops: list[ir.Operation]) -> None:
+        self.ops += [each for each in ops if each not in self.ops]
+
+
+_FUNCTIONS: tuple[Atom, ...] = (("relu", atom(X)), ("truncf", atom(X)))
+
+
+def producer(value: ir.Value) -> ir.Operation | None:
+    """The op that a value is a result of; None for arguments of blocks."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def last_of(rank: int) -> ir.AffineMap:
+    """The map of a vector that is repeated along all dimensions but the last."""
+    return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(rank - 1)])
+
+
+def _repeated(value: ir.Value) -> list[ir.Operation] | None:
+    """The ops that repeat a vector along all dimensions but the last; None where a value is no such thing."""
+    op = producer(value)
+    if op is None or op.name not in ("linalg.generic", "linalg.broadcast") or len(op.operands) != 2:
+        return None
+    rank = ir.RankedTensorType(value.type).rank
+    empty = producer(op.operands[1])
+    if empty is None or empty.name != "tensor.empty" or ir.RankedTensorType(op.operands[0].type).rank != 1:
+        return None
+    if op.name == "linalg.broadcast":
+        added = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
+        return [empty, op] if added == list(range(rank - 1)) else None
+    generic = op.opview
+    assert isinstance(generic, linalg.GenericOp)
+    maps = [ir.AffineMapAttr(each).value for each in generic.indexing_maps]
+    block = op.regions[0].blocks[0]
+    (*body, last) = (each.operation for each in block.operations)
+    plain = not body and last.operands[0] == block.arguments[0]
+    return [empty, op] if plain and maps == [last_of(rank), ir.AffineMap.get_identity(rank)] else None
+
+
+def _constant(value: ir.Value) -> Polynomial | None:
+    op = producer(value)
+    return None if op is None else constant_of(op)
+
+
+def _element(value: ir.Value) -> str:
+    """Of a scalar its type, of a tensor that of its elements."""
+    kind = value.type
+    return str(kind.element_type if isinstance(kind, ir.ShapedType) else kind)
+
+
+def _is_like(value: ir.Value, other: ir.Value) -> bool:
+    """Whether both are static tensors of one shape."""
+    kinds = value.type, other.type
+    if not all(isinstance(kind, ir.RankedTensorType) and kind.has_static_shape for kind in kinds):
+        return False
+    one, two = map(ir.RankedTensorType, kinds)
+    return one.shape == two.shape
+
+
+def _all(values: list[Polynomial | None]) -> list[Polynomial] | None:
+    """The values, if none is missing."""
+    found = [each for each in values if each is not None]
+    return found if len(found) == len(values) else None

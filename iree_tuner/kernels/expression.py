@@ -1,0 +1,128 @@
+"""Scalar expressions as polynomials, so that two ways of writing a function are one: what gelu is among them.
+
+`0.5 * x * (1 + erf(x / sqrt(2)))` and `x * ((erf(x * 0.7071) + 1) * 0.5)` have the same terms. An atom is a
+name, or a function of a polynomial; the terms of a polynomial are products of atoms with a coefficient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Atom = tuple[str, "Polynomial | None"]
+"""A name alone, or a function's name and what it is of."""
+
+Monomial = tuple[Atom, ...]
+
+X: Atom = ("x", None)
+"""What a step begins with."""
+
+_MOST_TERMS, _MOST_FACTORS = 8, 4  # more than any function that is looked for has
+_ODD = frozenset({"erf", "tanh"})
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Products of atoms, each once and sorted, with coefficients that are not 0."""
+
+    terms: tuple[tuple[Monomial, float], ...]
+
+    @property
+    def constant(self) -> float | None:
+        """The number that it is, if it is one."""
+        if not self.terms:
+            return 0.0
+        ((factors, coefficient), *rest) = self.terms
+        return None if factors or rest else coefficient
+
+    def coefficients(self) -> dict[Monomial, float]:
+        """Of each product of atoms."""
+        return dict(self.terms)
+
+
+def polynomial(terms: Mapping[Monomial, float]) -> Polynomial | None:
+    """With these terms; None where there are more than anything that is looked for has."""
+    kept = {factors: coefficient for factors, coefficient in terms.items() if coefficient != 0.0}
+    if len(kept) > _MOST_TERMS or any(len(factors) > _MOST_FACTORS for factors in kept):
+        return None
+    return Polynomial(tuple(sorted(kept.items(), key=repr)))
+
+
+def number(value: float) -> Polynomial:
+    """A constant."""
+    return Polynomial((((), value),) if value != 0.0 else ())
+
+
+def atom(one: Atom) -> Polynomial:
+    """A name or a function by itself."""
+    return Polynomial((((one,), 1.0),))
+
+
+def add(one: Polynomial, two: Polynomial) -> Polynomial | None:
+    """The sum."""
+    terms = one.coefficients()
+    for factors, coefficient in two.terms:
+        terms[factors] = terms.get(factors, 0.0) + coefficient
+    return polynomial(terms)
+
+
+def multiply(one: Polynomial, two: Polynomial) -> Polynomial | None:
+    """The product."""
+    terms: dict[Monomial, float] = {}
+    for factors, coefficient in one.terms:
+        for others, other in two.terms:
+            product = tuple(sorted((*factors, *others), key=repr))
+            terms[product] = terms.get(product, 0.0) + coefficient * other
+    return polynomial(terms)
+
+
+def scale(one: Polynomial, factor: float) -> Polynomial:
+    """A multiple."""
+    return Polynomial(tuple((factors, coefficient * factor) for factors, coefficient in one.terms))
+
+
+def apply(name: str, argument: Polynomial) -> Polynomial:
+    """A function of an expression; an odd one of something that begins with a minus is minus one."""
+    if name in _ODD and argument.terms and argument.terms[0][1] < 0:
+        return scale(atom((name, scale(argument, -1.0))), -1.0)
+    return atom((name, argument))
+
+
+def varies(found: Polynomial) -> bool:
+    """Whether an expression depends on `X`."""
+    factors = [each for product, _ in found.terms for each in product]
+    return any(each == X or (each[1] is not None and varies(each[1])) for each in factors)
+
+
+def gelu_of_x(found: Polynomial, epsilon: float) -> str:
+    """`gelu` or `gelu_tanh` where an expression is that of `X`; else nothing.
+
+    Args:
+        found: the expression.
+        epsilon: of the type that it is computed in: its constants are rounded to that type.
+    """
+    terms = found.coefficients()
+    linear = terms.pop((X,), 0.0)
+    if len(terms) != 1 or linear != 0.5:
+        return ""
+    ((factors, half),) = terms.items()
+    if half != 0.5 or len(factors) != 2 or X not in factors:
+        return ""
+    name, argument = next(each for each in factors if each != X)
+    if argument is None or name not in _ARGUMENTS:
+        return ""
+    wanted, inside = _ARGUMENTS[name], argument.coefficients()
+    if wanted.keys() != inside.keys():
+        return ""
+    near = all(math.isclose(inside[key], wanted[key], rel_tol=1.01 * epsilon) for key in wanted)
+    return _GELUS[name] if near else ""
+
+
+_GELUS = {"erf": "gelu", "tanh": "gelu_tanh"}
+_ARGUMENTS: Mapping[str, Mapping[Monomial, float]] = {
+    "erf": {(X,): math.sqrt(0.5)},
+    # Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv:1606.08415. The second is a product of two
+    # constants that are rounded, each by half an epsilon at most.
+    "tanh": {(X,): math.sqrt(2 / math.pi), (X, X, X): math.sqrt(2 / math.pi) * 0.044715},
+}

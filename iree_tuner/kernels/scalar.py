@@ -1,0 +1,90 @@
+"""Scalar ops, or the same on whole tensors, as expressions of their operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith
+
+from iree_tuner.kernels.expression import Polynomial, add, apply, multiply, number, scale, varies
+
+_Operands = Sequence[Polynomial]
+
+
+def evaluate(op: ir.Operation, operands: _Operands) -> Polynomial | None:
+    """The result of an op; None for ops that no epilogue has, and for what is too long to be one."""
+    if op.name == "arith.constant":
+        return constant_of(op)
+    found = _OPS.get(op.name)
+    return found(operands) if found is not None else None
+
+
+def constant_of(op: ir.Operation) -> Polynomial | None:
+    """The number that a constant is; None for anything else."""
+    constant = op.opview
+    if not isinstance(constant, arith.ConstantOp):
+        return None
+    value = constant.value
+    return number(float(value.value)) if isinstance(value, ir.IntegerAttr | ir.FloatAttr) else None
+
+
+def _subtract(operands: _Operands) -> Polynomial | None:
+    return add(operands[0], scale(operands[1], -1.0))
+
+
+def _divide(operands: _Operands) -> Polynomial | None:
+    by = operands[1].constant
+    return scale(operands[0], 1 / by) if by else None
+
+
+def _maximum(operands: _Operands) -> Polynomial | None:
+    """With 0; no other is looked for."""
+    others = [each for each in operands if each.constant != 0]
+    return apply("relu", others[0]) if len(others) == 1 else None
+
+
+def _power(operands: _Operands) -> Polynomial | None:
+    """Squares and cubes."""
+    base, exponent = operands
+    square = multiply(base, base)
+    if exponent.constant not in (2, 3) or square is None:
+        return None
+    return square if exponent.constant == 2 else multiply(square, base)
+
+
+def _root(operands: _Operands) -> Polynomial | None:
+    value = operands[0].constant
+    return number(math.sqrt(value)) if value is not None and value >= 0 else None
+
+
+def _erfc(operands: _Operands) -> Polynomial | None:
+    return add(number(1.0), scale(apply("erf", operands[0]), -1.0))
+
+
+def _extend(operands: _Operands) -> Polynomial | None:
+    """Of operands alone: the kernel reads them as they are. The sums are not widened again."""
+    return None if varies(operands[0]) else operands[0]
+
+
+def _truncate(operands: _Operands) -> Polynomial | None:
+    return apply("truncf", operands[0])
+
+
+_OPS: Mapping[str, Callable[[_Operands], Polynomial | None]] = {
+    "arith.addf": lambda operands: add(*operands),
+    "arith.subf": _subtract,
+    "arith.mulf": lambda operands: multiply(*operands),
+    "arith.divf": _divide,
+    "arith.negf": lambda operands: scale(operands[0], -1.0),
+    "arith.maximumf": _maximum,
+    "arith.extf": _extend,
+    "arith.truncf": _truncate,
+    "math.fpowi": _power,
+    "math.powf": _power,
+    "math.sqrt": _root,
+    "math.erf": lambda operands: apply("erf", operands[0]),
+    "math.erfc": _erfc,
+    "math.tanh": lambda operands: apply("tanh", operands[0]),
+}

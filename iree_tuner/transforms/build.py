@@ -1,0 +1,98 @@
+"""Compile programs and dispatches with a script."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from iree.compiler import ir
+
+from iree_tuner.build.candidate import Built
+from iree_tuner.compiler.session import CompileError, CompilerSession, Phase
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, session_for
+from iree_tuner.errors import TunerError
+from iree_tuner.program.phases import select_target
+from iree_tuner.program.source import Program
+from iree_tuner.spec.embed import embed
+from iree_tuner.targets import Target
+from iree_tuner.transforms.diagnose import explain
+from iree_tuner.transforms.places import symbol_of, walk
+from iree_tuner.transforms.script import Script
+
+_CONFIGURED: Phase = "executable-configurations"
+_INFO = "translation_info"
+_LOWERED = "#iree_codegen.no_pipeline"
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A program compiled with a script.
+
+    Attributes:
+        vmfb: the VM module.
+        lowered: functions of dispatches that the script lowered.
+        others: those that it left to the compiler.
+    """
+
+    vmfb: bytes
+    lowered: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def compile_with_script(program: Program, target: Target, script: Script, workers: Workers) -> Scripted:
+    """Compile a program, its dispatches by a script as far as it is for them.
+
+    Raises:
+        CompileError: the compiler refuses the program, whatever the script.
+        TunerError: the script fails, told with its line; or it lowers none of the dispatches.
+        WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
+    """
+    try:
+        found = workers.call(_compile_here, program.data, program.name, target, script.data)
+    except (CompileError, WorkerCrashError) as error:
+        try:
+            told = explain(program, target, script, workers)
+        except CompileError:  # of the program itself
+            told = None
+        raise told or error from None
+    if not found.lowered:
+        why = f"is for none of them, or does not leave them with {_INFO}<pipeline = {_LOWERED}>"
+        names = ", ".join(found.others) or "it has none"
+        raise TunerError(f"the script lowers no dispatch of {program.name} ({names})", location=script.path,
+                         hint=why)  # fmt: skip
+    return found
+
+
+def build_here(harness: bytes, flags: tuple[str, ...], script: bytes) -> Built:
+    """Compile a dispatch's harness; `not_applied` where the script leaves it alone. Runs in workers."""
+    start = time.perf_counter()
+    session = session_for(flags)
+    session.context.enable_multithreading(False)
+    try:
+        found = _finish(session.parse(harness), session, script)
+        built = Built("ok", found.vmfb)
+        if not found.lowered:
+            built = Built("not_applied", message="the script does not lower this dispatch")
+    except CompileError as error:
+        built = Built("compile_error", message=str(error))
+    return replace(built, seconds=time.perf_counter() - start)
+
+
+def _compile_here(data: bytes, name: str, target: Target, script: bytes) -> Scripted:
+    session = session_for(target.flags)
+    module = session.parse(data, name)
+    if not list(module.body.operations):
+        raise TunerError("the program has no functions", location=name)
+    select_target(module, target)
+    session.run(module, stop="executable-sources")
+    return _finish(module, session, script)
+
+
+def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scripted:
+    """From `executable-sources` to the end."""
+    embed(module, script, replace=True)
+    session.run(module, start="executable-sources", stop=_CONFIGURED)
+    functions = [op for op in walk(module) if op.name == "func.func" and _INFO in op.attributes]
+    mine = tuple(symbol_of(op) for op in functions if _LOWERED in str(op.attributes[_INFO]))
+    others = tuple(name for name in map(symbol_of, functions) if name not in mine)
+    return Scripted(session.to_vmfb(module, start=_CONFIGURED), mine, others)

@@ -1,0 +1,139 @@
+"""Where a script fails, and why: the compiler tells of the payload, not always of the script, or dies."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from iree.compiler import ir
+from iree.compiler.dialects import transform
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError, session_for
+from iree_tuner.errors import TunerError
+from iree_tuner.program.phases import select_target
+from iree_tuner.program.source import Program
+from iree_tuner.targets import Target
+from iree_tuner.transforms.apply import apply, functions_of, prepare
+from iree_tuner.transforms.places import place_of, symbol_of, symbols_in, walk
+from iree_tuner.transforms.script import Script
+
+_MARK = "iree_tuner, op "
+_PRINTED = re.compile(re.escape(_MARK) + r"(\d+)[^\n]*\n(\"?)")
+_MATCHING = ("transform.collect_matching", "transform.foreach_match")
+_ENDS = ("transform.yield", "transform.match.structured.yield")
+_LOCATED = re.compile(r"^(?:Diagnostic message )?at loc\((.*?)\): (.*)$", re.MULTILINE)
+_TIMEOUT_S = 300.0
+
+
+def explain(program: Program, target: Target, script: Script, workers: Workers) -> TunerError | None:
+    """The first failure of a script on a program, with the script's line; None where it does not fail.
+
+    Args:
+        program: that the compiler takes without the script.
+        target: what is compiled for.
+        script: linked.
+        workers: where the script is applied once more.
+    """
+    marked = ir.Module.parse(script.data, new_context())
+    ops = [(place_of(op), op.name) for op in _mark(marked)]
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        path = Path(folder) / "printed"
+        try:
+            said = workers.call(
+                _apply_here, program.data, program.name, target, script.data, str(path), timeout_s=_TIMEOUT_S
+            )
+        except WorkerCrashError as error:
+            said = f"the compiler crashes ({error.exit_code})"
+        except WorkerTimeoutError:
+            said = f"no end after {_TIMEOUT_S:.0f} s"
+        printed = path.read_text(errors="replace") if path.exists() else ""
+    reached = [(ops[int(number)], generic) for number, generic in _PRINTED.findall(printed)]
+    for (before, _), (_, generic) in itertools.pairwise(reached):
+        if generic:  # so invalid IR is printed; the op before has made it that
+            return _told("leaves invalid IR", *before, program.name)
+    if not said:
+        return None
+    return _told(said, *reached[-1][0], program.name) if reached else TunerError(said, location=script.path)
+
+
+def _told(said: str, where: str, name: str, program: str) -> TunerError:
+    """The interpreter's words, at the line of the op that it had reached."""
+    found = [(_readable(place, program), _short(text)) for place, text in _LOCATED.findall(said)]
+    found = found or [("", said.strip().splitlines()[-1])]
+    told = [f"{text} ({place})" if place not in ("", where) else text for place, text in found
+            if not text.startswith("see current")]  # fmt: skip
+    return TunerError(f"{name}: {'; '.join(dict.fromkeys(told))}", location=where)
+
+
+def _readable(place: str, program: str) -> str:
+    """`file:line:column` of a printed location; what has none in a file is of no use."""
+    found = re.match(r'(?:callsite\()?"?(.+?)"?:(\d+):(\d+)', place)
+    if found is None:
+        return ""
+    return f"{program if found[1] == '-' else found[1]}:{found[2]}:{found[3]}"
+
+
+def _short(message: str) -> str:
+    """Without the IR that is quoted."""
+    return re.split(r":? %\w+ = |: \n", message, maxsplit=1)[0]
+
+
+def _apply_here(data: bytes, name: str, target: Target, script: bytes, path: str) -> str:
+    """What the interpreter says of the first function on which a script fails; nothing where it does not.
+
+    The numbers of the ops that it reaches are written to a file, for when this process dies. Runs in workers.
+    """
+    session = session_for(target.flags)
+    module = session.parse(data, name)
+    select_target(module, target)
+    session.run(module, stop="executable-sources")
+    prepare(module, session, target)
+    for function in functions_of(module):
+        marked = session.parse(script, "script")
+        _mark(marked)
+        with _output_to(path):
+            said = apply(function, marked)
+        if said:
+            return said
+    return ""
+
+
+def _mark(script: ir.Module) -> list[ir.Operation]:
+    """Print a number before each op of the sequences, but in matchers, which may only match."""
+    matchers = {name for op in walk(script) if op.name in _MATCHING for name in symbols_in(op)}
+    ops: list[ir.Operation] = []
+    for sequence in list(script.body.operations):
+        if symbol_of(sequence.operation) in matchers:
+            continue
+        for op in walk(sequence.operation):
+            if op.name in _ENDS or op.name.startswith("transform.apply_patterns."):
+                continue
+            with ir.InsertionPoint(op), ir.Location.unknown(op.context):
+                transform.PrintOp(name=f"{_MARK}{len(ops)}", skip_regions=True)
+            ops.append(op)
+    return ops
+
+
+@contextmanager
+def _output_to(path: str) -> Generator[None]:
+    """What the compiler prints, and its complaints."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    saved = [(number, os.dup(number)) for number in (1, 2)]
+    for number, _ in saved:
+        os.dup2(file, number)
+    os.close(file)
+    try:
+        yield
+    finally:
+        for number, copy in saved:
+            os.dup2(copy, number)
+            os.close(copy)

@@ -1,0 +1,103 @@
+"""A script stage by stage: a function after each sequence that is included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.compiler.worker import Workers, session_for
+from iree_tuner.errors import TunerError
+from iree_tuner.program.phases import select_target
+from iree_tuner.program.source import Program
+from iree_tuner.targets import Target
+from iree_tuner.transforms.apply import apply, functions_of, prepare
+from iree_tuner.transforms.diagnose import explain
+from iree_tuner.transforms.places import symbol_of, symbols_in, walk
+from iree_tuner.transforms.script import ENTRY, Script
+
+STAGES = "iree_tuner.stages"
+"""Marks the sequence whose `transform.include` ops are the stages; the entry, where none is marked."""
+
+_INCLUDE = "transform.include"
+_YIELD = "transform.yield"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A function after a stage.
+
+    Attributes:
+        function: its name.
+        name: of the sequence that was applied last; `input` before the first.
+        text: its IR.
+    """
+
+    function: str
+    name: str
+    text: str
+
+
+def stages_of(program: Program, target: Target, script: Script, workers: Workers) -> tuple[Stage, ...]:
+    """The functions that a script is for, at first and after each of its stages.
+
+    Raises:
+        CompileError: the compiler refuses the program.
+        TunerError: the script fails, told with its line; or is for none of the dispatches.
+        WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
+    """
+    error = explain(program, target, script, workers)
+    if error is not None:
+        raise error
+    found = workers.call(_stages_here, program.data, program.name, target, script.data)
+    if not found:
+        raise TunerError(f"the script is for no dispatch of {program.name}", location=script.path)
+    return found
+
+
+def _stages_here(data: bytes, name: str, target: Target, script: bytes) -> tuple[Stage, ...]:
+    session = session_for(target.flags)
+    module = session.parse(data, name)
+    select_target(module, target)
+    session.run(module, stop="executable-sources")
+    prepare(module, session, target)
+    found: list[Stage] = []
+    for number in range(len(functions_of(module))):
+        found += _stages_of(module, number, session, script)
+    return tuple(found)
+
+
+def _stages_of(program: ir.Module, number: int, session: CompilerSession, script: bytes) -> list[Stage]:
+    """Those of one function; none where the script leaves it alone."""
+    whole = session.parse(script)
+    names = [symbols_in(op)[0] for op in _includes(whole)]
+    before = str(functions_of(program)[number])
+    function = symbol_of(functions_of(program)[number])
+    found = [Stage(function, "input", before)]
+    for count, name in enumerate(names, 1):
+        copy = session.parse(program.operation.get_asm(enable_debug_info=True))
+        function_op = functions_of(copy)[number]
+        apply(function_op, _cut(session.parse(script), count))
+        found.append(Stage(function, name, str(functions_of(copy)[number])))
+    return found if found[-1].text != before else []
+
+
+def _includes(script: ir.Module) -> list[ir.Operation]:
+    sequences = [op.operation for op in script.body.operations]
+    marked = [op for op in sequences if STAGES in op.attributes]
+    chosen = marked[0] if marked else next(op for op in sequences if symbol_of(op) == ENTRY)
+    return [op for op in walk(chosen) if op.name == _INCLUDE]
+
+
+def _cut(script: ir.Module, count: int) -> ir.Module:
+    """The script with its first stages only: what follows the last of them in its block is taken out."""
+    last = _includes(script)[count - 1]
+    ops = [op.operation for op in last.block.operations]
+    for op in reversed(ops[ops.index(last) + 1 :]):
+        if op.name == _YIELD:
+            if len(op.operands):
+                raise TunerError("stages of a sequence that yields cannot be shown one by one")
+            continue
+        op.erase()
+    return script

@@ -1,0 +1,93 @@
+"""On an NVIDIA GPU: kernels with their epilogues have the numbers of the compiler's own code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from kernels.epilogues import with_epilogue
+from kernels.problems import site_in
+
+from iree_tuner.build.pool import Builder
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.kernels.alone import build_kernel_here, with_scratch
+from iree_tuner.kernels.contest import tolerance_for
+from iree_tuner.kernels.kernel import Kernel, Knobs
+from iree_tuner.kernels.ptx_gemm import PtxGemm
+from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import target_for_device
+from iree_tuner.targets.cuda_devices import cuda_devices
+
+pytestmark = [
+    pytest.mark.hardware,
+    pytest.mark.skipif(not cuda_devices(), reason="needs an NVIDIA GPU and its driver"),
+]
+
+DEVICE = "cuda://0"
+needs_triton = pytest.mark.skipif(bool(TritonGemm().missing()), reason=TritonGemm().missing())
+STEPS = [
+    (),
+    ("bias",),
+    ("residual",),
+    ("relu",),
+    ("gelu",),
+    ("gelu_tanh",),
+    ("truncf",),
+    ("bias", "gelu", "truncf", "residual"),
+    ("residual", "bias", "gelu_tanh", "truncf"),
+    ("truncf", "bias", "residual", "relu"),
+    ("truncf", "bias", "gelu"),
+]
+
+
+@pytest.fixture(scope="module")
+def measurer() -> Iterator[Measurer]:
+    with Workers(1, memory_bytes=None) as pool:
+        yield Measurer(DEVICE, pool)
+
+
+def check(text: str, kernel: Kernel, knobs: Knobs, measurer: Measurer, compilers: Workers) -> None:
+    """A kernel on a problem against the compiler's own code, as contests check it."""
+    target, problem = target_for_device(DEVICE), site_in(text).problem
+    assert kernel.refuses(problem) == ""
+    code = kernel.make(problem, target, knobs)
+    (dispatch,) = extract(load_program(text), target, compilers).dispatches
+    assert dispatch.harness is not None
+    harness = with_scratch(dispatch.harness, max(code.scratch_bytes, 4096), target.flags)
+    default = Builder(target, compilers).build(harness, None)
+    bench = Bench(harness, DEVICE, default.vmfb, tolerance_for(problem))
+    built = build_kernel_here(harness, target.flags, problem, code)
+    assert built.outcome == "ok", built.message
+    timed = measurer.time(built.vmfb, bench)
+    assert timed.outcome == "ok", timed.message
+    found = measurer.agrees(built.vmfb, bench)
+    assert found.ok, found.message
+    assert "the default itself is wrong" not in found.note
+
+
+@needs_triton
+@pytest.mark.parametrize("steps", STEPS, ids=lambda each: "_".join(each) or "none")
+@pytest.mark.parametrize("persistent", [0, 1])
+def test_epilogues_of_triton(steps, persistent: int, measurer: Measurer, compilers: Workers) -> None:
+    text = with_epilogue(256, 256, 256, steps, element="f16", together=True)
+    kernel, target = TritonGemm(), target_for_device(DEVICE)
+    variants = kernel.variants(site_in(text).problem, target)
+    knobs = next(each for each in variants if each["persistent"] == persistent)
+    check(text, kernel, knobs, measurer, compilers)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(256, 256, 256), (384, 96, 448)], ids=lambda each: "x".join(map(str, each))
+)
+@pytest.mark.parametrize("steps", [(), ("truncf",)], ids=["f32", "f16"])
+def test_the_plain_example_in_ptx(sizes, steps, measurer: Measurer, compilers: Workers) -> None:
+    """With every knob that divides the sizes."""
+    text = with_epilogue(*sizes, steps, element="f16")
+    variants = PtxGemm().variants(site_in(text).problem, target_for_device(DEVICE))
+    assert len(variants) == 9
+    for knobs in variants:
+        check(text, PtxGemm(), knobs, measurer, compilers)

@@ -1,0 +1,40 @@
+"""Objects of the C kernel, called without an executable."""
+
+import ctypes
+import itertools
+import subprocess
+
+import numpy as np
+
+from iree_tuner.kernels.c_gemm import compiler
+
+CALLER = """
+void {entry}({types}long, long, long);
+void call({named}long x, long y, long z) {{ {entry}({names}x, y, z); }}
+"""  # the entry is hidden, as an executable has no use for it outside
+
+
+def run(code, inputs, shape, folder):
+    """Link the object, and call it for every workgroup on a result full of NaN."""
+    path = folder / f"{abs(hash(code.data))}"
+    path.with_suffix(".o").write_bytes(code.data)
+    path.with_suffix(".c").write_text(_caller(code.entry, len(inputs) + 1))
+    files = [path.with_suffix(".o"), path.with_suffix(".c")]
+    subprocess.run([compiler(), "-shared", "-fPIC", *files, "-o", path.with_suffix(".so")], check=True)
+    call = ctypes.CDLL(path.with_suffix(".so")).call
+    result = np.full(shape, np.nan, np.float32)
+    pointers = [each.ctypes.data_as(ctypes.c_void_p) for each in (*inputs, result)]
+    for place in itertools.product(*map(range, code.launch.workgroups)):
+        call(*pointers, *map(ctypes.c_long, place))
+    return result
+
+
+def _caller(entry, bindings):
+    names = [f"p{number}, " for number in range(bindings)]
+    named = "".join(f"const void *{each}" for each in names)
+    return CALLER.format(entry=entry, types="const void *, " * bindings, named=named, names="".join(names))
+
+
+def arrays(problem):
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(each.shape).astype(np.float32) for each in problem.inputs]

@@ -1,0 +1,218 @@
+"""Which elementwise ops are steps of an epilogue: gelu in its spellings, residuals, in one op or in many."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from epilogues import expected, with_epilogue
+from iree import runtime as rt
+from problems import sites_in
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.kernels.bench import SPEC_FLAG
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.find import find_places
+from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import parse_target
+
+
+def epilogue(text: str) -> tuple[str, ...]:
+    ((*_, last),) = sites_in(text)
+    return last.problem.epilogue
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("inside", [False, True])
+def test_steps_in_one_op_or_several(together: bool, inside: bool) -> None:
+    steps = ("residual", "gelu", "truncf", "bias", "gelu_tanh", "relu")
+    ((*sites,),) = sites_in(with_epilogue(8, 16, 4, steps, together=together, inside=inside))
+    assert sites[-1].problem.epilogue == steps
+    assert len(sites) == (2 if together else 7)
+    assert [str(each) for each in sites[-1].problem.inputs[2:]] == ["8x16xf32", "16xf16"]
+
+
+SPELLINGS = {
+    "gelu": [
+        "%h = arith.mulf %half, %x : T\n%d = arith.mulf %x, %inv : T\n%e = math.erf %d : T\n"
+        "%p = arith.addf %one, %e : T\n%v = arith.mulf %p, %h : T",
+        "%d = arith.divf %x, %root : T\n%e = math.erf %d : T\n%p = arith.mulf %e, %x : T\n"
+        "%q = arith.addf %p, %x : T\n%v = arith.mulf %q, %half : T",
+        "%s = math.sqrt %two : T\n%d = arith.divf %x, %s : T\n%e = math.erf %d : T\n"
+        "%p = arith.addf %e, %one : T\n%h = arith.mulf %p, %half : T\n%v = arith.mulf %x, %h : T",
+        "%n = arith.negf %x : T\n%d = arith.mulf %n, %inv : T\n%e = math.erfc %d : T\n"
+        "%h = arith.mulf %x, %half : T\n%v = arith.mulf %h, %e : T",
+    ],
+    "gelu_tanh": [
+        "%c = math.fpowi %x, %three : T, i64\n%w = arith.mulf %c, %cube : T\n%y = arith.addf %x, %w : T\n"
+        "%z = arith.mulf %y, %slope : T\n%e = math.tanh %z : T\n%p = arith.addf %e, %one : T\n"
+        "%h = arith.mulf %p, %half : T\n%v = arith.mulf %x, %h : T",
+        "%c = math.powf %x, %three_f : T\n%w = arith.mulf %cube, %c : T\n%y = arith.addf %w, %x : T\n"
+        "%z = arith.mulf %slope, %y : T\n%e = math.tanh %z : T\n%p = arith.addf %one, %e : T\n"
+        "%h = arith.mulf %half, %x : T\n%v = arith.mulf %h, %p : T",
+        "%s = arith.mulf %x, %x : T\n%w = arith.mulf %s, %cube : T\n%y = arith.addf %w, %one : T\n"
+        "%u = arith.mulf %x, %slope : T\n%z = arith.mulf %u, %y : T\n%e = math.tanh %z : T\n"
+        "%p = arith.addf %e, %one : T\n%h = arith.mulf %x, %half : T\n%v = arith.mulf %p, %h : T",
+    ],
+}  # fmt: skip
+VALUES = {
+    "one": 1.0, "two": 2.0, "half": 0.5, "inv": 0.7071067811865476, "root": 1.4142135623730951,
+    "cube": 0.044715, "slope": 0.7978845608028654, "three_f": 3.0,
+}  # fmt: skip
+
+
+def spelled(body: str, element: str = "f32", **changed: float) -> str:
+    """A product, and a body on it, on sums or on what they are truncated to."""
+    head = with_epilogue(8, 16, 4, () if element == "f32" else ("truncf",), narrow=element)
+    before, _, rest = head.rpartition("return ")
+    value, kind = re.match(r"(%\w+) : (\S+)", rest).groups()
+    constants = "\n".join(
+        f"%{name} = arith.constant {changed.get(name, value)!r} : {element}" for name, value in VALUES.items()
+    )
+    return f"""{before}%three = arith.constant 3 : i64
+      {constants}
+      %e0 = tensor.empty() : {kind}
+      %g = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
+          ins({value} : {kind}) outs(%e0 : {kind}) {{
+        ^bb0(%x: {element}, %o: {element}):
+          {body.replace("T", element)}
+          linalg.yield %v : {element}
+      }} -> {kind}
+      return %g : {kind}
+    }}"""
+
+
+EVERY = [(name, body) for name, bodies in SPELLINGS.items() for body in bodies]
+
+
+@pytest.mark.parametrize(("name", "body"), EVERY)
+@pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
+def test_spellings_of_gelu(name: str, body: str, element: str) -> None:
+    assert epilogue(spelled(body, element)) == (*([] if element == "f32" else ["truncf"]), name)
+
+
+@pytest.mark.parametrize(("name", "body"), EVERY)
+def test_other_numbers_are_no_gelu(name: str, body: str) -> None:
+    """0.797724 for sqrt(2 / pi), as torch-mlir writes it, is another function in f32, but not in f16."""
+    for constant in {"half", "one", "inv", "root", "cube", "slope", "two", "three_f"}:
+        if f"%{constant} " in body.replace(",", " ").replace("\n", " ") + " ":
+            assert epilogue(spelled(body, **{constant: VALUES[constant] * 1.0002})) == (), constant
+    if name == "gelu_tanh":
+        assert epilogue(spelled(body, "f32", slope=0.797724)) == ()
+        assert epilogue(spelled(body, "f16", slope=0.797724)) == ("truncf", "gelu_tanh")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%v = math.erf %x : T",
+        "%d = arith.mulf %x, %x : T\n%v = arith.addf %d, %x : T",
+        SPELLINGS["gelu"][0].replace("math.erf", "math.tanh"),
+        SPELLINGS["gelu"][0]
+        + "\n%v2 = arith.addf %v, %x : T".replace("%v2", "%w")
+        + "\n%u = arith.addf %w, %w : T",
+    ],
+    ids=["erf", "square", "tanh for erf", "more after it"],
+)
+def test_what_is_near_is_no_gelu(body: str) -> None:
+    last = body.splitlines()[-1].split()[0]
+    assert epilogue(spelled(body).replace("linalg.yield %v", f"linalg.yield {last}")) == ()
+
+
+def test_what_else_uses_a_value_keeps_it() -> None:
+    """The sums before gelu are returned, too: a kernel has one result."""
+    text = with_epilogue(8, 16, 4, ("bias", "gelu"))
+    both = text.replace("-> tensor<8x16xf32> {", "-> (tensor<8x16xf32>, tensor<8x16xf32>) {", 1)
+    both = both.replace(
+        "return %r1 : tensor<8x16xf32>", "return %r1, %r0 : tensor<8x16xf32>, tensor<8x16xf32>"
+    )
+    assert epilogue(both) == ("bias",)
+
+
+def test_the_same_operand_twice_is_no_residual() -> None:
+    """An input that is also an operand of the product has one place in a case."""
+    text = with_epilogue(16, 16, 16, ("residual",)).replace("%extra0:", "%unused:").replace("%extra0", "%a")
+    assert epilogue(text) == ()
+
+
+def test_an_operand_that_cancels_out_is_left() -> None:
+    text = with_epilogue(8, 16, 4, ("residual", "residual", "relu"), together=True)
+    text = re.sub(r"%v1 = arith.addf %a1, %v0", "%v1 = arith.subf %v0, %a1", text).replace(
+        "%extra1", "%extra0"
+    )
+    text = text.replace(", %extra0: tensor<8x16xf32>", "", 1)
+    assert epilogue(text) == ()
+
+
+MANY = """
+#id = affine_map<(m, n) -> (m, n)>
+#last = affine_map<(m, n) -> (n)>
+func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64xf32>, %d: tensor<24x64xf32>)
+    -> tensor<24x64xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<24x40xf32>, tensor<40x64xf32>) -> tensor<24x64xf32>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<64xf32>) -> tensor<24x64xf32>
+  %2 = stablehlo.add %0, %1 : tensor<24x64xf32>
+  %cube = stablehlo.constant dense<4.471500e-02> : tensor<24x64xf32>
+  %slope = stablehlo.constant dense<0.797884583> : tensor<24x64xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<24x64xf32>
+  %half = stablehlo.constant dense<0.5> : tensor<24x64xf32>
+  %3 = stablehlo.multiply %2, %2 : tensor<24x64xf32>
+  %4 = stablehlo.multiply %3, %2 : tensor<24x64xf32>
+  %5 = stablehlo.multiply %cube, %4 : tensor<24x64xf32>
+  %6 = stablehlo.add %2, %5 : tensor<24x64xf32>
+  %7 = stablehlo.multiply %slope, %6 : tensor<24x64xf32>
+  %8 = stablehlo.tanh %7 : tensor<24x64xf32>
+  %9 = stablehlo.add %one, %8 : tensor<24x64xf32>
+  %10 = stablehlo.multiply %half, %9 : tensor<24x64xf32>
+  %11 = stablehlo.multiply %2, %10 : tensor<24x64xf32>
+  %12 = stablehlo.add %d, %11 : tensor<24x64xf32>
+  return %12 : tensor<24x64xf32>
+}
+"""
+"""What JAX exports of `d + jax.nn.gelu(a @ b + c)`; the bias is repeated by an op of its own."""
+
+
+@pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        (MANY, ("bias", "gelu_tanh", "residual")),
+        (
+            with_epilogue(24, 64, 40, ("gelu", "residual", "relu", "bias")),
+            ("gelu", "residual", "relu", "bias"),
+        ),
+        (
+            with_epilogue(24, 64, 40, ("bias", "gelu", "residual"), together=True),
+            ("bias", "gelu", "residual"),
+        ),
+    ],
+    ids=["as JAX has it", "one after the other", "in one op"],
+)
+def test_plain_programs_with_the_spec_call_the_kernel(text, steps, compilers, tmp_path) -> None:
+    """iree-compile with the spec: nothing but the kernel's dispatch is left, and its numbers are numpy's."""
+    target, kernel = parse_target("llvm-cpu:host"), CGemm()
+    places = find_places(load_program(text), target, compilers)
+    site, _ = places.places[0].site_for(kernel)
+    assert site.problem.epilogue == steps
+    code = kernel.make(site.problem, target, kernel.variants(site.problem, target)[0])
+    save_kernel_spec([(site, code)], places.target, new_context(), tmp_path / "k.mlir")
+    (tmp_path / "program.mlir").write_text(text)
+    command = [Path(sys.executable).with_name("iree-compile"), tmp_path / "program.mlir", *target.flags]
+    command.append(f"{SPEC_FLAG}={tmp_path / 'k.mlir'}")
+    seen = subprocess.run(
+        [*command, "--compile-to=preprocessing"], check=True, capture_output=True, text=True
+    )
+    main = seen.stdout.partition("util.func public @main")[2]
+    assert "linalg." not in main
+    assert main.count("flow.dispatch @kernel_") == 1
+    subprocess.run([*command, "-o", tmp_path / "program.vmfb"], check=True)
+    rng = np.random.default_rng(0)
+    shapes = [each.shape for each in site.problem.inputs]
+    inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    module = rt.load_vm_flatbuffer_file(str(tmp_path / "program.vmfb"), driver="local-sync")
+    want = expected(inputs[0].astype(np.float64) @ inputs[1], steps, inputs[2:])
+    np.testing.assert_allclose(module.main(*inputs).to_host(), want, rtol=1e-5, atol=1e-5)

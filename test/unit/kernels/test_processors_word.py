@@ -1,0 +1,120 @@
+"""Where the compiler's own code is wrong on another device, the processor says that a kernel is right."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from epilogues import with_epilogue
+from problems import matmul, site_in
+
+from iree_tuner.kernels import bench as kernels_bench
+from iree_tuner.kernels import contest as kernels_contest
+from iree_tuner.kernels.alone import with_scratch
+from iree_tuner.kernels.bench import DEFAULT, compare_in_program, look_at
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.contest import hold_contest, tolerance_for
+from iree_tuner.measure import check as check_module
+from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.check import Check
+from iree_tuner.measure.data import fill
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.program_request import request
+from iree_tuner.measure.reference import OnHost, Unsupported
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import parse_target, target_for_device
+from iree_tuner.tuning.lab import Lab
+
+STEPS = ("bias", "gelu", "residual")
+TEXT = with_epilogue(32, 64, 48, STEPS, element="f16")
+
+
+@pytest.fixture
+def bench(only_dispatch) -> Bench:
+    """A dispatch for a GPU, as contests are held: with room for scratch memory."""
+    target = parse_target("cuda:sm_89")
+    harness = with_scratch(only_dispatch(TEXT, target).harness, 4096, target.flags)
+    return Bench(harness, "cuda://0", b"", tolerance_for(site_in(TEXT).problem))
+
+
+class Planted:
+    """A loaded dispatch that writes the processor's values, times a factor."""
+
+    def __init__(self, bench: Bench, factor: float):
+        self.harness, self.on_host, self.factor = bench.harness, OnHost(bench), factor
+
+    def fill(self, seed):
+        self.seed = seed
+        self.buffer = fill(self.harness.bindings, self.harness.stride, seed).copy()
+
+    def run(self, repeats, copies=None):
+        (right,) = self.on_host.outputs(self.seed)
+        place = self.harness.bindings[-2].offset
+        values = (right * np.float32(self.factor)).reshape(-1).view(np.uint8)
+        self.buffer[place : place + right.nbytes] = values
+        return 1e-6 * repeats
+
+    def read(self):
+        return self.buffer.copy()
+
+
+@pytest.mark.parametrize(("default", "kernel", "says"), [(3.0, 1.0, ""), (1.0, 3.0, "the default's values")])
+def test_alone(bench, monkeypatch, default, kernel, says) -> None:
+    monkeypatch.setattr(check_module, "LoadedDispatch", lambda *_: Planted(bench, default))
+    monkeypatch.setattr("iree_tuner.measure.reference.reference_outputs", lambda *_: Unsupported("too large"))
+    found = Check(bench).thorough(Planted(bench, kernel))
+    assert found.ok == (not says)
+    assert says in found.message
+    assert found.note.startswith("the default itself is wrong: seed 0: " if found.ok else "")
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab(target_for_device("local-task", "host"), 1) as found:
+        yield found
+
+
+@pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+@pytest.mark.parametrize("asked", [True, False])
+def test_in_the_program(lab, monkeypatch, asked: bool) -> None:
+    """Without kernels the program starts its sums from ones, as if the compiler had made that of it."""
+    right, wrong = (load_program(matmul(96, 96, 96, start=start)) for start in ("0.0", "1.0"))
+    compiled = kernels_bench._compiled
+
+    def planted(program, target, lab):
+        spec = any(flag.startswith(kernels_bench.SPEC_FLAG) for flag in target.flags)
+        return compiled(program if spec else wrong, target, lab)
+
+    monkeypatch.setattr(kernels_bench, "_compiled", planted)
+    monkeypatch.setattr(lab, "alternate", not asked)  # as on a GPU
+    outlook = look_at(right, lab.target, [CGemm()], lab)
+    ((_, site, kernel),) = outlook.pairs
+    code = kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0])
+    bases = {DEFAULT: (right, lab.target)}
+    (version,) = compare_in_program(bases, {"kernels": [(site, code)]}, outlook, lab, request(right)).versions
+    if asked:
+        assert version.found.ok
+        assert version.found.comparison is not None
+        assert version.found.agreement.note.startswith(
+            "as the compiler makes it, the program computes something"
+        )
+    else:
+        assert version.found.error.startswith("wrong results: ")
+
+
+@pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+def test_a_contest_says_that_the_default_is_wrong(lab, monkeypatch) -> None:
+    note = "the default itself is wrong: seed 0: somewhere"
+    monkeypatch.setattr(lab.measurer, "agrees", lambda *_: Agreement(True, 0.0, note=note))
+    contest = hold_contest(site_in(matmul(96, 96, 96)), CGemm(), lab, most=1)
+    assert contest.best is not None
+    assert contest.note == note
+
+
+def test_steps_behind_a_truncation_have_a_tolerance_of_that_type() -> None:
+    at_the_end, before = (
+        site_in(with_epilogue(32, 64, 256, steps, element="f16")).problem
+        for steps in (("bias", "gelu", "truncf"), ("truncf", "bias", "gelu"))
+    )
+    plain = kernels_contest.tolerance_of(before.workload)
+    assert tolerance_for(at_the_end) == plain
+    assert tolerance_for(before) == replace(plain, factor_type="f16", factors=256)
