@@ -37,7 +37,7 @@ from examples.models.in_torch import torch_inputs, torch_module
 from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
 from iree_tuner import TuningResult, tune_module
-from iree_tuner.cli.kernel import contest_to_json
+from iree_tuner.cli.kernel_report import contest_to_json
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.kernels.bench import SPEC_FLAG, look_at, winners

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
-from iree_tuner.cli.kernel import comparison_to_json
+from iree_tuner.cli.kernel_report import comparison_to_json
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.script import LIBRARY_FLAG, save_script
 from iree_tuner.cli.script_flags import ScriptFlags

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.errors import UsageError
 from iree_tuner.store import Store
 
 
@@ -16,6 +17,13 @@ def default_database() -> Path:
     home = os.environ.get("XDG_DATA_HOME", "")
     folder = Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share"
     return folder / "iree_tuner" / "trials.db"
+
+
+def chosen_database(db: Path | None, *, no_db: bool, fresh: bool) -> Path | None:
+    """Where a run keeps its trials; None for nowhere. Raises UsageError for flags that exclude others."""
+    if no_db and (db or fresh):
+        raise UsageError("--no-db goes neither with --db nor with --fresh")
+    return None if no_db else db or default_database()
 
 
 Database = Annotated[

@@ -119,7 +119,7 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
     for each in found:
         if as_json:
             print_json(asdict(each))
-        row = (str(each.count), str(each.studies), escape(each.cause), escape(each.reproducer))
+        row = (str(each.count), str(each.studies), escape(each.told), escape(each.reproducer))
         table.add_row(each.outcome, *row)
     if not as_json:
         people.print(table if found else "no failures")
@@ -152,7 +152,8 @@ def _best_to_json(each: Summary, trial: Trial) -> Mapping[str, object]:
     compared = None if verdict is None else {**asdict(verdict.comparison), "assignment": chosen}
     summary = _summary_to_json(each)
     kept = {name: summary[name] for name in ("study", "workload", "target", "time_us", "score")}
-    return {**kept, "assignment": dict(trial.assignment), "comparison": compared}
+    space = {"space": each.key.space_label}
+    return {**kept, "assignment": dict(trial.assignment), "comparison": compared, **space}
 
 
 def _trials(shown: list[Trial]) -> Table:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.database import default_database
+from iree_tuner.cli.database import chosen_database
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.progress import Progress
 from iree_tuner.cli.report import how_to_use, report_result, result_to_json
-from iree_tuner.cli.tune_kernels import Competition
+from iree_tuner.cli.tune_kernels import Competition, kernels_for, tuning_s
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.program.source import load_program
 from iree_tuner.report.page import check_installed
@@ -24,6 +26,7 @@ from iree_tuner.store import Store
 from iree_tuner.store.findings import Finding
 from iree_tuner.targets import target_for_device
 from iree_tuner.tune import TuningResult, tune_module
+from iree_tuner.tuning.effort import effort_named
 
 
 @Parameter(name="*")
@@ -71,8 +74,8 @@ class TuneFlags:
     report
         Also write a report of the run, as one HTML file.
     kernels
-        Let external kernels compete with what was tuned, after it and beside the budget, and write those that
-        make the program faster still as a spec, .mlir (docs/kernels.md).
+        Let external kernels compete with what was tuned, after it, and write those that make the program
+        faster still as a spec, .mlir (docs/kernels.md). A quarter of the budget is kept for them.
     self_test
         Try nothing but the default itself, to see that the measurements call it a tie.
     as_json
@@ -119,9 +122,9 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     program
         MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
     """
+    start = time.monotonic()
     budget_s = parse_duration(flags.budget) if flags.budget else None
-    if flags.no_db and (flags.db or flags.fresh):
-        raise UsageError("--no-db goes neither with --db nor with --fresh")
+    db = chosen_database(flags.db, no_db=flags.no_db, fresh=flags.fresh)
     if flags.jobs is not None and flags.jobs < 1:
         raise UsageError("--jobs must be at least 1")
     if flags.in_model < 1:
@@ -131,16 +134,17 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     path = _writable(flags.output or _beside(program), (".mlir", ".mlirbc"))
     vmfb = _writable(flags.vmfb, (".vmfb",)) if flags.vmfb else None
     page = _writable(flags.report, (".html",)) if flags.report else None
-    kernel_spec = _writable(flags.kernels, (".mlir",)) if flags.kernels else None
+    competition = _competition(flags, db, start + (math.inf if budget_s is None else budget_s))
+    if competition is not None:
+        budget_s = tuning_s(budget_s, competition.kernels)
     if page is not None:
         check_installed()
     with Progress(people) as progress:
         result = tune_module(
             source, device=flags.device, chip=flags.chip, effort=flags.effort, budget_s=budget_s,
             strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test,
-            starters=flags.starter, db=None if flags.no_db else flags.db or default_database(),
-            fresh=flags.fresh, warm=flags.warm, run=run, try_flags=flags.try_flags, in_model=flags.in_model,
-            profile=flags.profile, observer=progress,
+            starters=flags.starter, db=db, fresh=flags.fresh, warm=flags.warm, run=run,
+            try_flags=flags.try_flags, in_model=flags.in_model, profile=flags.profile, observer=progress,
         )  # fmt: skip
     path = _save(result, path)
     if vmfb is not None:
@@ -149,20 +153,30 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     if page is not None:
         result.report([Finding("use", use)]).save(page)
     if result.run and not result.failure and (result.entries or result.flags):
-        with Store.open(flags.db or default_database()) as store:
+        assert db is not None, "the run is in it"
+        with Store.open(db) as store:
             store.add_finding(result.run, "use", use)
     for record in result_to_json(result, path) if flags.as_json else ():
         print_json(record)
     report_result(people, result, path)
-    if kernel_spec is not None and not result.interrupted:
-        given = target_for_device(flags.device[0], flags.chip)
-        competition = Competition(
-            given, path, kernel_spec, _VARIANTS[flags.effort], flags.jobs, flags.as_json
-        )
-        competition.hold(program, result, run)
+    if competition is not None and not result.interrupted:
+        competition.hold(program, result, path, run)
     if result.failure:
         raise TunerError(result.failure)
     return 0
+
+
+def _competition(flags: TuneFlags, db: Path | None, until: float) -> Competition | None:
+    """What is to become of kernels; None where they are not asked for."""
+    if flags.kernels is None:
+        return None
+    output = _writable(flags.kernels, (".mlir",))
+    effort_named(flags.effort)
+    given = target_for_device(flags.device[0], flags.chip)
+    return Competition(
+        given, kernels_for(given), output, _VARIANTS[flags.effort], flags.jobs, flags.as_json, db,
+        flags.fresh, until,
+    )  # fmt: skip
 
 
 def _save(result: TuningResult, path: Path) -> Path:

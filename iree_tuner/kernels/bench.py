@@ -34,6 +34,7 @@ from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import read_starters
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.whole import for_processor, with_spec
 
@@ -99,7 +100,7 @@ def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
 
 def hold_contests(
     outlook: Outlook, lab: Lab, *, tuned: Mapping[str, Configuration], most: int = 64,
-    seconds: float = float("inf"), watch: Watch = lambda _: None,
+    seconds: float = float("inf"), watch: Watch = lambda _: None, records: Records | None = None,
 ) -> list[Contest]:  # fmt: skip
     """Every kernel on every problem that it computes; a problem that fails says so. Ctrl-C ends it early.
 
@@ -108,23 +109,26 @@ def hold_contests(
         lab: where.
         tuned: by workload's key, configurations to compare with too.
         most: variants of a kernel at most; 0 for all.
-        seconds: shared by the contests.
+        seconds: shared by the contests; when they have passed, no more are begun.
         watch: told of progress.
+        records: keep the trials, and know those of earlier runs.
 
     Returns:
         One for each pair of the outlook, in order; what was not begun says so.
     """
     end = time.monotonic() + seconds
     found: list[Contest] = []
-    with StopRequest() as stop:
+    records = records or Records(None, StopRequest())
+    with records.stop as stop:
         for number, (_, site, kernel) in enumerate(outlook.pairs):
             left = (end - time.monotonic()) / (len(outlook.pairs) - number)
-            if stop.requested:
-                found.append(Contest(site, kernel.name, note="interrupted before it"))
+            if stop.requested or left <= 0:
+                why = "interrupted before it" if stop.requested else "no time was left for it"
+                found.append(Contest(site, kernel.name, note=why))
                 continue
             try:
                 contest = hold_contest(
-                    site, kernel, lab, tuned=tuned, most=most, seconds=left, watch=watch, stop=stop
+                    site, kernel, lab, tuned=tuned, most=most, seconds=left, watch=watch, records=records
                 )
             except _FAILED as error:
                 contest = Contest(site, kernel.name, note=str(error))
@@ -158,7 +162,7 @@ def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
             continue
         key = contest.site.problem
         other = best.get(key)
-        if other is None or other.best is None or contest.best.time_us < other.best.time_us:
+        if other is None or other.best is None or contest.best.score < other.best.score:
             best[key] = contest
     chosen = [(each.site, each.best.code) for each in best.values() if each.best is not None]
     return [(site, code) for site, code in chosen if code is not None]

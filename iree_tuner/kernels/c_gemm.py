@@ -48,6 +48,10 @@ class CGemm:
         """A C compiler that runs here."""
         return "" if compiler() else "no C compiler: install gcc or clang, or set CC"
 
+    def tools(self) -> tuple[str, ...]:
+        """The C compiler."""
+        return (compiler_version(),)
+
     def refuses(self, problem: Problem) -> str:
         """Other types, an epilogue, other layouts, columns that no tile divides."""
         if problem.workload.types != _TYPES:
@@ -87,6 +91,13 @@ def compiler() -> str:
     return next(
         (path for name in (os.environ.get("CC"), "gcc", "clang") if name and (path := shutil.which(name))), ""
     )
+
+
+@cache
+def compiler_version() -> str:
+    """What the C compiler says that it is."""
+    command = [compiler(), "--version"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
 
 
 @cache

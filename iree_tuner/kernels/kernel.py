@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.targets import Target
@@ -81,4 +81,13 @@ class Kernel(Protocol):
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         """Code for a problem. Raises KernelError where it cannot be made."""
+        ...
+
+
+@runtime_checkable
+class WithTools(Protocol):
+    """A kernel whose code is made by tools that are not part of its package."""
+
+    def tools(self) -> tuple[str, ...]:
+        """These tools with their versions: what others make is other code, with times of its own."""
         ...

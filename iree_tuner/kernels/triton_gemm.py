@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import product
 from typing import Any
@@ -34,6 +35,10 @@ class TritonGemm:
     def missing(self) -> str:
         """Triton."""
         return "" if find_spec("triton") else "Triton is not installed: pip install 'iree-tuner[triton]'"
+
+    def tools(self) -> tuple[str, ...]:
+        """Triton."""
+        return (f"triton {version('triton')}",)
 
     def refuses(self, problem: Problem) -> str:
         """Other types, layouts and epilogues, and sizes that no tile divides."""

@@ -66,6 +66,7 @@ class WorkloadPart:
         note: why there was no search, or what spoke against a candidate.
         points: its trials, oldest first.
         target: what it was tried for, where that is not what the result is for.
+        kernel: name of the external kernel whose variants were tried; empty for configurations.
     """
 
     name: str
@@ -83,6 +84,7 @@ class WorkloadPart:
     note: str = ""
     points: tuple[Point, ...] = ()
     target: str = ""
+    kernel: str = ""
 
 
 @dataclass(frozen=True)

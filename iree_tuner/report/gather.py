@@ -51,6 +51,7 @@ class Tried:
         won: whether what was compared is better.
         earlier: how many trials an earlier run had made.
         setting: what they were taken under.
+        kernel: name of the external kernel that was tried; empty for configurations.
     """
 
     key: str
@@ -61,6 +62,7 @@ class Tried:
     judged: Comparison | None = None
     earlier: int = 0
     setting: Setting | None = None
+    kernel: str = ""
 
 
 def gather(run: RunFacts, findings: Iterable[Finding], tried: Sequence[Tried]) -> RunReport:
@@ -71,7 +73,7 @@ def gather(run: RunFacts, findings: Iterable[Finding], tried: Sequence[Tried]) -
     conditions = by_kind.get("conditions", ())
     used = _target(conditions)
     workloads, aside = _workloads(by_kind.get("workload", ()), tried, used)
-    labels = {each.key: each.label for each in workloads if each.key}
+    labels = {each.key: each.label for each in workloads if each.key and not each.kernel}
     profiles = [profile_of(body, labels) for body in by_kind.get("profile", ())]
     before = next((each for each in reversed(profiles) if each.when == "before"), None)
     whole = _whole(by_kind["whole"][-1]) if "whole" in by_kind else None
@@ -104,10 +106,11 @@ def _workloads(
     aside: list[WorkloadPart] = []
     for each in sorted(tried, key=lambda each: -max((trial.at for trial in each.trials), default=0.0)):
         target = each.setting.target if each.setting is not None else ""
-        if (used and target and target != used) or any(each.key == part.key for part in found if part.key):
+        same = (part for part in found if part.key and part.kernel == each.kernel)
+        if (used and target and target != used) or any(each.key == part.key for part in same):
             aside.append(replace(_workload({}, each), target=target or "another setting"))
-        else:
-            found.append(_workload(told.pop(each.key, {}), each))
+        else:  # what was found of a workload is about its configurations
+            found.append(_workload({} if each.kernel else told.pop(each.key, {}), each))
     found += [_workload(body, None) for body in told.values()]
     return _in_order(found), _in_order(aside)
 
@@ -146,9 +149,12 @@ def _workload(body: Body, tried: Tried | None) -> WorkloadPart:
     judged = tried.judged
     if judged is not None and not part.compared.verdict:
         part = replace(part, compared=_judged(judged))
+    if tried.kernel:
+        part = replace(part, name=f"{name} by {tried.kernel}", label=f"{part.label} by {tried.kernel}")
     return replace(
         part,
         key=tried.key,
+        kernel=tried.kernel,
         tried=len(tried.trials),
         earlier=tried.earlier,
         outcomes=dict(Counter(trial.outcome for trial in tried.trials).most_common()),
@@ -220,22 +226,22 @@ def _whole(body: Body) -> WholePart:
 
 def _failures(tried: Sequence[Tried]) -> tuple[Failure, ...]:
     """As `store.failures` groups them, of this run only."""
-    groups: dict[tuple[str, str], Failure] = {}
-    where: dict[tuple[str, str], set[str]] = {}
+    groups: dict[tuple[str, str, str], Failure] = {}
+    where: dict[tuple[str, str, str], set[str]] = {}
     newest_first = sorted(
-        ((trial, each.key) for each in tried for trial in each.trials if trial.outcome not in _FINE),
+        ((trial, each) for each in tried for trial in each.trials if trial.outcome not in _FINE),
         key=lambda found: -found[0].at,
     )
-    for trial, key in newest_first:
-        group = (trial.outcome, reading.text(cause_of(trial.outcome, trial.message)))
-        where.setdefault(group, set()).add(key)
+    for trial, each in newest_first:
+        group = (trial.outcome, reading.text(cause_of(trial.outcome, trial.message)), each.kernel)
+        where.setdefault(group, set()).add(each.key)
         message = clipped(reading.text(trial.message), _LONGEST_MESSAGE)
-        known = groups.get(group) or Failure(*group, 0, 0, message, "")
+        known = groups.get(group) or Failure(*group[:2], 0, 0, message, "", each.kernel)
         groups[group] = replace(
             known, count=known.count + 1, studies=len(where[group]),
             reproducer=known.reproducer or reading.text(trial.reproducer),
         )  # fmt: skip
-    return tuple(sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.cause)))
+    return tuple(sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.told)))
 
 
 def _conditions(bodies: Sequence[Body], run: RunFacts, tried: Sequence[Tried]) -> tuple[tuple[str, str], ...]:
@@ -312,7 +318,8 @@ def _use(
     if bodies:
         body = bodies[-1]
         return Use(reading.texts(body.get("commands")), reading.text(body.get("spec")))
-    won = [each for each in workloads if each.compared.verdict == "win" and each.name not in whole.left_out]
+    best = (each for each in workloads if each.compared.verdict == "win" and not each.kernel)
+    won = [each for each in best if each.name not in whole.left_out]
     if compiled is None or whole.compared.verdict == "lose" or not (won or whole.flags):
         return Use()
     spec = f"{PurePath(run.program).name.rsplit('.', 1)[0]}.spec.mlir"

@@ -92,7 +92,7 @@ def _tried(store: Store, run: RunFacts) -> list[Tried]:
         found.append(
             Tried(
                 key.workload.key, key.workload.name, trials, key.space_label, key.space_size or None,
-                _judged(store, study, run), max(0, len(trials) - own.get(study, 0)), key.setting,
+                _judged(store, study, run), max(0, len(trials) - own.get(study, 0)), key.setting, key.kernel,
             )
         )  # fmt: skip
     return found

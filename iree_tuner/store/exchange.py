@@ -161,10 +161,11 @@ class _Loader:
             "VALUES (?, ?, ?, ?, ?, ?)",
             values,
         ).rowcount
-        # The other database may know how a run ended that was going on when it was taken over before.
+        # The other database may know how a run ended that was going on when it was taken over before, or
+        # that went on later.
         self.connection.execute(
-            "UPDATE runs SET ended = ?, state = ? WHERE uid = ? AND ended IS NULL AND ? IS NOT NULL",
-            (ended, values[-1], uid, ended),
+            "UPDATE runs SET ended = ?, state = ? WHERE uid = ? AND coalesce(ended < ?, ? IS NOT NULL)",
+            (ended, values[-1], uid, ended, ended),
         )
         found = self.connection.execute("SELECT id FROM runs WHERE uid = ?", (uid,)).fetchone()
         self.runs[uid] = int(found[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from iree_tuner.store.queries import NEWEST
+from iree_tuner.store.queries import NEWEST, all_studies, key_of
 from iree_tuner.store.store import Store
 
 
@@ -20,6 +20,7 @@ class Failure:
         studies: in how many studies.
         message: what the newest one said.
         reproducer: folder that shows the newest one that has such a folder; empty when none has.
+        kernel: name of the external kernel that failed; empty where the compiler's own code did.
     """
 
     outcome: str
@@ -28,22 +29,33 @@ class Failure:
     studies: int
     message: str
     reproducer: str
+    kernel: str = ""
+
+    @property
+    def told(self) -> str:
+        """The cause, with the kernel that it is of."""
+        return f"{self.kernel}: {self.cause}" if self.kernel else self.cause
 
 
 def failures(store: Store, cause_of: Callable[[str, str], str]) -> list[Failure]:
-    """Failures by cause, the most frequent first. `cause_of` gives the cause of an outcome and a message."""
-    groups: dict[tuple[str, str], Failure] = {}
-    studies: dict[tuple[str, str], set[int]] = {}
+    """Failures by cause, the most frequent first. `cause_of` gives the cause of an outcome and a message.
+
+    Those of an external kernel are its own: they say nothing of the compiler, nor of other kernels.
+    """
+    kernels = {number: key_of(store, number).kernel for number in all_studies(store)}
+    groups: dict[tuple[str, str, str], Failure] = {}
+    studies: dict[tuple[str, str, str], set[int]] = {}
     query = NEWEST + (
         "SELECT study_id, outcome, message, reproducer FROM newest "
         "WHERE outcome NOT IN ('ok', 'too_slow') ORDER BY at DESC, id DESC"
     )
     for row in store.read(query):
-        group = (row["outcome"], cause_of(row["outcome"], row["message"]))
+        kernel = kernels[row["study_id"]]
+        group = (row["outcome"], cause_of(row["outcome"], row["message"]), kernel)
         studies.setdefault(group, set()).add(row["study_id"])
-        known = groups.get(group) or Failure(*group, 0, 0, row["message"], "")
+        known = groups.get(group) or Failure(*group[:2], 0, 0, row["message"], "", kernel)
         groups[group] = replace(
             known, count=known.count + 1, studies=len(studies[group]),
             reproducer=known.reproducer or row["reproducer"],
         )  # fmt: skip
-    return sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.cause))
+    return sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.told))

@@ -112,6 +112,15 @@ class Store:
             )
             return int(done.lastrowid or 0)
 
+    def resume_run(self, run_id: int) -> None:
+        """Let a run that has ended go on. Raises StoreError where it is no longer there."""
+        with self.write() as connection:
+            changed = connection.execute(
+                "UPDATE runs SET ended = NULL, state = 'running' WHERE id = ?", (run_id,)
+            ).rowcount
+        if not changed:
+            raise StoreError(f"no run {run_id}", location=self.path, hint="was it pruned?")
+
     def end_run(self, run_id: int, state: RunState) -> None:
         """Note how a run ended. One that was killed stays `running`."""
         with self.write() as connection:

@@ -12,6 +12,9 @@ from iree_tuner.measure.setting import Setting
 from iree_tuner.ops import workload as workloads
 from iree_tuner.ops.workload import Workload
 
+KERNEL = "kernel:"
+"""How the label of a space begins whose members are variants of an external kernel; its name follows."""
+
 
 @dataclass(frozen=True)
 class StudyKey:
@@ -20,8 +23,9 @@ class StudyKey:
     Attributes:
         setting: compiler, target, driver, flags, device and protocol.
         workload: the root op, with the sizes that stand for its dynamic loops.
-        code: fingerprint of the whole dispatch: another epilogue is another study.
-        space: hash of the constraint IR.
+        code: fingerprint of the whole dispatch: another epilogue is another study. Of an external kernel's
+            problem, the problem's own text counts too.
+        space: hash of the constraint IR; of an external kernel, of all that its code is made of.
         space_label: what people call the space.
         space_size: how many members it has.
     """
@@ -32,6 +36,11 @@ class StudyKey:
     space: str
     space_label: str
     space_size: int
+
+    @property
+    def kernel(self) -> str:
+        """Name of the external kernel whose variants were tried; empty for configurations."""
+        return self.space_label.removeprefix(KERNEL) if self.space_label.startswith(KERNEL) else ""
 
     @property
     def digest(self) -> str:

@@ -14,6 +14,7 @@ from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.find import Place
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
 
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
@@ -100,4 +101,4 @@ def test_a_problem_that_fails_says_so_and_the_rest_goes_on(lab) -> None:
 def test_a_request_to_stop(lab) -> None:
     stop = StopRequest()
     stop.request()
-    assert hold_contest(site_in(SQUARE), CGemm(), lab, stop=stop).trials == ()
+    assert hold_contest(site_in(SQUARE), CGemm(), lab, records=Records(None, stop)).trials == ()

@@ -51,6 +51,16 @@ class TooFar(_Planted):
         return replace(code, launch=replace(code.launch, workgroups=(x + 1, y, z)))
 
 
+class Changing(_Planted):
+    """It makes other code each time."""
+
+    name = "changing"
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        code = super().make(problem, target, knobs)
+        return replace(code, data=code.data + time.monotonic_ns().to_bytes(8, "little"))
+
+
 class NotMade(_Planted):
     """Its code cannot be made."""
 

@@ -80,6 +80,27 @@ def test_a_run_without_findings_is_shown_from_its_trials(store):
     assert report.use.commands[0] == "iree-tuner compile model.mlir --spec model.spec.mlir -o tuned.vmfb"
 
 
+def test_kernels_stand_beside_the_configurations_of_their_workload(store):
+    run = store.start_run("model.mlir", {})
+    store.add(store.study(KEY), run, [trial(1, at=1.0), trial(2, "run_error", at=2.0, message="no")])
+    kernel = store.study(replace(KEY, space="another", space_label="kernel:mine"))
+    store.add(kernel, run, [trial(7, at=3.0), trial(8, "run_error", at=4.0, message="no")])
+    store.add_verdict(kernel, run, trial(7).assignment, COMPARISON)
+    body = {"key": WORKLOAD.key, "workload": WORKLOAD.name, "share": 0.5, "verdict": "tie", "speedup": 1.0}
+    store.add_finding(run, "workload", body)
+    store.end_run(run, "done")
+    report = report_of_run(store)
+    assert report.aside == ()
+    assert [each.label for each in report.workloads] == [
+        "matmul 4x5x6 f32", "matmul 4x5x6 f32 by mine",
+    ]  # fmt: skip
+    configurations, kernels = report.workloads
+    assert (configurations.share, configurations.compared.verdict) == (0.5, "tie")
+    assert (kernels.share, kernels.compared.verdict, kernels.tried) == (None, "win", 2)
+    assert [each.told for each in report.failures] == ["mine: no", "no"]
+    assert report.use.commands == (), "a kernel that wins is no entry of a tuning spec"
+
+
 def test_a_run_shows_what_was_known_when_it_ended(store):
     first = store.start_run("a.mlir", {})
     store.add(store.study(KEY), first, [trial(1, at=1.0), trial(2, at=2.0)])

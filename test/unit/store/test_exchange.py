@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store.samples import COMPARISON, KEY, KEYS, SETTING, trial, trials
 
+from iree_tuner.build.causes import cause_of
 from iree_tuner.measure.setting import PROTOCOL
 from iree_tuner.store import Store, StoreError, write_rescue
 from iree_tuner.store.exchange import Added, load, merge, records
@@ -83,6 +84,27 @@ def test_merge_learns_how_a_run_ended(store, other):
     other.end_run(run, "interrupted")
     assert merge(store, other) == Added(trials=1)
     assert [tuple(row) for row in store.read("SELECT state FROM runs")] == [("interrupted",)]
+
+
+def test_merge_learns_that_a_run_went_on(store, other):
+    """Runs go on with kernels; databases that are merged in either order know when it ended last."""
+    run = store.start_run("a.mlir", {})
+    store.add(store.study(KEY), run, [trial(1)])
+    store.end_run(run, "done")
+    merge(other, store)
+    before = other.read("SELECT ended FROM runs")[0]["ended"]
+    store.resume_run(run)
+    (row,) = store.read("SELECT ended, state FROM runs")
+    assert (row["ended"], row["state"]) == (None, "running")
+    merge(other, store)
+    assert other.read("SELECT ended, state FROM runs")[0]["ended"] == before
+    store.end_run(run, "interrupted")
+    merge(other, store)
+    (row,) = other.read("SELECT ended, state FROM runs")
+    assert row["ended"] > before
+    assert row["state"] == "interrupted"
+    with pytest.raises(StoreError, match=r"no run 77 .was it pruned"):
+        store.resume_run(77)
 
 
 def test_rescued_trials_are_imported_once(store, tmp_path):
@@ -292,6 +314,16 @@ def test_prune_deletes_what_fits(store, choice, left):
     assert len(all_studies(store)) == len(with_trials)
     assert len(store.read("SELECT id FROM runs")) == len(with_trials)
     assert store.read("PRAGMA foreign_key_check") == []
+
+
+def test_failures_of_kernels_are_their_own(store):
+    run = store.start_run("a.mlir", {})
+    labels = ("DoubleTilingExpert", "kernel:mine", "kernel:yours")
+    for number, label in enumerate(labels):
+        study = store.study(replace(KEY, space=label, space_label=label))
+        store.add(study, run, [trial(each, "run_error", message="no") for each in range(3 - number)])
+    found = [(each.kernel, each.cause, each.count, each.told) for each in failures(store, cause_of)]
+    assert found == [("", "no", 3, "no"), ("mine", "no", 2, "mine: no"), ("yours", "no", 1, "yours: no")]
 
 
 def test_prune_leaves_what_a_run_uses(store):

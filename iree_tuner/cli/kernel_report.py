@@ -1,0 +1,151 @@
+"""What is said of kernels: how they did alone, in a program, and layer by layer; as tables and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.table import Table
+
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.kernels.bench import SPEC_FLAG, TUNED, InProgram, Outlook
+from iree_tuner.kernels.contest import Contest
+from iree_tuner.kernels.kernel import Knobs
+from iree_tuner.kernels.layers import Layer
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.targets import Target
+
+_COLUMNS = (
+    "problem", "kernel", "tried", "default us", "tuned us", "kernel us", "over default", "over tuned",
+    "wins alone",
+)  # fmt: skip
+_WRONG = 3  # variants with wrong numbers that are shown
+
+
+def told(knobs: Knobs) -> str:
+    """Knobs for people."""
+    return " ".join(f"{name}={value}" for name, value in knobs.items())
+
+
+def tell_use(program: str, output: Path, target: Target, spec: Path | None = None) -> None:
+    """Print how a program is compiled with kernels, and with a tuning spec, if they belong together."""
+    people.print("use it, one way or another:" if spec is None else "use both:")
+    tuned = "" if spec is None else f" --spec {spec}"
+    lines = [f"iree-tuner compile {program}{tuned} --kernels {output} --target {target} -o kernels.vmfb"]
+    if spec is None:  # the same flags for the target, as executables are matched by them
+        lines.append(f"iree-compile {program} {' '.join(target.flags)} {SPEC_FLAG}={output} -o kernels.vmfb")
+    for line in lines:
+        people.print(f"  {line}", soft_wrap=True, markup=False)
+
+
+def tell_refusals(outlook: Outlook) -> None:
+    """Print which problems kernels do not compute, and why."""
+    for each in outlook.refusals:
+        where = ", ".join(dict.fromkeys(each.functions))
+        people.print(f"{each.problem} in {where}: not {each.kernel}: {each.why}", style="dim", markup=False)
+
+
+def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool) -> None:
+    """Print how kernels did alone, and what is wrong of them."""
+    table = Table(*_COLUMNS, box=None)
+    for contest, (place, _, _) in zip(contests, outlook.pairs, strict=True):
+        if as_json:
+            print_json(contest_to_json(contest, place.functions))
+        best = f"{contest.over_default.candidate_us:.1f}" if contest.over_default else ""
+        tuned = f"{contest.tuned.candidate_us:.1f}" if contest.tuned else ""
+        table.add_row(
+            contest.site.problem.name,
+            contest.kernel,
+            str(len(contest.trials)),
+            f"{contest.default_us:.1f}",
+            tuned,
+            best,
+            _ratio(contest.over_default),
+            _ratio(contest.over_tuned),
+            "yes" if contest.wins else "no",
+        )
+        if contest.note:
+            people.print(
+                f"{contest.site.problem.name}, {contest.kernel}: {contest.note}", style="yellow", markup=False
+            )
+        wrong = [each for each in contest.trials if each.outcome == "wrong_result"]
+        for each in wrong[:_WRONG]:
+            people.print(
+                f"{contest.kernel} is wrong with {told(each.knobs)}: {each.message}",
+                style="red",
+                markup=False,
+            )
+        if len(wrong) > _WRONG:
+            people.print(f"and with {len(wrong) - _WRONG} other variants", style="red")
+    if contests:
+        people.print(table, markup=False)
+    for contest in contests:
+        if contest.best is not None:
+            people.print(
+                f"{contest.site.problem.name}: {contest.kernel} {told(contest.best.knobs)}", markup=False
+            )
+
+
+def _ratio(found: Comparison | None) -> str:
+    if found is None:
+        return ""
+    low, high = found.interval
+    return f"{found.speedup:.2f}x ({low:.2f} to {high:.2f})"
+
+
+def report_program(compared: InProgram, as_json: bool) -> None:
+    """Print each version of a program against its default."""
+    rows = [(f"{each.what} against default", len(each.chosen), each.found) for each in compared.versions]
+    if compared.over_tuned is not None and compared.best is not None:
+        rows.append((f"{compared.best.what} against tuned", len(compared.best.chosen), compared.over_tuned))
+    for what, count, found in rows:
+        if as_json:
+            figures = comparison_to_json(found.comparison)
+            note = {"note": found.agreement.note} if found.agreement.note else {}
+            print_json({"program": what, "kernels": count, "error": found.error, **figures, **note})
+        people.print(f"the program, {what}: {found.error or _ratio(found.comparison)}", markup=False)
+    for note in dict.fromkeys(each.agreement.note for _, _, each in rows if each.agreement.note):
+        people.print(note, style="yellow", markup=False)
+    best = compared.best.what if compared.best else "the default"
+    if compared.best is not None and compared.best.chosen and not compared.chosen:
+        best = f"{TUNED}, as kernels make no difference to it"
+    people.print(f"the program is fastest: {best}", markup=False)
+
+
+def report_layers(layers: Sequence[Layer], as_json: bool) -> None:
+    """Print how the results of layers and of the program differ with kernels."""
+    table = Table("layer", "largest difference", "of the largest value", "of the tolerance", "", box=None)
+    for each in layers:
+        if as_json:
+            print_json({"layer": each.name, **{k: v for k, v in asdict(each).items() if k != "name"}})
+        explained = "the order of sums explains it" if each.explained else each.message
+        figures = (f"{each.largest:.3g}", f"{each.relative:.2g}", f"{each.worst:.2g}")
+        table.add_row(each.name, *figures, "no difference" if not each.largest else explained)
+    people.print(table, markup=False)
+
+
+def comparison_to_json(found: Comparison | None) -> dict[str, object]:
+    """A comparison's figures; empty where there is none."""
+    if found is None:
+        return {}
+    return {
+        "speedup": found.speedup, "interval": list(found.interval), "verdict": found.verdict,
+        "default_us": found.default_us, "time_us": found.candidate_us, "pairs": found.pairs,
+    }  # fmt: skip
+
+
+def contest_to_json(contest: Contest, functions: Sequence[str]) -> dict[str, object]:
+    """A contest as JSON: the figures, and how many variants ended how."""
+    outcomes: dict[str, int] = {}
+    for trial in contest.trials:
+        outcomes[trial.outcome] = outcomes.get(trial.outcome, 0) + 1
+    return {
+        "problem": contest.site.problem.name, "functions": list(functions), "kernel": contest.kernel,
+        "trials": len(contest.trials), "outcomes": outcomes, "note": contest.note, "chosen": contest.wins,
+        "knobs": dict(contest.best.knobs) if contest.best else {},
+        "over_default": comparison_to_json(contest.over_default),
+        "tuned": comparison_to_json(contest.tuned), "over_tuned": comparison_to_json(contest.over_tuned),
+        "wrong": [{"knobs": dict(each.knobs), "message": each.message} for each in contest.trials
+                  if each.outcome == "wrong_result"],
+    }  # fmt: skip

@@ -1,0 +1,182 @@
+"""Trials of kernels in a database: what is known is not tried again, what is other is not taken for it."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from problems import matmul, site_in
+from wrong_kernels import Changing, NotMade, Transposed
+
+from iree_tuner.kernels.bench import Outlook, hold_contests
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.contest import hold_contest
+from iree_tuner.kernels.find import Place
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.worker import Timed
+from iree_tuner.store import Store, StoreError
+from iree_tuner.store.lines import import_file
+from iree_tuner.store.queries import summaries
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.device import DeviceLostError
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.stop import StopRequest
+
+pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+SITE = site_in(matmul(96, 96, 96))
+OUTLOOK = Outlook("", ((Place((SITE,), ("main",)), SITE, CGemm()),) * 2, ())
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab(target_for_device("local-task", "host"), 1) as found:
+        yield found
+
+
+@contextmanager
+def run_in(path, *, fresh=False):
+    """A run's records in a database."""
+    with open_records(path, "program.mlir", {}, stop=StopRequest(), fresh=fresh) as records:
+        yield records
+
+
+def rows_in(path):
+    """How often each assignment was written down, by study."""
+    with Store.open(path, readonly=True) as store:
+        found = store.read("SELECT study_id, assignment, count(*) AS n FROM trials GROUP BY 1, 2")
+    return {(row["study_id"], row["assignment"]): row["n"] for row in found}
+
+
+def test_a_second_contest_tries_nothing_again(lab, tmp_path):
+    path = tmp_path / "trials.db"
+    with run_in(path) as records:
+        first = hold_contest(SITE, CGemm(), lab, most=3, records=records)
+    assert len(rows_in(path)) == len(first.trials) == 3
+    with run_in(path) as records:
+        second = hold_contest(SITE, CGemm(), lab, most=5, records=records)
+    assert set(rows_in(path).values()) == {1}
+    assert len(rows_in(path)) == len(second.trials) == 5
+    kept = {each.trial.assignment: each.trial for each in first.trials}
+    assert all(each.trial == kept.get(each.trial.assignment, each.trial) for each in second.trials)
+    assert second.best is not None
+    assert second.best.code is not None, "the best is built again"
+    assert second.over_default is not None
+    with run_in(path, fresh=True) as records:
+        hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert sorted(rows_in(path).values()) == [1, 1, 1, 1, 2]
+
+
+def test_what_is_kept_of_a_trial(lab, tmp_path):
+    path = tmp_path / "trials.db"
+    with run_in(path) as records:
+        contest = hold_contest(SITE, CGemm(), lab, most=2, records=records)
+    with Store.open(path, readonly=True) as store:
+        (summary,) = summaries(store)
+        trials = store.trials(summary.number)
+    assert summary.key.kernel == "c_gemm_f32"
+    assert summary.key.space_size == len(CGemm().variants(SITE.problem, lab.target))
+    assert {each.trial.assignment: each.trial for each in contest.trials} == trials
+    right = next(trial for trial in trials.values() if trial.outcome == "ok")
+    assert right.samples_us
+    assert right.baseline_us == contest.default_us
+    assert right.digest
+    assert right.compile_s > 0
+    assert right.measure_s > 0
+    assert right.at > 0
+    assert right.device == "local-task"
+    assert right.readings.load is not None
+    assert contest.best is not None
+    assert summary.verdict is not None
+    assert summary.verdict.assignment == contest.best.trial.assignment
+    assert summary.verdict.comparison == contest.over_default
+
+
+@pytest.mark.parametrize("kernel", [Transposed(), NotMade()], ids=lambda each: each.name)
+def test_failures_stay_known(lab, tmp_path, kernel):
+    path = tmp_path / "trials.db"
+    with run_in(path) as records:
+        (first,) = hold_contest(SITE, kernel, lab, records=records).trials
+    with run_in(path) as records:
+        second = hold_contest(SITE, kernel, lab, records=records)
+    assert [each.trial for each in second.trials] == [first.trial]
+    assert second.best is None
+    assert set(rows_in(path).values()) == {1}
+
+
+def test_code_that_has_changed_is_timed_again(lab, tmp_path):
+    """Its tools or its sources may have changed where no digest of them shows it."""
+    path = tmp_path / "trials.db"
+    with run_in(path) as records:
+        (first,) = hold_contest(SITE, Changing(), lab, records=records).trials
+    with run_in(path) as records:
+        (second,) = hold_contest(SITE, Changing(), lab, records=records).trials
+    assert first.outcome == second.outcome == "ok"
+    assert first.trial.digest != second.trial.digest
+    assert list(rows_in(path).values()) == [2]
+    with Store.open(path) as store:
+        assert store.trials(1) == {second.trial.assignment: second.trial}
+
+
+def test_what_a_second_look_finds_wrong_is_kept_as_wrong(lab, tmp_path, monkeypatch):
+    path = tmp_path / "trials.db"
+    monkeypatch.setattr(lab.measurer, "agrees", lambda vmfb, bench: Agreement(False, 7.0, "differs at [1]"))
+    with run_in(path) as records:
+        contest = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert contest.best is None
+    assert [each.outcome for each in contest.trials] == ["wrong_result"]
+    monkeypatch.undo()
+    with run_in(path) as records:
+        again = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert again.best is None
+    assert [(each.outcome, each.message) for each in again.trials] == [("wrong_result", "differs at [1]")]
+    assert again.trials[0].trial.worst == 7.0
+
+
+def test_a_device_that_is_lost_is_not_the_kernels_fault(lab, tmp_path, monkeypatch):
+    path = tmp_path / "trials.db"
+    monkeypatch.setattr(lab.measurer, "time", lambda *_: Timed("run_error", message="the device is gone"))
+    monkeypatch.setattr(lab.measurer, "time_default", lambda _: Timed("ok", (1.0,)))
+    with run_in(path) as records, pytest.raises(DeviceLostError, match="the device is gone"):
+        hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert rows_in(path) == {}
+
+
+def test_a_kernel_that_does_not_run_is_told_from_a_lost_device(lab, tmp_path, monkeypatch):
+    path = tmp_path / "trials.db"
+    time = lab.measurer.time
+
+    def crashing(vmfb, bench, limit_us=None):
+        return time(vmfb, bench, limit_us) if vmfb == bench.default else Timed("run_crash", message="gone")
+
+    monkeypatch.setattr(lab.measurer, "time", crashing)
+    with run_in(path) as records:
+        contest = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert [each.outcome for each in contest.trials] == ["run_crash"]
+    monkeypatch.undo()
+    with run_in(path) as records:
+        again = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+    assert [each.trial for each in again.trials] == [each.trial for each in contest.trials]
+
+
+def test_a_full_disk_stops_the_contests_and_loses_nothing(lab, tmp_path, monkeypatch):
+    path = tmp_path / "trials.db"
+
+    def refuse(*_):
+        raise StoreError("the disk is full", location=str(path))
+
+    with run_in(path) as records:
+        monkeypatch.setattr(records.store, "add", refuse)
+        contests = hold_contests(OUTLOOK, lab, tuned={}, most=4, records=records)
+        told = records.rescue()
+    assert contests[1].note == "interrupted before it"
+    assert "the disk is full; " in told
+    assert rows_in(path) == {}
+    with Store.open(path) as store:
+        added = import_file(store, Path(told.rpartition(" ")[2]))
+    assert added.trials == len(contests[0].trials) > 0
+
+
+def test_contests_for_which_no_time_is_left(lab):
+    first, second = hold_contests(OUTLOOK, lab, tuned={}, seconds=0.0)
+    assert first.note == second.note == "no time was left for it"
+    assert first.trials == ()

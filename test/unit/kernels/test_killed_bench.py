@@ -1,0 +1,80 @@
+"""A `kernel bench` that is killed goes on where it was: what is in the database is not measured again."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from problems import matmul
+
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.store import Store, StoreError
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing()),
+]
+VARIANTS = 24
+BEFORE = 5  # trials before the kill, at least
+
+
+def trials_in(db):
+    """Name and assignment of each trial, in the order in which they were stored."""
+    if not db.exists():
+        return []
+    try:
+        with Store.open(db, readonly=True) as store:
+            found = store.read("SELECT uid, assignment FROM trials ORDER BY id")
+            return [(row["uid"], row["assignment"]) for row in found]
+    except StoreError:  # it is being made
+        return []
+
+
+def start(folder):
+    """A bench in a process of its own."""
+    command = [
+        sys.executable, "-m", "iree_tuner.cli", "kernel", "bench", str(folder / "mm.mlir"),
+        "--db", str(folder / "trials.db"), "--variants", str(VARIANTS), "--jobs", "1", "--alone", "--json",
+    ]  # fmt: skip
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def killed_after(count, folder):
+    """Kill a bench as soon as there are so many trials; those that are there after its end."""
+    process = start(folder)
+    deadline = time.monotonic() + 120
+    while len(trials_in(folder / "trials.db")) < count:
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, "no trials within two minutes"
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    return trials_in(folder / "trials.db")
+
+
+def test_a_killed_bench_goes_on_where_it_was(tmp_path):
+    (tmp_path / "mm.mlir").write_text(matmul(64, 96, 64))
+    first = killed_after(BEFORE, tmp_path)
+    second = killed_after(len(first) + BEFORE, tmp_path)
+    assert second[: len(first)] == first, "what was measured survives"
+    process = start(tmp_path)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    row = json.loads(out.splitlines()[0])
+    kept = trials_in(tmp_path / "trials.db")
+    assert kept[: len(second)] == second
+    assignments = [assignment for _, assignment in kept]
+    wrong = row["outcomes"].get("wrong_result", 0)
+    # A second look may find a variant to be wrong that was right before, which is then written down.
+    assert len(assignments) - len(set(assignments)) <= wrong
+    assert row["trials"] == len(set(assignments)) == VARIANTS
+    assert sum(row["outcomes"].values()) == VARIANTS
+    assert row["over_default"]["pairs"] > 0, "the best are built again and judged"
+    with Store.open(tmp_path / "trials.db", readonly=True) as store:
+        states = [each["state"] for each in store.read("SELECT state FROM runs ORDER BY id")]
+        (study,) = store.read("SELECT count(*) AS n FROM studies")
+    assert states == ["running", "running", "done"]
+    assert study["n"] == 1
