@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -118,10 +119,15 @@ def report_layers(layers: Sequence[Layer], as_json: bool) -> None:
     table = Table("layer", "largest difference", "of the largest value", "of the tolerance", "", box=None)
     for each in layers:
         if as_json:
-            print_json({"layer": each.name, **{k: v for k, v in asdict(each).items() if k != "name"}})
-        explained = "the order of sums explains it" if each.explained else each.message
-        figures = (f"{each.largest:.3g}", f"{each.relative:.2g}", f"{each.worst:.2g}")
-        table.add_row(each.name, *figures, "no difference" if not each.largest else explained)
+            figures = {
+                k: v if isinstance(v, str) or math.isfinite(v) else None for k, v in asdict(each).items()
+            }
+            print_json({"layer": figures.pop("name"), **figures})
+        word = "the order of sums explains it" if each.explained else each.message
+        word = word if each.largest or not each.explained else "no difference"
+        if each.overflown:
+            word += f"; {100 * each.overflown:.2g} % of the values overflow without kernels, too"
+        table.add_row(each.name, f"{each.largest:.3g}", f"{each.relative:.2g}", f"{each.worst:.2g}", word)
     people.print(table, markup=False)
 
 
