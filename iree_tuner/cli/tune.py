@@ -75,7 +75,8 @@ class TuneFlags:
         Also write a report of the run, as one HTML file.
     kernels
         Let external kernels compete with what was tuned, after it, and write those that make the program
-        faster still as a spec, .mlir (docs/kernels.md). A quarter of the budget is kept for them.
+        faster still as a spec, .mlir (docs/kernels.md). Half of the budget is kept for them, up to two
+        minutes, and a quarter at least.
     self_test
         Try nothing but the default itself, to see that the measurements call it a tie.
     as_json

@@ -32,7 +32,9 @@ from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.whole import with_spec
 
-_PART = 0.25  # of a budget is kept for kernels; what tuning leaves of the rest is theirs, too
+# Of a budget kernels are kept half, but not more than this, and a quarter at least; what tuning leaves of the
+# rest is theirs, too.
+_HALF, _MOST_OF_HALF_S, _PART = 0.5, 120.0, 0.25
 _PROGRAM_PART, _MOST_PROGRAM_PART = 0.4, 0.75  # of their time, to compare whole programs
 _VERSIONS = 6  # of the program, at most: as it is and tuned, each with two choices of kernels and without
 _COMPARED_S = 120.0
@@ -134,7 +136,9 @@ def kernels_for(target: Target) -> tuple[Kernel, ...]:
 
 def tuning_s(budget_s: float | None, kernels: Sequence[Kernel]) -> float | None:
     """What tuning may take of a budget: all but the part that is kept for kernels, where there are any."""
-    return budget_s if budget_s is None or not kernels else (1.0 - _PART) * budget_s
+    if budget_s is None or not kernels:
+        return budget_s
+    return budget_s - max(_PART * budget_s, min(_HALF * budget_s, _MOST_OF_HALF_S))
 
 
 def contests_s(left_s: float, look_s: float) -> float:

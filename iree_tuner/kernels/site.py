@@ -41,10 +41,16 @@ def find_sites(module: ir.Module) -> list[tuple[Site, ...]]:
 
 
 def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, ir.Operation]]:
-    """The last ops of the sites whose case is among those, in order, each with its case's number."""
+    """The last ops of the sites whose case is among those, in order, each with its case's number.
+
+    Of a root op's sites only the longest is, as the one that a kernel goes to: the beginning of one problem
+    may be another one.
+    """
     number = {case: index for index, case in enumerate(cases)}
-    every = [pair for sites in _walk(module) for pair in sites]
-    return [(number[site.case], last) for site, last in every if site.case in number]
+    found = (
+        [(number[site.case], last) for site, last in sites if site.case in number] for sites in _walk(module)
+    )
+    return [own[-1] for own in found if own]
 
 
 def _walk(module: ir.Module) -> list[list[tuple[Site, ir.Operation]]]:

@@ -26,8 +26,11 @@ class EndedError(Exception):
     """Raised where a test has seen enough."""
 
 
-def test_a_quarter_is_kept_where_there_are_kernels():
-    assert tuning_s(80.0, [CGemm()]) == 60.0
+def test_half_is_kept_where_there_are_kernels_and_of_much_a_quarter():
+    assert tuning_s(80.0, [CGemm()]) == 40.0
+    assert tuning_s(240.0, [CGemm()]) == 120.0
+    assert tuning_s(400.0, [CGemm()]) == 280.0
+    assert tuning_s(800.0, [CGemm()]) == 600.0
     assert tuning_s(80.0, []) == 80.0
     assert tuning_s(None, [CGemm()]) is None
 
@@ -42,8 +45,8 @@ def test_contests_leave_time_for_the_program(left_s, look_s):
     assert contests_s(math.inf, look_s) == math.inf
 
 
-@pytest.mark.parametrize(("budget", "seconds"), [("40s", 30.0), (None, None)])
-def test_tuning_takes_three_quarters_and_kernels_the_rest(monkeypatch, tmp_path, budget, seconds):
+@pytest.mark.parametrize(("budget", "seconds"), [("40s", 20.0), (None, None)])
+def test_tuning_takes_half_and_kernels_the_rest(monkeypatch, tmp_path, budget, seconds):
     seen = {}
 
     def tuned(*_, **options):

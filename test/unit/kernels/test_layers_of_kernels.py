@@ -93,3 +93,39 @@ def test_a_program_that_does_not_call_its_kernels_is_told(monkeypatch) -> None:
         ]
         with pytest.raises(TunerError, match="calls kernels 0 times, not 2"):
             compare_layers(program, chosen, outlook.target, lab, request(program))
+
+
+PREFIX = """
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @main(%a: tensor<24x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf32>) -> tensor<24x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<24x64xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<24x64xf32>) -> tensor<24x64xf32>
+  %x = linalg.matmul ins(%a, %b : tensor<24x64xf32>, tensor<64x64xf32>)
+      outs(%i : tensor<24x64xf32>) -> tensor<24x64xf32>
+  %y = linalg.matmul ins(%x, %c : tensor<24x64xf32>, tensor<64x64xf32>)
+      outs(%i : tensor<24x64xf32>) -> tensor<24x64xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y : tensor<24x64xf32>) outs(%e : tensor<24x64xf32>) {
+  ^bb0(%sum: f32, %old: f32):
+    %positive = arith.maximumf %sum, %zero : f32
+    linalg.yield %positive : f32
+  } -> tensor<24x64xf32>
+  return %z : tensor<24x64xf32>
+}
+"""
+
+
+def test_the_beginning_of_a_problem_may_be_another() -> None:
+    """The second product without its relu is the first: it is one layer all the same, and calls its kernel."""
+    program, target = load_program(PREFIX), target_for_device("local-task", "host")
+    with Lab(target, 1) as lab:
+        outlook = look_at(program, target, [CGemm()], lab)
+        chosen = [
+            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
+            for _, site, kernel in outlook.pairs
+        ]
+        layers = compare_layers(program, chosen, outlook.target, lab, request(program))
+    names = ["matmul_24x64x64_f32_f32_f32", "matmul_24x64x64_f32_f32_f32_relu", "result 0"]
+    assert [each.name for each in layers] == names
+    assert all(each.explained for each in layers)
