@@ -117,7 +117,7 @@ func.func @main(%a: tensor<24x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf
 
 
 def test_the_beginning_of_a_problem_may_be_another() -> None:
-    """The second product without its relu is the first: it is one layer all the same, and calls its kernel."""
+    """The second product without its relu is the first: it is one layer all the same, with its kernel."""
     program, target = load_program(PREFIX), target_for_device("local-task", "host")
     with Lab(target, 1) as lab:
         outlook = look_at(program, target, [CGemm()], lab)
