@@ -65,7 +65,21 @@ def _walk(module: ir.Module) -> list[list[tuple[Site, ir.Operation]]]:
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return _apart(found)
+
+
+def _apart(found: Sequence[list[tuple[Site, ir.Operation]]]) -> list[list[tuple[Site, ir.Operation]]]:
+    """Two results that are added would each be the other's residual: the later root op takes the addition.
+
+    The other one ends before it, so that each has a kernel.
+    """
+    taken: set[ir.Operation] = set()
+    apart: list[list[tuple[Site, ir.Operation]]] = []
+    for sites in reversed(found):
+        own = [(site, last) for site, last in sites if last not in taken]
+        taken |= {last for _, last in own}
+        apart.insert(0, own)
+    return [sites for sites in apart if sites]
 
 
 def _sites_of(root: ir.Operation) -> list[tuple[Site, ir.Operation]]:

@@ -129,3 +129,40 @@ def test_the_beginning_of_a_problem_may_be_another() -> None:
     names = ["matmul_24x64x64_f32_f32_f32", "matmul_24x64x64_f32_f32_f32_relu", "result 0"]
     assert [each.name for each in layers] == names
     assert all(each.explained for each in layers)
+
+
+BOTH = """
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @main(%a: tensor<24x64xf32>, %b: tensor<64x64xf32>, %c: tensor<24x32xf32>, %d: tensor<32x64xf32>)
+    -> tensor<24x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<24x64xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<24x64xf32>) -> tensor<24x64xf32>
+  %x = linalg.matmul ins(%a, %b : tensor<24x64xf32>, tensor<64x64xf32>)
+      outs(%i : tensor<24x64xf32>) -> tensor<24x64xf32>
+  %y = linalg.matmul ins(%c, %d : tensor<24x32xf32>, tensor<32x64xf32>)
+      outs(%i : tensor<24x64xf32>) -> tensor<24x64xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<24x64xf32>, tensor<24x64xf32>) outs(%e : tensor<24x64xf32>) {
+  ^bb0(%one: f32, %other: f32, %old: f32):
+    %sum = arith.addf %one, %other : f32
+    %positive = arith.maximumf %sum, %zero : f32
+    linalg.yield %positive : f32
+  } -> tensor<24x64xf32>
+  return %z : tensor<24x64xf32>
+}
+"""
+
+
+def test_of_two_products_that_are_added_one_takes_the_addition() -> None:
+    program, target = load_program(BOTH), target_for_device("local-task", "host")
+    with Lab(target, 1) as lab:
+        outlook = look_at(program, target, [CGemm()], lab)
+        chosen = [
+            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
+            for _, site, kernel in outlook.pairs
+        ]
+        layers = compare_layers(program, chosen, outlook.target, lab, request(program))
+    names = ["matmul_24x64x64_f32_f32_f32", "matmul_24x64x32_f32_f32_f32_residual_relu", "result 0"]
+    assert [each.name for each in layers] == names
+    assert all(each.explained for each in layers)
