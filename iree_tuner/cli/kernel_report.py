@@ -59,7 +59,7 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
             contest.site.problem.name,
             contest.kernel,
             str(len(contest.trials)),
-            f"{contest.default_us:.1f}",
+            f"{contest.default_us:.1f}" if math.isfinite(contest.default_us) else "",
             tuned,
             best,
             _ratio(contest.over_default),

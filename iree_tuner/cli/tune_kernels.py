@@ -99,6 +99,7 @@ class Competition:
     ) -> InProgram | None:
         with Lab(self.given, self.jobs) as lab, people.status("kernels") as status:
             lab.start()
+            lab.settle()  # what follows tells how long the program compiles
             start = time.monotonic()
             outlook = look_at(result.program, self.given, self.kernels, lab)
             looked = time.monotonic()

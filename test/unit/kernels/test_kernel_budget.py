@@ -133,6 +133,9 @@ class NoLab:
     def start(self):
         """Nothing starts."""
 
+    def settle(self):
+        """Nothing is starting."""
+
     def __enter__(self):
         return self
 
