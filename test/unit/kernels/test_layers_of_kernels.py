@@ -38,6 +38,18 @@ func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64x64xf
 """
 
 
+def layers_of(text):
+    """A program's layers with the C kernel wherever it goes."""
+    program, target = load_program(text), target_for_device("local-task", "host")
+    with Lab(target, 1) as lab:
+        outlook = look_at(program, target, [CGemm()], lab)
+        chosen = [
+            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
+            for _, site, kernel in outlook.pairs
+        ]
+        return compare_layers(program, chosen, outlook.target, lab, request(program))
+
+
 @pytest.fixture(scope="module")
 def found():
     """The chain's layers with a kernel in each place."""
@@ -83,16 +95,9 @@ def test_what_overflows_in_both_does_not_differ(found) -> None:
 
 
 def test_a_program_that_does_not_call_its_kernels_is_told(monkeypatch) -> None:
-    program, target = load_program(CHAIN), target_for_device("local-task", "host")
     monkeypatch.setattr(layering, "save_kernel_spec", lambda _, target, context, path: path.write_text(EMPTY))
-    with Lab(target, 1) as lab:
-        outlook = look_at(program, target, [CGemm()], lab)
-        chosen = [
-            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
-            for _, site, kernel in outlook.pairs
-        ]
-        with pytest.raises(TunerError, match="calls kernels 0 times, not 2"):
-            compare_layers(program, chosen, outlook.target, lab, request(program))
+    with pytest.raises(TunerError, match="calls kernels 0 times, not 2"):
+        layers_of(CHAIN)
 
 
 PREFIX = """
@@ -118,14 +123,7 @@ func.func @main(%a: tensor<24x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf
 
 def test_the_beginning_of_a_problem_may_be_another() -> None:
     """The second product without its relu is the first: it is one layer all the same, with its kernel."""
-    program, target = load_program(PREFIX), target_for_device("local-task", "host")
-    with Lab(target, 1) as lab:
-        outlook = look_at(program, target, [CGemm()], lab)
-        chosen = [
-            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
-            for _, site, kernel in outlook.pairs
-        ]
-        layers = compare_layers(program, chosen, outlook.target, lab, request(program))
+    layers = layers_of(PREFIX)
     names = ["matmul_24x64x64_f32_f32_f32", "matmul_24x64x64_f32_f32_f32_relu", "result 0"]
     assert [each.name for each in layers] == names
     assert all(each.explained for each in layers)
@@ -155,14 +153,7 @@ func.func @main(%a: tensor<24x64xf32>, %b: tensor<64x64xf32>, %c: tensor<24x32xf
 
 
 def test_of_two_products_that_are_added_one_takes_the_addition() -> None:
-    program, target = load_program(BOTH), target_for_device("local-task", "host")
-    with Lab(target, 1) as lab:
-        outlook = look_at(program, target, [CGemm()], lab)
-        chosen = [
-            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
-            for _, site, kernel in outlook.pairs
-        ]
-        layers = compare_layers(program, chosen, outlook.target, lab, request(program))
+    layers = layers_of(BOTH)
     names = ["matmul_24x64x64_f32_f32_f32", "matmul_24x64x32_f32_f32_f32_residual_relu", "result 0"]
     assert [each.name for each in layers] == names
     assert all(each.explained for each in layers)
