@@ -1,0 +1,7 @@
+func.func @main(%a: tensor<250x500xf32>, %b: tensor<500x380xf32>) -> tensor<250x380xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<250x380xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<250x380xf32>) -> tensor<250x380xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<250x500xf32>, tensor<500x380xf32>) outs(%f : tensor<250x380xf32>) -> tensor<250x380xf32>
+  return %r : tensor<250x380xf32>
+}
