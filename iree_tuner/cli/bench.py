@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ from rich.table import Table
 
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
-from iree_tuner.cli.kernel_report import comparison_to_json
+from iree_tuner.cli.kernel_report import comparison_to_json, told
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.script import LIBRARY_FLAG, save_script
 from iree_tuner.cli.script_flags import ScriptFlags
@@ -214,15 +213,11 @@ def _tell_search(found: ScriptSearch, as_json: bool) -> None:
     wrong = [each for each in found.trials if each.outcome == "wrong_result"]
     failed = [each for each in found.trials if each.outcome not in ("ok", "too_slow", "wrong_result")]
     for each in (*wrong[:_TOLD], *failed[:_TOLD]):
-        line = f"{each.outcome} with {_told(each.assignment)}: {each.message}"
+        line = f"{each.outcome} with {told(each.assignment)}: {each.message}"
         people.print(line, style="red" if each in wrong else "yellow", markup=False)
     for each in found.ranked[:1]:
         alone = f"{each.time_us:.1f} us, {1 / each.score:.2f}x of {found.default_us:.1f} us"
-        people.print(f"best alone: {_told(each.assignment)}: {alone}", markup=False)
-
-
-def _told(knobs: Mapping[str, int]) -> str:
-    return " ".join(f"{name}={value}" for name, value in knobs.items())
+        people.print(f"best alone: {told(each.assignment)}: {alone}", markup=False)
 
 
 def _report(
@@ -231,7 +226,7 @@ def _report(
 ) -> None:  # fmt: skip
     table = Table("version", "default us", "us", "speedup", "", "knobs", box=None)
     for (name, script), found in zip(versions, compared, strict=True):
-        knobs = _told(script.defaults)
+        knobs = told(script.defaults)
         if as_json:
             print_json({"version": name, "knobs": script.defaults, "error": found.error,
                         "lowered": list(lowered), **comparison_to_json(found.comparison)})  # fmt: skip

@@ -113,9 +113,9 @@ def _without_size(dispatch: Dispatch) -> Dispatch:
 
 def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSession) -> Dispatch:
     limits = limits_of(_target_attribute(raw.module))
-    _prepare(raw.module, target.preparation, session)
+    prepare(raw.module, target.preparation, session)
     before = str(find_function(raw.module, raw.export))
-    _prepare(raw.module, target.spec_prologue, session)
+    prepare(raw.module, target.spec_prologue, session)
     function = find_function(raw.module, raw.export)
     prologue = target.spec_prologue if str(function) != before else ()
     choice = default_choice(raw.module, raw.export, session)
@@ -150,7 +150,8 @@ def _tag_root(
     return replace(workload, prologue=prologue), ""
 
 
-def _prepare(module: ir.Module, passes: tuple[str, ...], session: CompilerSession) -> None:
+def prepare(module: ir.Module, passes: tuple[str, ...], session: CompilerSession) -> None:
+    """Run passes on the functions of a program's executables, in place. Raises CompileError."""
     if not passes:
         return
     nested = f"func.func({','.join(passes)})"

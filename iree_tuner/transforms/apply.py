@@ -6,20 +6,22 @@ from iree.compiler import ir
 from iree.compiler.dialects.transform import interpreter
 
 from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.program.extract import prepare
 from iree_tuner.program.harness import run_passes
 from iree_tuner.targets import Target
 from iree_tuner.transforms.places import symbol_of, walk
 from iree_tuner.transforms.script import ENTRY
 
 # The compiler makes it when it begins to configure executables; scripts set the number of workgroups in it.
-_DISPATCH_CONFIG = "iree-codegen-create-dispatch-config"
+_DISPATCH_CONFIG = (
+    "builtin.module(hal.executable(hal.executable.variant(iree-codegen-create-dispatch-config)))"
+)
 
 
-def prepare(module: ir.Module, session: CompilerSession, target: Target) -> None:
+def prepare_for_scripts(module: ir.Module, session: CompilerSession, target: Target) -> None:
     """Bring a program at `executable-sources` to where the compiler applies scripts, in place."""
-    nested = f"builtin.module(func.func({','.join(target.preparation)}))"
-    variant = f"hal.executable.variant({_DISPATCH_CONFIG},{nested})"
-    run_passes(module, session, f"builtin.module(hal.executable({variant}))")
+    run_passes(module, session, _DISPATCH_CONFIG)
+    prepare(module, target.preparation, session)
 
 
 def functions_of(module: ir.Module) -> list[ir.Operation]:

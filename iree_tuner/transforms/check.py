@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.numerics import Agreement
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.transforms.build import build_here
@@ -38,21 +39,28 @@ def agree_alone(
     for dispatch in extract(program, lab.target, lab.compilers).dispatches:
         if dispatch.name not in lowered:
             continue
-        if dispatch.harness is None or dispatch.workload is None:
-            found.append((dispatch.name, _unknown(dispatch.reason or "it cannot be run alone")))
+        bench = bench_of(dispatch, lab)
+        if isinstance(bench, str):
+            found.append((dispatch.name, _unknown(f"alone: {bench}")))
             continue
-        default = lab.builder.build(dispatch.harness, None)
-        flags = lab.target.flags
-        built = lab.compilers.call(build_here, dispatch.harness.module, flags, script.data)
-        bad = next((each for each in (default, built) if each.outcome != "ok"), None)
-        if bad is not None:
-            found.append((dispatch.name, _unknown(f"alone, it ends in {bad.outcome}: {bad.message}")))
+        built = lab.compilers.call(build_here, bench.harness.module, lab.target.flags, script.data)
+        if built.outcome != "ok":
+            found.append((dispatch.name, _unknown(f"alone, it ends in {built.outcome}: {built.message}")))
             continue
-        tolerance = tolerance_of(dispatch.workload)
-        bench = Bench(dispatch.harness, lab.measurer.device, default.vmfb, tolerance, lab.cold)
         lab.settle()
         found.append((dispatch.name, lab.measurer.agrees(built.vmfb, bench)))
     return found
+
+
+def bench_of(dispatch: Dispatch, lab: Lab) -> Bench | str:
+    """A dispatch with the compiler's own code, to compare others with; or why it cannot be run alone."""
+    if dispatch.harness is None or dispatch.workload is None:
+        return dispatch.reason or "its sizes are known at run time only"
+    default = lab.builder.build(dispatch.harness, None)
+    if default.outcome != "ok":
+        return f"the default ends in {default.outcome}: {default.message}"
+    tolerance = tolerance_of(dispatch.workload)
+    return Bench(dispatch.harness, lab.measurer.device, default.vmfb, tolerance, lab.cold)
 
 
 def _unknown(message: str) -> Agreement:

@@ -20,7 +20,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
-from iree_tuner.transforms.apply import apply, functions_of, prepare
+from iree_tuner.transforms.apply import apply, functions_of, prepare_for_scripts
 from iree_tuner.transforms.places import place_of, symbol_of, symbols_in, walk
 from iree_tuner.transforms.script import Script
 
@@ -94,7 +94,7 @@ def _apply_here(data: bytes, name: str, target: Target, script: bytes, path: str
     module = session.parse(data, name)
     select_target(module, target)
     session.run(module, stop="executable-sources")
-    prepare(module, session, target)
+    prepare_for_scripts(module, session, target)
     for function in functions_of(module):
         marked = session.parse(script, "script")
         _mark(marked)

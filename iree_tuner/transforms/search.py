@@ -5,28 +5,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 
 from iree_tuner.build.candidate import Built
 from iree_tuner.build.outcome import Outcome
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.bench import Bench
-from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.transforms.build import build_here
+from iree_tuner.transforms.check import bench_of
 from iree_tuner.transforms.script import Script
 from iree_tuner.transforms.space import ScriptLandscape, own_choice, script_space
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.weigh import tolerance_of
 
-_TIMEOUT_S = 120.0
 _HOPELESS = 2.0  # times the best so far
 
 Watch = Callable[[str], None]
@@ -155,10 +151,7 @@ def _subjects(
     one: Dispatch | None = None
     every = extract(program, lab.target, lab.compilers).dispatches
     for dispatch in (each for each in every if each.name in lowered):
-        if dispatch.harness is None or dispatch.workload is None:
-            left_out.append(f"{dispatch.name}: {dispatch.reason or 'its sizes are known at run time only'}")
-            continue
-        made = _subject(dispatch, dispatch.harness, lab)
+        made = _subject(dispatch, lab)
         if isinstance(made, str):
             left_out.append(f"{dispatch.name}: {made}")
         else:
@@ -167,12 +160,10 @@ def _subjects(
     return tuple(subjects), tuple(left_out), one
 
 
-def _subject(dispatch: Dispatch, harness: Harness, lab: Lab) -> Subject | str:
-    assert dispatch.workload is not None, "those without are left out"
-    default = lab.builder.build(harness, None)
-    if default.outcome != "ok":
-        return f"the default ends in {default.outcome}: {default.message}"
-    bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(dispatch.workload), lab.cold)
+def _subject(dispatch: Dispatch, lab: Lab) -> Subject | str:
+    bench = bench_of(dispatch, lab)
+    if isinstance(bench, str):
+        return bench
     lab.settle()
     timed = lab.measurer.time_default(bench)
     if timed.outcome != "ok":
@@ -196,13 +187,13 @@ class _Search:
             [
                 self._lab.compilers.submit(
                     build_here, subject.bench.harness.module, self._lab.target.flags,
-                    self._script.chosen(assignment).data, timeout_s=_TIMEOUT_S,
+                    self._script.chosen(assignment).data, timeout_s=self._lab.builder.timeout_s,
                 )
                 for subject in self._subjects
             ]
             for assignment in assignments
         ]  # fmt: skip
-        built = [[self._result(each) for each in group] for group in futures]
+        built = [[self._lab.builder.result(each) for each in group] for group in futures]
         for assignment, group in zip(assignments, built, strict=True):
             trial = self._timed(assignment, group)
             self._best = min(self._best, trial.score)
@@ -221,14 +212,6 @@ class _Search:
     def _agrees(self, trial: ScriptTrial) -> bool:
         pairs = zip(self._subjects, trial.vmfbs, strict=True)
         return all(self._lab.measurer.agrees(vmfb, subject.bench).ok for subject, vmfb in pairs)
-
-    def _result(self, future: Future[Built]) -> Built:
-        try:
-            return self._lab.compilers.wait(future)
-        except (WorkerCrashError, WorkerTaskError) as error:
-            return Built("compile_crash", message=str(error))
-        except WorkerTimeoutError:
-            return Built("compile_timeout", message=f"no result after {_TIMEOUT_S:.0f} s")
 
     def _timed(self, assignment: Assignment, built: Sequence[Built]) -> ScriptTrial:
         total = 0.0

@@ -12,7 +12,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
-from iree_tuner.transforms.apply import apply, functions_of, prepare
+from iree_tuner.transforms.apply import apply, functions_of, prepare_for_scripts
 from iree_tuner.transforms.diagnose import explain
 from iree_tuner.transforms.places import symbol_of, symbols_in, walk
 from iree_tuner.transforms.script import ENTRY, Script
@@ -61,7 +61,7 @@ def _stages_here(data: bytes, name: str, target: Target, script: bytes) -> tuple
     module = session.parse(data, name)
     select_target(module, target)
     session.run(module, stop="executable-sources")
-    prepare(module, session, target)
+    prepare_for_scripts(module, session, target)
     found: list[Stage] = []
     for number in range(len(functions_of(module))):
         found += _stages_of(module, number, session, script)
