@@ -30,6 +30,7 @@ ORDER = (
     "kernels",
     "transforms",
     "report",
+    "suite",
     "tuned",
     "tune",
     "record",

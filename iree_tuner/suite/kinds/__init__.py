@@ -1,0 +1,1 @@
+"""The kinds of operations, one file each; `registry` knows them by name."""

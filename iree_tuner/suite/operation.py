@@ -1,0 +1,113 @@
+"""What every operation of the suite can tell of itself."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from iree.compiler import ir
+
+from iree_tuner.cost.access import bits_of
+from iree_tuner.measure.bench import Tolerance
+from iree_tuner.suite.primitives import Primitives, T
+
+Value = int | float | str | bool
+"""Of an argument."""
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A tensor that an operation takes or gives.
+
+    Attributes:
+        shape: sizes, as the tensor lies in memory, row-major.
+        element_type: MLIR's name: f32, f16, bf16, f8E4M3FN, i8, i32.
+    """
+
+    shape: tuple[int, ...]
+    element_type: str
+
+    @property
+    def bytes(self) -> float:
+        """Of all its elements."""
+        return math.prod(self.shape) * bits_of(self.element_type) / 8
+
+    def __str__(self) -> str:
+        return "x".join(map(str, (*self.shape, self.element_type)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation(ABC):
+    """One operation with its sizes, types and layouts. A kind is a subclass whose fields are its arguments.
+
+    Every field has plain data, and what is not given has a sensible default, so that `arguments` and the
+    kind's name say all. Two operations that differ have different names.
+    """
+
+    kind: ClassVar[str]
+    """As in names, files and folders: matmul, batch_matmul, convolution, ..."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Unique, from the arguments: as `matmul_768x512x1024_f16t_f16t_f16t`."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[TensorType, ...]:
+        """What it takes, in order."""
+
+    @property
+    @abstractmethod
+    def result(self) -> TensorType:
+        """What it gives."""
+
+    @property
+    @abstractmethod
+    def flops(self) -> float:
+        """Arithmetic operations, a multiply-add as two, a function such as exp as one."""
+
+    @property
+    @abstractmethod
+    def compute_type(self) -> str:
+        """Element type of what is multiplied or combined: whose peak bounds the operation."""
+
+    @property
+    @abstractmethod
+    def tolerance(self) -> Tolerance:
+        """How much two right results may differ (docs/numerics.md)."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise UsageError for arguments that make no operation: sizes below 1, groups that do not divide."""
+
+    @abstractmethod
+    def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
+        """Its IR, at the current insertion point, in the current context and location."""
+
+    @abstractmethod
+    def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
+        """It, by a library's primitives; the result has the type of `result`."""
+
+    @property
+    def positive(self) -> bool:
+        """Whether its inputs have to be positive, as those of roots and logarithms; signed otherwise."""
+        return False
+
+    @property
+    def arguments(self) -> dict[str, Value]:
+        """The fields, by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @property
+    def bytes(self) -> float:
+        """What it has to read and write at least: each input once, and the result."""
+        return sum(each.bytes for each in (*self.inputs, self.result))
+
+
+def to_json(operation: Operation) -> dict[str, Any]:
+    """Kind and arguments, JSON-ready; `kinds.registry.operation_of` reads them."""
+    return {"kind": operation.kind, "arguments": operation.arguments}

@@ -1,0 +1,111 @@
+"""What a library has to offer for operations to be computed with it.
+
+Written once for each library, so that an operation is written once for all of them. A primitive that a
+library does not have for these types raises `CannotError`, which is a result: it says what is missing, and
+the rest goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+T = TypeVar("T")
+"""A library's tensor, or its node of a graph."""
+
+Unary = Literal[
+    "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "exp", "sqrt", "rsqrt", "abs", "negate"
+]
+Binary = Literal["add", "subtract", "multiply", "divide", "maximum", "minimum"]
+Reduction = Literal["sum", "max", "min", "mean"]
+ImageLayout = Literal["nhwc", "nchw"]
+FilterLayout = Literal["hwcf", "fchw", "fhwc"]
+
+
+class CannotError(Exception):
+    """A back end cannot do an operation; the message says what is missing, in one line."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a convolution goes over its image. No padding: what is padded is given padded.
+
+    Attributes:
+        strides, dilations: of height and width.
+        groups: of channels, each with filters of its own; as many as channels for a depthwise convolution.
+    """
+
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    groups: int = 1
+
+
+class Primitives(Protocol[T]):
+    """Functions on tensors. Types are MLIR's names; shapes are row-major.
+
+    What `matmul`, `convolution`, `attention` and `reduce` give may have more precision than was asked for,
+    never less; `cast` ends an operation.
+    """
+
+    def cast(self, x: T, element_type: str) -> T:
+        """Other elements; floats are rounded to nearest, integers saturate where they come from floats."""
+        ...
+
+    def constant(self, value: float, like: T) -> T:
+        """A number, of the element type of another tensor."""
+        ...
+
+    def transpose(self, x: T, order: Sequence[int]) -> T:
+        """Dimension `i` of the result is `order[i]` of `x`; a view where the library has them."""
+        ...
+
+    def reshape(self, x: T, shape: Sequence[int]) -> T:
+        """The same elements in another shape."""
+        ...
+
+    def matmul(self, a: T, b: T, element_type: str) -> T:
+        """`a @ b` over the last two dimensions, the others equal; of this type or a more precise one."""
+        ...
+
+    def convolution(
+        self,
+        image: T,
+        filters: T,
+        window: Window,
+        layouts: tuple[ImageLayout, FilterLayout],
+        element_type: str,
+    ) -> T:
+        """A 2-D convolution, its result laid out as the image.
+
+        With groups, the filters' channel dimension has channels / groups.
+        """
+        ...
+
+    def attention(self, q: T, k: T, v: T, mask: T | None, causal: bool, scale: float) -> T:
+        """softmax(scale q k^T + mask) v.
+
+        Args:
+            q: batch x heads x queries x size.
+            k, v: batch x key heads x keys x size; heads are a multiple of key heads (grouped-query).
+            mask: broadcast over batch and heads: queries x keys, added to the scores; None for none.
+            causal: query i sees keys up to i + keys - queries.
+            scale: of the scores.
+        """
+        ...
+
+    def softmax(self, x: T, axis: int) -> T:
+        """Along an axis, with the largest taken off."""
+        ...
+
+    def reduce(self, kind: Reduction, x: T, axes: Sequence[int], element_type: str) -> T:
+        """Over axes, which vanish; of this type or a more precise one."""
+        ...
+
+    def unary(self, kind: Unary, x: T) -> T:
+        """Element by element."""
+        ...
+
+    def binary(self, kind: Binary, a: T, b: T) -> T:
+        """Element by element; shapes are broadcast as NumPy does."""
+        ...

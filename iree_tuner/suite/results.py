@@ -1,0 +1,133 @@
+"""A run's results on disk: one folder with `run.json` and `rows.jsonl`, appended as rows come.
+
+A run that is killed loses the row that was being written, and goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from iree_tuner.errors import TunerError
+from iree_tuner.suite import row as rows_
+from iree_tuner.suite import run_facts
+from iree_tuner.suite.row import Row
+from iree_tuner.suite.run_facts import RunFacts
+
+FACTS, ROWS = "run.json", "rows.jsonl"
+
+_COLUMNS: tuple[str, ...] = ("operation", "kind", "backend", "configuration", "device", "device_name", "state", "verification",
+            "time_us", "low_us", "high_us", "gflops", "gbytes", "roofline_share", "normalized_us",
+            "speedup",
+            "speedup_low", "speedup_high", "flops", "bytes", "compute_type", "worst_error", "reference",
+            "message")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Results:
+    """A run's results, read.
+
+    Attributes:
+        facts: of the whole run.
+        rows: in the order in which they came; of equal keys the last one counts, and only that is here.
+    """
+
+    facts: RunFacts
+    rows: tuple[Row, ...]
+
+
+class ResultsFolder:
+    """Where a run writes. Raises TunerError where it cannot."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, facts: RunFacts) -> None:
+        """Write the head; rows that are there already stay."""
+        with _told(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            fresh = self.path / f"{FACTS}.new"
+            fresh.write_text(json.dumps(run_facts.to_json(facts), indent=1) + "\n", encoding="utf-8")
+            fresh.replace(self.path / FACTS)
+            whole = _without_torn_line(self.path / ROWS)
+            if whole is not None:
+                (self.path / ROWS).write_bytes(whole)
+
+    def add(self, row: Row) -> None:
+        """Append a row; it is on disk when this returns."""
+        line = json.dumps(rows_.to_json(row)) + "\n"
+        with _told(self.path / ROWS), (self.path / ROWS).open("a", encoding="utf-8") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self) -> Results:
+        """What is there. Raises TunerError where it is not a run's results."""
+        return read_results(self.path)
+
+
+def read_results(path: Path) -> Results:
+    """A run's results. Raises TunerError for a folder that holds none, with the line that is not a row."""
+    if not (path / FACTS).is_file():
+        raise TunerError("no results of `iree-tuner suite` (there is no run.json)", location=str(path))
+    try:
+        facts = run_facts.from_json(json.loads((path / FACTS).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TunerError(f"not the head of a run: {error}", location=str(path / FACTS)) from None
+    found: dict[tuple[str, ...], Row] = {}
+    for number, line in enumerate(_lines(path / ROWS), 1):
+        try:
+            each = rows_.from_json(json.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            raise TunerError(f"not a row: {error}", location=f"{path / ROWS}:{number}") from None
+        found.pop(each.key, None)
+        found[each.key] = each
+    return Results(facts, tuple(found.values()))
+
+
+def write_csv(rows: Iterable[Row], path: Path) -> None:
+    """The rows as a table. Raises TunerError where it cannot be written."""
+    with _told(path), path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, _COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(map(_cells, rows))
+
+
+def _cells(row: Row) -> Mapping[str, Any]:
+    low, high = row.interval_us or (None, None)
+    slow, fast = row.speedup_interval or (None, None)
+    more = {"low_us": low, "high_us": high, "speedup_low": slow, "speedup_high": fast}
+    return {**rows_.to_json(replace(row, samples_us=())), **more}
+
+
+def _lines(path: Path) -> Sequence[str]:
+    whole = _without_torn_line(path)
+    return [] if whole is None else whole.decode("utf-8", "replace").splitlines()
+
+
+def _without_torn_line(path: Path) -> bytes | None:
+    """The file up to its last whole line; None where there is no file."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    return data[: data.rfind(b"\n") + 1]
+
+
+class _told:  # noqa: N801 (reads as a statement)
+    """Errors of the system as TunerError."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise TunerError(f"cannot write: {error.strerror}", location=str(self._path)) from None

@@ -1,0 +1,46 @@
+"""What is true of a whole run of the suite: who, with what, under which conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from iree_tuner.suite.conditions import Conditions
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Head of a run's results.
+
+    Attributes:
+        name: of the run, for people: what was asked for.
+        commit: of the code under test, as given or as git tells; empty where unknown.
+        compiler: release of IREE's compiler.
+        versions: of the back ends' libraries, by name.
+        devices: URI to the name of the device.
+        rooflines: URI to `profiling.roofline.to_json`; without the devices of which nothing is known.
+        conditions: how samples were taken.
+        started: seconds since the epoch.
+    """
+
+    name: str
+    commit: str = ""
+    compiler: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    devices: Mapping[str, str] = field(default_factory=dict[str, str])
+    rooflines: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    conditions: Conditions = field(default_factory=Conditions)
+    started: float = 0.0
+
+
+def to_json(facts: RunFacts) -> dict[str, Any]:
+    """JSON-ready."""
+    return asdict(facts)
+
+
+def from_json(data: Mapping[str, Any]) -> RunFacts:
+    """The inverse of `to_json`. Raises KeyError or TypeError for other data."""
+    known: dict[str, Any] = dict(data)
+    known["conditions"] = Conditions(**known["conditions"])
+    return RunFacts(**known)
