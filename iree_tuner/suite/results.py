@@ -21,11 +21,11 @@ from iree_tuner.suite.run_facts import RunFacts
 
 FACTS, ROWS = "run.json", "rows.jsonl"
 
-_COLUMNS: tuple[str, ...] = ("operation", "kind", "backend", "configuration", "device", "device_name", "state", "verification",
-            "time_us", "low_us", "high_us", "gflops", "gbytes", "roofline_share", "normalized_us",
-            "speedup",
-            "speedup_low", "speedup_high", "flops", "bytes", "compute_type", "worst_error", "reference",
-            "message")  # fmt: skip
+_COLUMNS: tuple[str, ...] = (
+    "operation", "kind", "backend", "configuration", "device", "device_name", "state", "verification",
+    "time_us", "low_us", "high_us", "gflops", "gbytes", "roofline_share", "normalized_us", "speedup",
+    "speedup_low", "speedup_high", "flops", "bytes", "compute_type", "worst_error", "reference", "message",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

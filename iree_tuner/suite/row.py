@@ -25,7 +25,8 @@ class Row:
             back ends that are not IREE.
         device: device URI.
         device_name: as the device names itself.
-        state: `ok`: it runs; `failed`: it does not compile or run, or its results are wrong; `cannot`: the back end cannot do it; `missing`: it is not there; `lost`: the device has gone.
+        state: `ok`: it runs; `failed`: it does not compile or run, or its results are wrong; `cannot`: the
+            back end cannot do it; `missing`: it is not there; `lost`: the device has gone.
         verification: of the results against the reference.
         message: why it is not `ok`, in one line; of what is, a note or nothing.
         time_us: median of the samples, in microseconds; None where it was not timed.
