@@ -24,7 +24,8 @@ FACTS, ROWS = "run.json", "rows.jsonl"
 _COLUMNS: tuple[str, ...] = (
     "operation", "kind", "backend", "configuration", "device", "device_name", "state", "verification",
     "time_us", "low_us", "high_us", "gflops", "gbytes", "roofline_share", "normalized_us", "speedup",
-    "speedup_low", "speedup_high", "flops", "bytes", "compute_type", "worst_error", "reference", "message",
+    "speedup_low", "speedup_high", "change", "change_low", "change_high", "flops",
+    "bytes", "compute_type", "worst_error", "reference", "message",
 )  # fmt: skip
 
 
@@ -101,7 +102,15 @@ def write_csv(rows: Iterable[Row], path: Path) -> None:
 def _cells(row: Row) -> Mapping[str, Any]:
     low, high = row.interval_us or (None, None)
     slow, fast = row.speedup_interval or (None, None)
-    more = {"low_us": low, "high_us": high, "speedup_low": slow, "speedup_high": fast}
+    before, after = row.change_interval or (None, None)
+    more = {
+        "low_us": low,
+        "high_us": high,
+        "speedup_low": slow,
+        "speedup_high": fast,
+        "change_low": before,
+        "change_high": after,
+    }
     return {**rows_.to_json(replace(row, samples_us=())), **more}
 
 

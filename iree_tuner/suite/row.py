@@ -38,6 +38,9 @@ class Row:
         normalized_us: what the time would be on the run's first device, with the same share of its roofline.
         speedup: against IREE's default in the same rounds; None where there is none.
         speedup_interval: of the speedup.
+        change: how many times as fast as what an earlier run compiled, whose code ran again in the same
+            rounds; below 1 it is slower. None where there was none.
+        change_interval: of the change.
         worst_error: the largest difference from the reference, as a part of what is allowed.
         reference: who computed it: numpy, torch; empty where nothing was verified.
         at: when, seconds since the epoch.
@@ -63,6 +66,8 @@ class Row:
     normalized_us: float | None = None
     speedup: float | None = None
     speedup_interval: tuple[float, float] | None = None
+    change: float | None = None
+    change_interval: tuple[float, float] | None = None
     worst_error: float | None = None
     reference: str = ""
     at: float = 0.0
@@ -96,7 +101,7 @@ def to_json(row: Row) -> dict[str, Any]:
 def from_json(data: Mapping[str, Any]) -> Row:
     """The inverse of `to_json`; unknown keys are left out. Raises KeyError or TypeError."""
     known = {each.name: data[each.name] for each in fields(Row) if each.name in data}
-    for name in ("interval_us", "speedup_interval", "samples_us"):
+    for name in ("interval_us", "speedup_interval", "change_interval", "samples_us"):
         if known.get(name) is not None:
             known[name] = tuple(known[name])
     return Row(**known)

@@ -14,6 +14,7 @@ class RunFacts:
     """Head of a run's results.
 
     Attributes:
+        id: of the run, unique: time and a few random letters.
         name: of the run, for people: what was asked for.
         commit: of the code under test, as given or as git tells; empty where unknown.
         compiler: release of IREE's compiler.
@@ -21,9 +22,11 @@ class RunFacts:
         devices: URI to the name of the device.
         rooflines: URI to `profiling.roofline.to_json`; without the devices of which nothing is known.
         conditions: how samples were taken.
+        against: id of the earlier run whose code ran in turns with this one's; empty for none.
         started: seconds since the epoch.
     """
 
+    id: str
     name: str
     commit: str = ""
     compiler: str = ""
@@ -31,6 +34,7 @@ class RunFacts:
     devices: Mapping[str, str] = field(default_factory=dict[str, str])
     rooflines: Mapping[str, Any] = field(default_factory=dict[str, Any])
     conditions: Conditions = field(default_factory=Conditions)
+    against: str = ""
     started: float = 0.0
 
 
