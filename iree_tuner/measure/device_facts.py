@@ -44,6 +44,11 @@ def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
     return max(1, min(-(-wanted // harness.stride), most // harness.stride))
 
 
+def rotation_bytes(device_uri: str) -> int:
+    """How much memory copies are to take so that no cache holds them; no more than the device has room for."""
+    return min(_limits(device_uri))
+
+
 def device_setting(device_uri: str) -> tuple[str, str, int]:
     """Name of what runs the code, version of its driver, and cores or multiprocessors (0 where unknown)."""
     device = find_hal_device(device_uri)

@@ -133,7 +133,7 @@ class LoadedProgram:
             allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
             device=self._device,
             buffer=value,
-            element_type=_hal_type(taken.element_type, value),
+            element_type=hal_type(taken.element_type, value),
         )
         arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
 
@@ -218,7 +218,8 @@ def _closing(declaration: str) -> int:
     return end if end >= 0 else declaration.rindex(")")
 
 
-def _hal_type(element_type: str, values: Array) -> rt.HalElementType:
+def hal_type(element_type: str, values: Array) -> rt.HalElementType:
+    """What the runtime calls the elements of an array. Raises TunerError where it has no such type."""
     if element_type == "i1":
         return rt.HalElementType.BOOL_8
     found = map_dtype_to_element_type(values.dtype)

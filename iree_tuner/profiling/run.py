@@ -104,7 +104,7 @@ def profile_program(
             spent = time_alone(dispatches, tools.builder, tools.measurer, cold=tools.cold)
         notes = _notes(measured, dispatches, chosen)
         if roofline is None and with_roofline:
-            roofline, problem = _roofline(target, tools, cache)
+            roofline, problem = roofline_for(target, tools, cache)
             notes += (problem,) if problem else ()
     return _profile(program, target, chosen, measured, spent, dispatches, roofline, notes)
 
@@ -167,8 +167,11 @@ def _profile(
     )  # fmt: skip
 
 
-def _roofline(target: Target, tools: Tools, cache: Path | None) -> tuple[Roofline | None, str]:
-    """The device's roofline, or why there is none: a profile is worth having without."""
+def roofline_for(target: Target, tools: Tools, cache: Path | None) -> tuple[Roofline | None, str]:
+    """A device's roofline, measured or from a data sheet, or why there is none.
+
+    A CPU's is kept in the file `cache`.
+    """
     device = tools.measurer.device
     if device.startswith("local-"):
         try:

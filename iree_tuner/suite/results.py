@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from iree_tuner.suite.row import Row
 from iree_tuner.suite.run_facts import RunFacts
 
 FACTS, ROWS = "run.json", "rows.jsonl"
+PROGRAMS, SPECS = "programs", "specs"
+"""Folders beside them: compiled operations, and what each was tuned to."""
 
 _COLUMNS: tuple[str, ...] = (
     "operation", "kind", "backend", "configuration", "device", "device_name", "state", "verification",
@@ -58,6 +61,12 @@ class ResultsFolder:
             whole = _without_torn_line(self.path / ROWS)
             if whole is not None:
                 (self.path / ROWS).write_bytes(whole)
+
+    def clear(self) -> None:
+        """Forget the rows, and what was compiled; specs stay."""
+        with _told(self.path):
+            (self.path / ROWS).unlink(missing_ok=True)
+            shutil.rmtree(self.path / PROGRAMS, ignore_errors=True)
 
     def add(self, row: Row) -> None:
         """Append a row; it is on disk when this returns."""

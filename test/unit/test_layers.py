@@ -30,10 +30,10 @@ ORDER = (
     "kernels",
     "transforms",
     "report",
-    "suite",
     "tuned",
     "tune",
     "record",
+    "suite",
     "",  # iree_tuner/__init__.py: the names a user needs
     "cli",
 )

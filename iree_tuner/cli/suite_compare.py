@@ -1,0 +1,80 @@
+"""`iree-tuner suite compare`: operations on IREE beside other libraries, in interleaved rounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from iree_tuner.cli.database import default_database
+from iree_tuner.cli.durations import parse_duration
+from iree_tuner.cli.suite_flags import How, Where
+from iree_tuner.cli.suite_run import carry_out
+from iree_tuner.errors import UsageError
+from iree_tuner.suite.backends.registry import backend_named, backends
+from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.tuned import Tuning
+
+_WHERE, _HOW = Where(), How()
+_ALL = "all"
+
+
+def compare(
+    sources: Annotated[tuple[str, ...], Parameter(negative="")],
+    /,
+    *,
+    libraries: Annotated[str, Parameter(name=["--backends"])] = _ALL,
+    spec: Path | None = None,
+    tune: str | None = None,
+    budget: str | None = None,
+    db: Path | None = None,
+    where: Where = _WHERE,
+    how: How = _HOW,
+) -> int:
+    """Time operations on IREE, by default and tuned, beside other libraries, each in a process of its own.
+
+    Example: `iree-tuner suite compare cpu --tune quick -o results`
+
+    Parameters
+    ----------
+    sources
+        Folders that `suite generate` wrote, named suites, suite files (.toml).
+    libraries
+        Joined by commas: numpy, torch, torch-compiled, onnxruntime, jax, triton and others; all, or none.
+        What is not installed says so.
+    spec
+        A tuning spec, for `iree-tuned`.
+    tune
+        Tune each operation first, for `iree-tuned`: quick, default, full. Specs are kept with the results.
+    budget
+        Time for tuning each operation: 30s, 2m.
+    db
+        Database that tuning uses; without --tune, what earlier runs proved there is `iree-tuned`.
+    """
+    if spec is not None and (tune is not None or db is not None):
+        raise UsageError("--spec goes neither with --tune nor with --db")
+    if budget is not None and tune is None:
+        raise UsageError("--budget is of --tune")
+    tuning = Tuning(spec, tune, parse_duration(budget) if budget else None, db)
+    chosen = [] if libraries == "none" else libraries.split(",")
+    found = list(backends().values()) if libraries == _ALL else [backend_named(each) for each in chosen]
+    plan = Plan(
+        name=" ".join(sources),
+        items=where.items(sources),
+        devices=where.device,
+        folder=where.output,
+        conditions=how.conditions(where.device),
+        chip=where.chip,
+        backends=found,
+        tuning=tuning if tuning != Tuning() else None,
+        verify=how.verify,
+        reference=how.reference,
+        launches=how.launches,
+        rooflines=where.roofline,
+        commit=where.commit_of_code(),
+        fresh=where.fresh,
+        jobs=where.jobs,
+        cache=default_database().with_name("rooflines.json"),
+    )
+    return carry_out(plan, where, blocks=False)

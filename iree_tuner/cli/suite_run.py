@@ -1,0 +1,100 @@
+"""`iree-tuner suite run`: operations compiled, verified and timed, alone or over configurations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from iree_tuner.cli.database import default_database
+from iree_tuner.cli.output import people
+from iree_tuner.cli.suite_flags import How, Where
+from iree_tuner.cli.suite_progress import SuiteProgress
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.suite.configurations import choice_of, patterns_of
+from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.results import Results, write_csv
+from iree_tuner.suite.session import run_suite
+from iree_tuner.suite.tuned import Tuning
+
+_WHERE, _HOW = Where(), How()
+
+
+def run(
+    sources: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    /,
+    *,
+    spec: Path | None = None,
+    configurations: str | None = None,
+    dispatches: str = "",
+    seed: int = 0,
+    against: Path | None = None,
+    where: Where = _WHERE,
+    how: How = _HOW,
+) -> int:
+    """Compile, verify and time operations: a dispatch profiler.
+
+    Example: `iree-tuner suite run generated --configurations 20 --csv data.csv`
+
+    Parameters
+    ----------
+    sources
+        Folders that `suite generate` wrote, named suites, suite files (.toml). Without any: generated.
+    spec
+        Also time each operation with a tuning spec.
+    configurations
+        Also time legal configurations of each operation's dispatch: all, a number of them at random, or those
+        whose names regular expressions find, joined by commas.
+    dispatches
+        Regular expressions joined by commas: only dispatches whose names, operation and configuration, one
+        finds.
+    seed
+        Of the sample of configurations.
+    against
+        Results of an earlier run, whose code takes turns with this one's.
+    """
+    plan = Plan(
+        name=" ".join(sources) or "generated",
+        items=where.items(sources or ("generated",)),
+        devices=where.device,
+        folder=where.output,
+        conditions=how.conditions(where.device),
+        chip=where.chip,
+        tuning=Tuning(spec=spec) if spec is not None else None,
+        choice=choice_of(configurations, seed) if configurations is not None else None,
+        patterns=patterns_of(dispatches),
+        verify=how.verify,
+        reference=how.reference,
+        against=against,
+        launches=how.launches,
+        rooflines=where.roofline,
+        commit=where.commit_of_code(),
+        fresh=where.fresh,
+        jobs=where.jobs,
+        cache=default_database().with_name("rooflines.json"),
+    )
+    return carry_out(plan, where, blocks=True)
+
+
+def carry_out(plan: Plan, where: Where, *, blocks: bool) -> int:
+    """Do what is planned; 1 where something failed."""
+    if where.csv is not None and not where.csv.resolve().parent.is_dir():
+        raise TunerError("there is no such folder", location=str(where.csv.parent))
+    if plan.against is not None and plan.against.resolve() == plan.folder.resolve():
+        raise UsageError("--against and --output are the same folder")
+    with SuiteProgress(people, as_json=where.as_json, blocks=blocks) as progress:
+        results = run_suite(plan, progress)
+    if where.csv is not None:
+        write_csv(results.rows, where.csv)
+        people.print(f"Writing performance report to {where.csv}", markup=False)
+    _tell(results, plan)
+    return 1 if any(each.state in ("failed", "lost") for each in results.rows) else 0
+
+
+def _tell(results: Results, plan: Plan) -> None:
+    counts: dict[str, int] = {}
+    for row in results.rows:
+        counts[row.state] = counts.get(row.state, 0) + 1
+    ended = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
+    people.print(f"{plan.folder}: {len(results.rows)} rows: {ended}", markup=False)

@@ -1,0 +1,146 @@
+"""IREE itself: programs that were compiled before, by default, with a spec, or in a configuration."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import iree.runtime as rt
+import numpy as np
+
+from iree_tuner.compiler.versions import installed
+from iree_tuner.measure.memory import Memory
+from iree_tuner.measure.program_loaded import first_line, hal_type
+from iree_tuner.measure.runner import LoadedDispatch
+from iree_tuner.suite.backends.backend import Array, Job
+from iree_tuner.suite.data import read_inputs
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.programs import Programs, load_programs
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+
+DEFAULT, TUNED, BEFORE = "iree", "iree-tuned", "iree-before"
+"""Names of back ends: as the compiler makes it, tuned, and as an earlier run's compiler made it."""
+
+_TITLES = {DEFAULT: "IREE", TUNED: "IREE, tuned", BEFORE: "IREE, as before"}
+
+
+@dataclass(frozen=True)
+class Iree:
+    """Operations that lie compiled in a folder.
+
+    Attributes:
+        name: `DEFAULT`, `TUNED`, `BEFORE`.
+        folder: of the programs.
+        compiled: the version of the code, behind an operation's name there.
+    """
+
+    name: str = DEFAULT
+    folder: str = ""
+    compiled: str = DEFAULT
+
+    @property
+    def title(self) -> str:
+        """As pages have it."""
+        return _TITLES.get(self.name, self.name)
+
+    def missing(self, device: str) -> str:  # noqa: ARG002 (of the protocol)
+        """Nothing: it is always here. A device that is not is found out when it is opened."""
+        return ""
+
+    def version(self) -> str:
+        """Of the compiler."""
+        return installed()["iree-base-compiler"] or ""
+
+    def refuses(self, operation: Operation, device: str) -> str:  # noqa: ARG002
+        """Nothing that is known before it is compiled."""
+        return ""
+
+    def load(self, job: Job) -> IreeRunning:
+        """Load an operation. Raises CannotError where it does not load."""
+        if job.conditions.threads and job.device.startswith("local-task"):
+            rt.flags.parse_flags(f"--task_topology_group_count={job.conditions.threads}")
+        programs = load_programs(Path(self.folder), f"{job.operation.name}.{self.compiled}")
+        try:
+            return IreeRunning(job, programs)
+        except RUNTIME_ERRORS as error:
+            raise CannotError(f"it does not load: {first_line(error)}") from None
+
+
+class IreeRunning:
+    """A program on a device: whole, and for device time its dispatches alone, one after the other.
+
+    Args:
+        job: what is run, and on what.
+        programs: the code.
+    """
+
+    def __init__(self, job: Job, programs: Programs) -> None:
+        self._whole = _Whole(job, programs.program)
+        self._parts: list[tuple[LoadedDispatch, int]] = []
+        if job.conditions.timing == "device":
+            for part in programs.parts:
+                copies = max(1, job.conditions.copies_bytes // part.harness.stride)
+                memory = Memory.for_timing(part.harness, job.device, copies)
+                loaded = LoadedDispatch(part.vmfb.read_bytes(), part.harness, job.device, memory)
+                loaded.run(1)
+                self._parts.append((loaded, part.calls))
+
+    def run(self, count: int) -> float:
+        """So many invocations; or, for device time, so many runs of each dispatch."""
+        if not self._parts:
+            return self._whole.run(count)
+        return sum(loaded.run(count * calls) for loaded, calls in self._parts)
+
+    def result(self) -> Array:
+        """Of the first inputs, by the whole program."""
+        return self._whole.result()
+
+
+class _Whole:
+    """The program's one function, called as its users call it."""
+
+    def __init__(self, job: Job, path: Path) -> None:
+        config, hal = device_for(job.device)
+        self._device = config.device
+        module = rt.VmModule.mmap(config.vm_instance, str(path))
+        self._context = rt.VmContext(config.vm_instance, modules=[hal, module])
+        function = module.lookup_function("main")
+        if function is None:
+            raise ValueError("the program has no function @main")
+        self._function = function
+        inputs = read_inputs(job.operation, job.inputs)
+        types = [each.element_type for each in job.operation.inputs]
+        self._arguments = [self._pushed(inputs, types) for _ in range(max(1, job.copies))]
+        self._next = 0
+
+    def run(self, count: int) -> float:
+        """Seconds of so many calls, each of which is waited for."""
+        start = time.perf_counter()
+        for _ in range(count):
+            self._context.invoke(self._function, self._arguments[self._next], rt.VmVariantList(1))
+            self._next = (self._next + 1) % len(self._arguments)
+        return time.perf_counter() - start
+
+    def result(self) -> Array:
+        """What the function gives."""
+        results = rt.VmVariantList(1)
+        self._context.invoke(self._function, self._arguments[0], results)
+        view = cast(rt.HalBufferView, results.get_variant(0).deref(rt.HalBufferView))
+        return np.array(rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host())
+
+    def _pushed(self, inputs: Sequence[Array], types: Sequence[str]) -> rt.VmVariantList:
+        arguments = rt.VmVariantList(len(inputs))
+        for value, element_type in zip(inputs, types, strict=True):
+            view = self._device.allocator.allocate_buffer_copy(
+                memory_type=rt.MemoryType.DEVICE_LOCAL,
+                allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+                device=self._device,
+                buffer=np.ascontiguousarray(value),
+                element_type=hal_type(element_type, value),
+            )
+            arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
+        return arguments

@@ -1,0 +1,282 @@
+"""One device's part of a run: compiles an operation, has it measured, goes on with the next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.device_facts import device_setting
+from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.program.source import Program
+from iree_tuner.suite.backends.backend import Backend
+from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED, Iree
+from iree_tuner.suite.configurations import Configurations
+from iree_tuner.suite.iree_build import FAILED, Compilation, Version
+from iree_tuner.suite.item import Entrant, Item
+from iree_tuner.suite.lane import Lane
+from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.programs import has_programs
+from iree_tuner.suite.references import References
+from iree_tuner.suite.results import PROGRAMS, SPECS
+from iree_tuner.suite.row import Row, State
+from iree_tuner.suite.tuned import tuned_version
+from iree_tuner.suite.watch import Watch
+from iree_tuner.targets import Target
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, probe
+from iree_tuner.tuning.lab import Lab
+
+_PROBE_S = 120.0
+Known = Collection[tuple[str, str, str]]
+"""Operation, back end and configuration of rows that there are already."""
+
+
+class DeviceLostError(Exception):
+    """A device does not answer any more; the message says how it failed."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that answers.
+
+    Attributes:
+        uri: as given.
+        target: what is compiled for.
+        name: as it names itself.
+        roofline: None where it is not known.
+    """
+
+    uri: str
+    target: Target
+    name: str
+    roofline: Roofline | None = None
+
+
+def why_lost(uri: str) -> str:
+    """Why a device does not answer; empty when it does. Asked in a process of its own."""
+    with Workers(1, memory_bytes=None) as workers:
+        try:
+            return workers.call(_probe_here, uri, timeout_s=_PROBE_S)
+        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError) as error:
+            return str(error)
+
+
+def _probe_here(uri: str) -> str:
+    try:
+        probe(uri)
+    except RUNTIME_ERRORS as error:
+        return (str(error).splitlines() or ["no reason given"])[0]
+    return ""
+
+
+class DeviceRun:
+    """What one device does.
+
+    Args:
+        plan: of the run.
+        device: on which.
+        first: roofline of the run's first device, for times that are normalised.
+        watch: told of progress.
+        lost: says why a device does not answer; tests put another in its place.
+    """
+
+    def __init__(
+        self, plan: Plan, device: Device, first: Roofline | None, scratch: Path, watch: Watch,
+        lost: Callable[[str], str] = why_lost,
+    ) -> None:  # fmt: skip
+        self._plan = plan
+        self._device = device
+        self._first = first
+        self._watch = watch
+        self._lost = lost
+        self._lab = Lab(device.target, plan.jobs, cold=plan.conditions.copies_bytes > 0)
+        references = References(plan.reference) if plan.verify else None
+        self._references = references
+        self._lane = Lane(
+            device.uri, device.name, plan.conditions, references, device.roofline, scratch, plan.launches
+        )
+        self._programs = plan.folder / PROGRAMS
+
+    def measure(self, item: Item, known: Known) -> Iterator[Row]:
+        """Rows of one operation, as they come; those that are known are left out.
+
+        Raises:
+            DeviceLostError: the device does not answer any more; rows that came are right.
+        """
+        if self.is_known(item, known):
+            return
+        uri = self._device.uri
+        self._watch.working(uri, f"compiling {item.operation.name}")
+        try:
+            program = item.program()
+        except TunerError as error:
+            yield self._row(item, DEFAULT, "default", "failed", str(error))
+            return
+        plain = self._plain(item, program)
+        if any(not _is_known(item, each, known) for each in plain if each.backend.name != BEFORE):
+            self._watch.working(uri, f"measuring {item.operation.name}")
+            yield from self._measured(item, plain, known)
+        for entrants in self._chosen(item, program, plain, known):
+            self._watch.working(uri, f"measuring {item.operation.name}: {entrants[-1].configuration}")
+            yield from self._measured(item, entrants, known)
+
+    def is_known(self, item: Item, known: Known) -> bool:
+        """Whether there is nothing left to do; of configurations that is not known before they are listed."""
+        wanted = [(DEFAULT, "default"), *((each.name, "") for each in self._plan.backends)]
+        if self._plan.tuning is not None:
+            wanted.append((TUNED, "spec"))
+        return self._plan.choice is None and all((item.operation.name, *each) in known for each in wanted)
+
+    def close(self) -> None:
+        """End all processes."""
+        self._lane.close()
+        self._lab.close()
+        if self._references is not None:
+            self._references.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _measured(self, item: Item, entrants: Sequence[Entrant], known: Known) -> Iterator[Row]:
+        rows = self._lane.measure(item.operation, entrants)
+        if any(row.state == "failed" for row in rows):
+            reason = self._lost(self._device.uri)
+            if reason:
+                raise DeviceLostError(reason)
+        own = {
+            (each.backend.name, each.configuration) for each in entrants if not _is_known(item, each, known)
+        }
+        for row in rows:
+            if (row.backend, row.configuration) in own:
+                yield self._normalised(row)
+
+    def _plain(self, item: Item, program: Program) -> list[Entrant]:
+        """The default, tuned code, an earlier run's code, and other libraries."""
+        versions = [(DEFAULT, "default", Version(DEFAULT))]
+        entrants: list[Entrant] = []
+        notes: dict[str, str] = {}
+        if self._plan.tuning is not None:
+            kept = self._plan.folder / SPECS / f"{item.operation.name}.mlir"
+            self._watch.working(self._device.uri, f"tuning {item.operation.name}")
+            try:
+                tuned = tuned_version(program, self._lab, self._plan.tuning, kept, self._plan.chip)
+            except FAILED as error:
+                entrants.append(Entrant(self._iree(TUNED), "spec", ("failed", f"not tuned: {error}")))
+            else:
+                versions.append((TUNED, "spec", tuned.version))
+                notes[TUNED] = tuned.note
+        begun = [(name, label, self._begin(program, version)) for name, label, version in versions]
+        for name, label, compilation in begun:
+            problem = self._end(compilation, item, name)
+            entrants.append(Entrant(self._iree(name), label, problem, notes.get(name, "")))
+        entrants.sort(key=lambda each: each.backend.name != DEFAULT)
+        if self._plan.against is not None:
+            old = self._plan.against / PROGRAMS
+            if has_programs(old, f"{item.operation.name}.{DEFAULT}"):
+                entrants.append(Entrant(replace(self._iree(DEFAULT), name=BEFORE, folder=str(old))))
+        entrants += [self._library(item, each) for each in self._plan.backends]
+        return [each for each in entrants if self._wanted(item, each)]
+
+    def _library(self, item: Item, backend: Backend) -> Entrant:
+        missing = backend.missing(self._device.uri)
+        if missing:
+            return Entrant(backend, problem=("missing", missing))
+        refused = backend.refuses(item.operation, self._device.uri)
+        return Entrant(backend, problem=("cannot", refused) if refused else None)
+
+    def _chosen(
+        self, item: Item, program: Program, plain: Sequence[Entrant], known: Known
+    ) -> Iterator[Sequence[Entrant]]:
+        """The default with a configuration each, compiled some at a time."""
+        choice = self._plan.choice
+        if choice is None:
+            return
+        default = next(
+            (each for each in plain if each.backend.name == DEFAULT and each.problem is None), None
+        )
+        try:
+            found = Configurations(program, self._lab)
+        except FAILED as error:
+            self._watch.noted(f"{item.operation.name}: no configurations: {error}")
+            return
+        versions = (
+            each
+            for each in found.chosen(choice)
+            if (item.operation.name, DEFAULT, each.name) not in known
+            and self._matches(f"{item.operation.name}_{each.name}")
+        )
+        while chunk := list(islice(versions, self._lab.jobs)):
+            begun = [(each, self._begin(program, each)) for each in chunk]
+            for version, compilation in begun:
+                problem = self._end(compilation, item, version.name)
+                backend = replace(self._iree(DEFAULT), compiled=version.name)
+                entrant = Entrant(backend, version.name, problem)
+                yield [entrant] if default is None else [default, entrant]
+
+    def _begin(self, program: Program, version: Version) -> Compilation | str:
+        try:
+            with_parts = self._plan.conditions.timing == "device"
+            return Compilation(program, version, self._lab, with_parts=with_parts)
+        except FAILED as error:
+            return str(error)
+
+    def _end(self, compilation: Compilation | str, item: Item, name: str) -> tuple[State, str] | None:
+        if isinstance(compilation, str):
+            return "failed", compilation
+        try:
+            compilation.save(self._programs, f"{item.operation.name}.{name}")
+        except FAILED as error:
+            return "failed", f"it does not compile: {error}"
+        return None
+
+    def _iree(self, name: str) -> Iree:
+        return Iree(name, str(self._programs), name)
+
+    def _wanted(self, item: Item, entrant: Entrant) -> bool:
+        """Whether regular expressions find it; the default always is there where configurations are."""
+        if entrant.backend.name in (DEFAULT, BEFORE) and self._plan.choice is not None:
+            return True
+        return self._matches("_".join(filter(None, (item.operation.name, entrant.configuration))))
+
+    def _matches(self, name: str) -> bool:
+        patterns: Sequence[re.Pattern[str]] = self._plan.patterns
+        return not patterns or any(each.search(name) for each in patterns)
+
+    def _normalised(self, row: Row) -> Row:
+        """With the time that the run's first device would take, at the same share of its roofline."""
+        own = self._device.roofline
+        if row.time_us is None or own is None or self._first is None:
+            return row
+        work = row.flops, row.bytes, row.compute_type
+        here, there = own.attainable_us(*work), self._first.attainable_us(*work)
+        return replace(row, normalized_us=row.time_us * there / here) if here and there else row
+
+    def _row(self, item: Item, backend: str, configuration: str, state: State, message: str) -> Row:
+        operation = item.operation
+        return Row(
+            operation.name, operation.kind, operation.arguments, backend, configuration, self._device.uri,
+            self._device.name, state, message=message,
+        )  # fmt: skip
+
+
+def device_at(uri: str, target: Target) -> Device:
+    """A device that answers. Raises DeviceLostError for one that does not."""
+    reason = why_lost(uri)
+    if reason:
+        raise DeviceLostError(reason)
+    return Device(uri, target, device_setting(uri)[0])
+
+
+def _is_known(item: Item, entrant: Entrant, known: Known) -> bool:
+    return (item.operation.name, entrant.backend.name, entrant.configuration) in known

@@ -1,0 +1,219 @@
+"""One device of a run: the processes of its back ends, kept from one operation to the next.
+
+What fails is a row, and the rest goes on. A back end that dies is started anew for the next operation; a
+device that has gone ends the lane, and what it had not measured is measured by others or told to be lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from iree_tuner.measure.statistics import Floats
+from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.suite.backends.backend import Job
+from iree_tuner.suite.backends.iree import BEFORE, DEFAULT
+from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.data import write_inputs
+from iree_tuner.suite.host import BackendError, BackendHost, copies_for
+from iree_tuner.suite.item import Entrant
+from iree_tuner.suite.judged import beside, with_speedup, with_time
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.references import References
+from iree_tuner.suite.row import Row
+from iree_tuner.suite.turns import take_rounds
+
+
+@dataclass
+class _Loaded:
+    """An entrant whose operation is loaded; its row so far."""
+
+    entrant: Entrant
+    host: BackendHost
+    row: Row
+
+
+class Lane:
+    """Measures operations on one device.
+
+    Args:
+        device: its URI.
+        device_name: as it names itself.
+        conditions: of all samples.
+        references: who says what is right; None to verify nothing.
+        roofline: of the device; None where it is not known.
+        launches: how often everything is loaded anew for one operation.
+        scratch: folder for inputs.
+    """
+
+    def __init__(
+        self, device: str, device_name: str, conditions: Conditions, references: References | None,
+        roofline: Roofline | None, scratch: Path, launches: int = 1,
+    ) -> None:  # fmt: skip
+        self.device = device
+        self._device_name = device_name
+        self._conditions = conditions
+        self._references = references
+        self.roofline = roofline
+        self._scratch = scratch
+        self._launches = launches
+        self._hosts: dict[str, BackendHost] = {}
+
+    def measure(self, operation: Operation, entrants: Sequence[Entrant]) -> list[Row]:
+        """Rows of all entrants but those that only others are compared with, in their order.
+
+        Raises:
+            TunerError: there is no room for the inputs.
+        """
+        job = self._job(operation)
+        expected, problem = self._expected(operation, job)
+        rows = {index: self._row(operation, each, problem) for index, each in enumerate(entrants)}
+        launches: list[tuple[list[int], Floats]] = []
+        try:
+            for _ in range(self._launches):
+                taken = self._launch(job, entrants, rows, expected)
+                if taken is not None:
+                    launches.append(taken)
+        finally:
+            for path in job.inputs:
+                Path(path).unlink(missing_ok=True)
+        found = _judged(entrants, rows, launches)
+        return [self._finished(row) for each, row in zip(entrants, found, strict=True) if _is_own(each)]
+
+    def close(self) -> None:
+        """End the processes."""
+        for host in self._hosts.values():
+            host.close()
+        self._hosts.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _job(self, operation: Operation) -> Job:
+        inputs = write_inputs(operation, self._scratch)
+        return Job(operation, inputs, self.device, self._conditions, copies_for(operation, self._conditions))
+
+    def _expected(self, operation: Operation, job: Job) -> tuple[str, str]:
+        """The file with the right result, or why there is none; neither where nothing is to be verified."""
+        if self._references is None:
+            return "", ""
+        return self._references.expected(operation, job.inputs, self._scratch)
+
+    def _launch(
+        self, job: Job, entrants: Sequence[Entrant], rows: dict[int, Row], expected: str
+    ) -> tuple[list[int], Floats] | None:
+        """Load all that did not fail before, and take rounds; which of them stayed, and their samples."""
+        loaded: dict[int, _Loaded] = {}
+        for index, each in enumerate(entrants):
+            if rows[index].state == "ok":
+                found = self._load(each, job, rows[index], expected)
+                rows[index] = found.row
+                if found.row.state == "ok":
+                    loaded[index] = found
+        if not loaded:
+            return None
+        order = list(loaded)
+        taken = take_rounds([loaded[index].host for index in order], self._conditions)
+        for place, message in taken.failures.items():
+            index = order[place]
+            rows[index] = replace(rows[index], state="failed", message=message)
+        stayed = [index for place, index in enumerate(order) if place not in taken.failures]
+        return stayed, taken.samples
+
+    def _load(self, entrant: Entrant, job: Job, row: Row, expected: str) -> _Loaded:
+        host = self._host(entrant)
+        try:
+            loaded = host.load(entrant.backend, job, expected)
+        except BackendError as error:
+            return _Loaded(entrant, host, replace(row, state=error.state, message=error.message))
+        message = "; ".join(filter(None, (row.message, loaded.note)))
+        row = replace(row, message="; ".join(dict.fromkeys(message.split("; "))))
+        agreement = loaded.agreement
+        if agreement is not None:
+            row = replace(row, worst_error=agreement.worst, verification="SUCCESS")
+            if not agreement.ok:
+                row = replace(
+                    row, state="failed", verification="FAILED", message=f"wrong results: {agreement.message}"
+                )
+        return _Loaded(entrant, host, row)
+
+    def _host(self, entrant: Entrant) -> BackendHost:
+        """The process of a back end; versions of IREE's code have one each, so that they can take turns."""
+        key = entrant.backend.name + (", chosen" if _is_chosen(entrant) else "")
+        if key not in self._hosts:
+            self._hosts[key] = BackendHost(self.device, self._conditions)
+        return self._hosts[key]
+
+    def _row(self, operation: Operation, entrant: Entrant, problem: str) -> Row:
+        row = Row(
+            operation.name, operation.kind, operation.arguments, entrant.backend.name, entrant.configuration,
+            self.device, self._device_name, flops=operation.flops, bytes=operation.bytes,
+            compute_type=operation.compute_type, message=entrant.note,
+            reference=self._references.who(operation) if self._references else "",
+        )  # fmt: skip
+        if problem:
+            row = replace(row, message="; ".join(filter(None, (row.message, problem))), reference="")
+        if entrant.problem is not None:
+            state, message = entrant.problem
+            return replace(row, state=state, message=message, reference="")
+        return row
+
+    def _finished(self, row: Row) -> Row:
+        share = None
+        if row.time_us and self.roofline is not None:
+            least = self.roofline.attainable_us(row.flops, row.bytes, row.compute_type)
+            share = least / row.time_us if least else None
+        return replace(row, roofline_share=share, at=time.time())
+
+
+def _is_own(entrant: Entrant) -> bool:
+    """Whether an entrant has a row; an earlier run's code is only compared with."""
+    return entrant.backend.name != BEFORE
+
+
+def _is_chosen(entrant: Entrant) -> bool:
+    return entrant.configuration not in ("", "default")
+
+
+def _judged(
+    entrants: Sequence[Entrant], rows: dict[int, Row], launches: Sequence[tuple[list[int], Floats]]
+) -> list[Row]:
+    """Rows with times, and speedups over the default of those that were there in every launch."""
+    always = [index for index, row in rows.items() if row.state == "ok"]
+    if not launches or not always:
+        return list(rows.values())
+    arrays = [
+        np.stack([samples[:, stayed.index(index)] for index in always], axis=1)
+        for stayed, samples in launches
+    ]
+    places = {index: column for column, index in enumerate(always)}
+    default = _place(entrants, places, DEFAULT)
+    before = _place(entrants, places, BEFORE)
+    for index, column in places.items():
+        row = with_time(rows[index], column, arrays)
+        if default is not None:
+            row = with_speedup(row, column, default, arrays)
+        if before is not None and column == default:
+            change, interval = beside(column, before, arrays)
+            row = replace(row, change=change, change_interval=interval)
+        rows[index] = row
+    return list(rows.values())
+
+
+def _place(entrants: Sequence[Entrant], places: dict[int, int], name: str) -> int | None:
+    """The column of a back end's plain version."""
+    for index, column in places.items():
+        if entrants[index].backend.name == name and not _is_chosen(entrants[index]):
+            return column
+    return None

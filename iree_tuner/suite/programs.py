@@ -1,0 +1,129 @@
+"""Compiled operations as files, for the processes that run them and for later runs that compare with them.
+
+In a folder, `NAME.VERSION.json` says what there is of an operation: the whole program, which is verified and
+called, and its dispatches as harnesses, whose device time is taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from iree_tuner.errors import TunerError
+from iree_tuner.program.bindings import Binding, Harness, TensorSlice
+
+
+@dataclass(frozen=True)
+class Part:
+    """A dispatch of a program.
+
+    Attributes:
+        harness: what runs it alone; without its module.
+        vmfb: the harness, compiled: a file.
+        calls: how often one invocation of the program runs it.
+    """
+
+    harness: Harness
+    vmfb: Path
+    calls: int
+
+
+@dataclass(frozen=True)
+class Programs:
+    """An operation, compiled.
+
+    Attributes:
+        program: the whole program, a file.
+        parts: its dispatches; empty where their device time was not asked for, or cannot be had.
+        note: why it cannot.
+    """
+
+    program: Path
+    parts: tuple[Part, ...] = ()
+    note: str = ""
+
+
+def save_programs(
+    folder: Path, stem: str, program: bytes, parts: Sequence[tuple[Harness, bytes, int]] = (), note: str = ""
+) -> None:
+    """Write an operation's code; equal code is one file.
+
+    Args:
+        folder: where.
+        stem: operation and version, joined by a dot.
+        program: the whole program.
+        parts: harness, code and calls of each dispatch.
+        note: why there are no parts.
+
+    Raises:
+        TunerError: it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        index = {
+            "program": _content(folder, program),
+            "parts": [
+                {"harness": _to_json(harness), "vmfb": _content(folder, vmfb), "calls": calls}
+                for harness, vmfb, calls in parts
+            ],
+            "note": note,
+        }
+        (folder / f"{stem}.json").write_text(json.dumps(index) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise TunerError(f"cannot write: {error.strerror}", location=str(folder)) from None
+
+
+def load_programs(folder: Path, stem: str) -> Programs:
+    """Read what `save_programs` wrote. Raises TunerError where there is nothing, or something else."""
+    path = folder / f"{stem}.json"
+    try:
+        index = json.loads(path.read_text(encoding="utf-8"))
+        parts = tuple(
+            Part(_from_json(each["harness"]), folder / each["vmfb"], int(each["calls"]))
+            for each in index["parts"]
+        )
+        return Programs(folder / index["program"], parts, str(index["note"]))
+    except FileNotFoundError:
+        raise TunerError("it is not there, compiled", location=str(path)) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TunerError(f"not the index of a compiled operation: {error}", location=str(path)) from None
+
+
+def has_programs(folder: Path, stem: str) -> bool:
+    """Whether an operation is there, compiled."""
+    return (folder / f"{stem}.json").is_file()
+
+
+def _content(folder: Path, data: bytes) -> str:
+    """The name of the file with these bytes, which is written where it is not there yet."""
+    path = folder / f"{hashlib.sha256(data).hexdigest()[:32]}.vmfb"
+    if not path.exists():
+        fresh = path.with_suffix(".new")
+        fresh.write_bytes(data)
+        fresh.replace(path)
+    return path.name
+
+
+def _to_json(harness: Harness) -> dict[str, Any]:
+    return {name: value for name, value in asdict(replace(harness, module=b"")).items() if name != "module"}
+
+
+def _from_json(data: Mapping[str, Any]) -> Harness:
+    bindings = tuple(
+        Binding(
+            each["offset"],
+            each["length"],
+            tuple(
+                TensorSlice(
+                    tensor["offset"], tuple(tensor["shape"]), tensor["element_type"], tensor["access"]
+                )
+                for tensor in each["tensors"]
+            ),
+        )
+        for each in data["bindings"]
+    )
+    return Harness(b"", data["function"], data["buffer_bytes"], bindings)

@@ -1,0 +1,77 @@
+"""Who says what is right: NumPy in high precision, or PyTorch where that would take long."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.suite.backends.backend import Array
+from iree_tuner.suite.data import read_inputs
+from iree_tuner.suite.exact import reference
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.primitives import CannotError
+
+NUMPY, TORCH = "numpy", "torch"
+_LONG_FLOPS = 4e9
+_TIMEOUT_S = 300.0
+
+
+class References:
+    """Right results, computed in a process of its own.
+
+    Args:
+        library: `numpy` or `torch` for all; None chooses by size, and by whether PyTorch is there.
+    """
+
+    def __init__(self, library: str | None = None) -> None:
+        self._library = library
+        self._workers = Workers(1, memory_bytes=None)
+        self._known: dict[Operation, tuple[str, str]] = {}
+
+    def who(self, operation: Operation) -> str:
+        """Which library computes it."""
+        if self._library is not None:
+            return self._library
+        return TORCH if operation.flops > _LONG_FLOPS and find_spec("torch") else NUMPY
+
+    def expected(self, operation: Operation, inputs: tuple[str, ...], folder: Path) -> tuple[str, str]:
+        """A .npy file with the right result, of its type or a more precise one; or why there is none.
+
+        That of the last operation is kept, for its other configurations.
+        """
+        if operation in self._known and Path(self._known[operation][0]).is_file():
+            return self._known[operation]
+        self._forget()
+        path = folder / f"{operation.name}.expected.npy"
+        library = self.who(operation)
+        try:
+            self._workers.call(expected_here, operation, inputs, str(path), library, timeout_s=_TIMEOUT_S)
+        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError, CannotError, MemoryError) as error:
+            return "", f"not verified: {library} gave no result: {error}"
+        self._known[operation] = str(path), ""
+        return self._known[operation]
+
+    def close(self) -> None:
+        """End the process."""
+        self._forget()
+        self._workers.close()
+
+    def _forget(self) -> None:
+        for path, _ in self._known.values():
+            Path(path).unlink(missing_ok=True)
+        self._known.clear()
+
+
+def expected_here(operation: Operation, inputs: tuple[str, ...], path: str, library: str) -> None:
+    """Compute a right result and write it. Runs in a worker."""
+    arrays = read_inputs(operation, inputs)
+    np.save(path, _torch(operation, arrays) if library == TORCH else reference(operation, arrays))
+
+
+def _torch(operation: Operation, arrays: list[Array]) -> Array:
+    from iree_tuner.suite.backends.torch_reference import torch_reference  # which takes seconds to import
+
+    return torch_reference(operation, arrays)

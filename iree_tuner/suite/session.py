@@ -1,0 +1,253 @@
+"""A whole run: operations spread over devices, rows written as they come."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from iree_tuner.compiler.versions import check_release, installed
+from iree_tuner.errors import TunerError
+from iree_tuner.profiling.roofline import Roofline, from_json, to_json
+from iree_tuner.profiling.run import Tools, roofline_for
+from iree_tuner.suite.backends.iree import DEFAULT
+from iree_tuner.suite.device_run import Device, DeviceLostError, DeviceRun, device_at, why_lost
+from iree_tuner.suite.item import Item
+from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.results import Results, ResultsFolder, read_results
+from iree_tuner.suite.row import Row
+from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.watch import Watch
+from iree_tuner.targets import Target, target_for_device
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.stop import StopRequest
+
+_AGAIN = ("missing", "lost")
+"""States of rows that are measured again when a run goes on."""
+
+Lost = Callable[[str], str]
+
+
+def run_suite(plan: Plan, watch: Watch, lost: Lost = why_lost) -> Results:
+    """Do what is planned, or what is left of it; Ctrl-C ends it after the operation at hand.
+
+    Args:
+        plan: what to do.
+        watch: told of progress; from several threads, one at a time.
+        lost: says why a device does not answer; tests put another in its place.
+
+    Raises:
+        TunerError: no device answers, the folder has another run's results, or it cannot be written.
+        UsageError: a device that is none.
+    """
+    check_release()
+    return _Session(plan, watch, lost).run()
+
+
+class _Session:
+    """The state that threads share, one for each device."""
+
+    def __init__(self, plan: Plan, watch: Watch, lost: Lost) -> None:
+        self._plan = plan
+        self._watch = _OneAtATime(watch)
+        self._lost = lost
+        self._folder = ResultsFolder(plan.folder)
+        self._lock = threading.Lock()
+        self._on_host = threading.Lock()  # devices that compute on the host's cores take turns
+        self._stop = StopRequest()
+        self._error: Exception | None = None
+        self._left = deque(plan.items)
+        self._rows: set[tuple[str, str, str]] = set()
+
+    def run(self) -> Results:
+        """All of it."""
+        plan = self._plan
+        targets = {uri: target_for_device(uri, plan.chip) for uri in plan.devices}
+        self._rows = self._known()
+        devices = self._devices(targets)
+        facts = self._facts(devices)
+        self._folder.begin(facts)
+        self._watch.planned(len(plan.items))
+        with self._stop, tempfile.TemporaryDirectory(prefix="iree_tuner_") as scratch:
+            threads = [
+                threading.Thread(
+                    target=self._serve, args=(each, devices[0].roofline, Path(scratch)), daemon=True
+                )
+                for each in devices
+            ]
+            for each in threads:
+                each.start()
+            for each in threads:
+                while each.is_alive():
+                    each.join(0.2)  # a join without a limit would not hear Ctrl-C
+        if self._error is not None:
+            raise self._error
+        if not self._stop.requested:
+            self._tell_lost(devices)
+        return self._folder.read()
+
+    def _known(self) -> set[tuple[str, str, str]]:
+        """Rows that the folder has already. Raises TunerError where they are of other conditions."""
+        try:
+            there = read_results(self._plan.folder)
+        except TunerError:
+            return set()
+        if self._plan.fresh:
+            self._folder.clear()
+            return set()
+        ours = self._plan.conditions, installed()["iree-base-compiler"] or ""
+        if (there.facts.conditions, there.facts.compiler) != ours:
+            raise TunerError(
+                "the folder has results of other conditions or of another compiler",
+                location=str(self._plan.folder), hint="give another one with -o, or --fresh to replace them",
+            )  # fmt: skip
+        done = (each for each in there.rows if each.state not in _AGAIN)
+        return {(each.operation, each.backend, each.configuration) for each in done}
+
+    def _devices(self, targets: dict[str, Target]) -> list[Device]:
+        """Those that answer, with their rooflines. Raises TunerError where none does."""
+        found: list[Device] = []
+        reasons: list[str] = []
+        given = _given_rooflines(self._plan.rooflines)
+        for uri, target in targets.items():
+            self._watch.working(uri, "opening the device")
+            try:
+                device = device_at(uri, target)
+            except DeviceLostError as error:
+                reasons.append(f"{uri}: {error}")
+                self._watch.noted(f"{uri} is left out, as it does not answer: {error}")
+                continue
+            found.append(replace(device, roofline=given.get(uri) or self._roofline(device)))
+        if not found:
+            raise TunerError(f"no device answers: {'; '.join(reasons)}")
+        return found
+
+    def _roofline(self, device: Device) -> Roofline | None:
+        self._watch.working(device.uri, "measuring what it could do")
+        with Lab(device.target, 1) as lab:
+            tools = Tools(lab.compilers, lab.builder, lab.measurer, lab.cold)
+            roofline, problem = roofline_for(device.target, tools, self._plan.cache)
+        if problem:
+            self._watch.noted(f"{device.uri}: no roofline: {problem}")
+        return roofline
+
+    def _facts(self, devices: Sequence[Device]) -> RunFacts:
+        plan = self._plan
+        versions = {each.name: each.version() for each in plan.backends if each.version()}
+        against = read_results(plan.against).facts.id if plan.against is not None else ""
+        return RunFacts(
+            id=time.strftime("%Y%m%dT%H%M%S-") + secrets.token_hex(3), name=plan.name, commit=plan.commit,
+            compiler=installed()["iree-base-compiler"] or "", versions=versions,
+            devices={each.uri: each.name for each in devices},
+            rooflines={each.uri: to_json(each.roofline) for each in devices if each.roofline is not None},
+            conditions=plan.conditions, against=against, started=time.time(),
+        )  # fmt: skip
+
+    def _serve(self, device: Device, first: Roofline | None, scratch: Path) -> None:
+        """One device's thread."""
+        own = scratch / f"{len(device.uri)}-{secrets.token_hex(3)}"
+        own.mkdir()
+        try:
+            with DeviceRun(self._plan, device, first, own, self._watch, self._lost) as running:
+                while (item := self._next()) is not None:
+                    if not self._finish(running, item, device):
+                        return
+        except Exception as error:  # told by the thread that waits
+            self._error = self._error or error
+            self._stop.request()
+
+    def _finish(self, running: DeviceRun, item: Item, device: Device) -> bool:
+        """Measure an operation; whether the device is still there."""
+        try:
+            with self._on_host if device.uri.startswith("local-") else nullcontext():
+                for row in running.measure(item, self._rows):
+                    self._add(row)
+        except DeviceLostError as error:
+            self._watch.noted(f"{device.uri} does not answer any more: {error}")
+            with self._lock:
+                self._left.appendleft(item)
+            return False
+        self._watch.done(item.operation.name)
+        return True
+
+    def _next(self) -> Item | None:
+        with self._lock:
+            return None if self._stop.requested or not self._left else self._left.popleft()
+
+    def _add(self, row: Row) -> None:
+        with self._lock:
+            self._folder.add(row)
+            self._rows.add((row.operation, row.backend, row.configuration))
+        self._watch.measured(row)
+
+    def _tell_lost(self, devices: Sequence[Device]) -> None:
+        """Rows for what no device was left for."""
+        for item in self._left:
+            operation = item.operation
+            self._add(
+                Row(
+                    operation.name,
+                    operation.kind,
+                    operation.arguments,
+                    DEFAULT,
+                    "default",
+                    devices[-1].uri,
+                    devices[-1].name,
+                    "lost",
+                    message="no device was left that answers",
+                    at=time.time(),
+                )
+            )
+
+
+class _OneAtATime:
+    """A watch that hears one thread at a time."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._lock = threading.Lock()
+
+    def planned(self, operations: int) -> None:
+        """See `Watch`."""
+        with self._lock:
+            self._watch.planned(operations)
+
+    def working(self, device: str, what: str) -> None:
+        """See `Watch`."""
+        with self._lock:
+            self._watch.working(device, what)
+
+    def noted(self, message: str) -> None:
+        """See `Watch`."""
+        with self._lock:
+            self._watch.noted(message)
+
+    def measured(self, row: Row) -> None:
+        """See `Watch`."""
+        with self._lock:
+            self._watch.measured(row)
+
+    def done(self, operation: str) -> None:
+        """See `Watch`."""
+        with self._lock:
+            self._watch.done(operation)
+
+
+def _given_rooflines(path: Path | None) -> dict[str, Roofline]:
+    """Rooflines by device URI, as `run.json` has them. Raises TunerError for another file."""
+    if path is None:
+        return {}
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return {uri: from_json(each) for uri, each in data.get("rooflines", data).items()}
+    except OSError as error:
+        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TunerError(f"no rooflines by device: {error}", location=str(path)) from None

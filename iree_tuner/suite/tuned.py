@@ -1,0 +1,118 @@
+"""Where tuned code comes from: a spec, the database of earlier runs, or a tuning run for each operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.errors import TunerError
+from iree_tuner.program.source import Program
+from iree_tuner.spec.entry import SpecEntry, read_flags
+from iree_tuner.spec.grammar import pairs
+from iree_tuner.spec.io import load_spec
+from iree_tuner.store import Store
+from iree_tuner.store.queries import Summary, summaries
+from iree_tuner.suite.backends.iree import TUNED
+from iree_tuner.suite.iree_build import Version, spec_of
+from iree_tuner.tune import tune_module
+from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.reading import read_tasks
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.weigh import weigh
+
+NOTHING_BETTER = "tuning found nothing better than the default"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How operations are tuned; the first that is given counts.
+
+    Attributes:
+        spec: one for all operations.
+        effort: each operation is tuned anew: quick, default, full; what was found is kept with the results.
+        budget_s: of such a run.
+        db: where its trials go; without an effort, what earlier runs proved there is used.
+    """
+
+    spec: Path | None = None
+    effort: str | None = None
+    budget_s: float | None = None
+    db: Path | None = None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A tuned version, and what is to be said of it."""
+
+    version: Version
+    note: str = ""
+
+
+def tuned_version(program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: str) -> Tuned:
+    """An operation's tuned version.
+
+    Args:
+        program: the operation's.
+        lab: where; nothing else is to use its device meanwhile.
+        tuning: where from.
+        kept: file in which the operation's own spec is kept, .mlir.
+        chip: as `tune_module` takes it.
+
+    Raises:
+        TunerError: the spec cannot be read, the database has nothing of the operation, or it cannot be tuned.
+    """
+    if tuning.spec is not None:
+        return _of_spec(tuning.spec, lab)
+    if tuning.effort is None and tuning.db is not None:
+        return _from_store(program, lab, tuning.db)
+    if not kept.is_file():
+        found = tune_module(
+            program, device=lab.target.device or "", chip=chip, effort=tuning.effort or "quick",
+            budget_s=tuning.budget_s, db=tuning.db, profile=False,
+        )  # fmt: skip
+        if found.interrupted:
+            raise TunerError("tuning was interrupted", location=program.name)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        found.save(kept)
+    return _of_spec(kept, lab)
+
+
+def _of_spec(path: Path, lab: Lab) -> Tuned:
+    module = load_spec(path, new_context())
+    flags = tuple(each for each in read_flags(module) if each not in lab.target.flags)
+    note = "" if flags or pairs(module) else NOTHING_BETTER
+    return Tuned(Version(TUNED, flags, to_bytecode(module)), note)
+
+
+def _from_store(program: Program, lab: Lab, db: Path) -> Tuned:
+    """Configurations of the operation's dispatches that won a comparison in the same setting."""
+    tasks = read_tasks(program, lab, Silent())
+    with Store.open(db, readonly=True) as store:
+        known = summaries(store)
+    setting = setting_on(lab.target, cold=lab.cold)
+    entries: list[SpecEntry] = []
+    for each in weigh(tasks, lab, StopRequest()):
+        for summary in known:
+            if each.space is None or (summary.key.workload, summary.key.setting) != (
+                each.task.workload,
+                setting,
+            ):
+                continue
+            assignment = _proved(summary)
+            if assignment is not None and summary.key.space_label == each.space.label:
+                entries.append(SpecEntry(each.task.workload, each.space.configuration(assignment)))
+                break
+    if not entries:
+        raise TunerError(
+            "no earlier run proved anything better for it in this setting", location=str(db),
+            hint="--tune quick tunes each operation first",
+        )  # fmt: skip
+    return Tuned(Version(TUNED, spec=spec_of(entries, lab)))
+
+
+def _proved(summary: Summary):  # noqa: ANN202 (an assignment, or None)
+    judged = summary.verdict
+    return judged.assignment if judged is not None and judged.comparison.verdict == "win" else None

@@ -1,0 +1,31 @@
+"""Who is told of a run's progress."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from iree_tuner.suite.row import Row
+
+
+class Watch(Protocol):
+    """Told from several threads, one at a time."""
+
+    def planned(self, operations: int) -> None:
+        """So many operations are to be measured; those that are known already are not counted."""
+        ...
+
+    def working(self, device: str, what: str) -> None:
+        """A device begins something that takes a while."""
+        ...
+
+    def noted(self, message: str) -> None:
+        """Found out on the way."""
+        ...
+
+    def measured(self, row: Row) -> None:
+        """A row was written."""
+        ...
+
+    def done(self, operation: str) -> None:
+        """An operation has all its rows."""
+        ...
