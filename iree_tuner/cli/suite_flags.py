@@ -1,4 +1,4 @@
-"""What `suite run` and `suite compare` have in common: operations, devices, conditions, and where results go."""
+"""What `suite run` and `suite compare` have in common: operations, devices, conditions, results."""
 
 from __future__ import annotations
 

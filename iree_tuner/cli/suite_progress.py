@@ -1,4 +1,4 @@
-"""Progress of a run of the suite, on standard error: blocks as profilers print them, a line below on terminals."""
+"""Progress of a run of the suite, on standard error: rows as blocks or lines, and a bar on terminals."""
 
 from __future__ import annotations
 

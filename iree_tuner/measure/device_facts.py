@@ -45,7 +45,7 @@ def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
 
 
 def rotation_bytes(device_uri: str) -> int:
-    """How much memory copies are to take so that no cache holds them; no more than the device has room for."""
+    """Bytes that copies are to take so that no cache holds them; no more than the device has room for."""
     return min(_limits(device_uri))
 
 
