@@ -13,6 +13,7 @@ from iree_tuner.suite.folder import operations_in
 from iree_tuner.suite.module import module_of
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.row import State
+from iree_tuner.suite.suite_file import DEFAULT_F8, load_suite
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,22 @@ class Entrant:
     note: str = ""
 
 
-def items_in(folder: Path) -> list[Item]:
-    """The operations of a generated folder. Raises TunerError where there are none."""
-    return [Item(operation, path) for operation, path in operations_in(folder)]
+def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
+    """The operations of generated folders, of suites by name, and of suite files; each once.
 
+    Args:
+        sources: what is a folder is one, what ends in .toml is a file; the rest are names.
+        f8: what the type `f8` stands for: the target's own.
 
-def items_of(operations: Sequence[Operation]) -> list[Item]:
-    """Operations with their own IR; each once."""
-    return [Item(each) for each in dict.fromkeys(operations)]
+    Raises:
+        TunerError: something of these is not there, or has a mistake.
+    """
+    found: dict[str, Item] = {}
+    for source in sources:
+        if Path(source).is_dir():
+            items = [Item(operation, path) for operation, path in operations_in(Path(source))]
+        else:
+            items = [Item(operation) for operation in load_suite(source, f8).operations]
+        for each in items:
+            found.setdefault(each.operation.name, each)
+    return list(found.values())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from iree_tuner.measure.statistics import LEAST_PAIRS, Floats, compare_rows
+from iree_tuner.measure.statistics import CONFIDENCE_Z, LEAST_PAIRS, Floats, compare_rows
 from iree_tuner.suite.row import Row
 
 Interval = tuple[float, float]
@@ -21,13 +22,17 @@ def with_time(row: Row, column: int, launches: Sequence[Floats]) -> Row:
         column: its place in the rounds.
         launches: rounds by back ends, in microseconds, one array for each time that all were loaded.
     """
-    samples = np.concatenate([rows[:, column] for rows in launches])
-    median = float(np.median(samples))
-    center, interval = _ratio([_ones(rows[:, column]) for rows in launches])
-    # The interval is of the samples' center, which is near their median, not at it.
-    scale = median / center if center else 1.0
-    low, high = interval[0] * scale, interval[1] * scale
-    return replace(row, time_us=median, interval_us=(low, high), samples_us=tuple(samples.tolist()))
+    samples = np.sort(np.concatenate([rows[:, column] for rows in launches]))
+    medians = [float(np.median(rows[:, column])) for rows in launches]
+    # Of order statistics, which asks nothing of how samples are distributed; launches may differ as a whole.
+    reach = CONFIDENCE_Z * math.sqrt(len(samples)) / 2
+    first = max(0, math.floor(len(samples) / 2 - reach))
+    last = min(len(samples) - 1, math.ceil(len(samples) / 2 + reach))
+    interval = min(float(samples[first]), min(medians)), max(float(samples[last]), max(medians))
+    taken = np.concatenate([rows[:, column] for rows in launches])
+    return replace(
+        row, time_us=float(np.median(samples)), interval_us=interval, samples_us=tuple(taken.tolist())
+    )
 
 
 def with_speedup(row: Row, column: int, default: int, launches: Sequence[Floats]) -> Row:
@@ -42,11 +47,6 @@ def beside(column: int, other: int, launches: Sequence[Floats]) -> tuple[float, 
     if sum(len(rows) for rows in launches) < LEAST_PAIRS:
         interval = (0.0, float("inf"))
     return ratio, interval
-
-
-def _ones(samples: Floats) -> Floats:
-    """Samples beside a candidate that always takes a microsecond: the ratio is their time."""
-    return np.stack([samples, np.ones_like(samples)], axis=1)
 
 
 def _ratio(launches: Sequence[Floats]) -> tuple[float, Interval]:
