@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from iree.compiler import ir
 
 from iree_tuner.cost.access import bits_of
+from iree_tuner.errors import UsageError
 from iree_tuner.measure.bench import Tolerance
 from iree_tuner.suite.primitives import Primitives, T
 
@@ -49,6 +50,11 @@ class Operation(ABC):
 
     kind: ClassVar[str]
     """As in names, files and folders: matmul, batch_matmul, convolution, ..."""
+
+    @classmethod
+    @abstractmethod
+    def of_type(cls, element_type: str) -> dict[str, Value]:
+        """The fields that make all of it of one type: what `types` of a sweep stands for."""
 
     @property
     @abstractmethod
@@ -106,6 +112,14 @@ class Operation(ABC):
     def bytes(self) -> float:
         """What it has to read and write at least: each input once, and the result."""
         return sum(each.bytes for each in (*self.inputs, self.result))
+
+
+def check_sizes(operation: Operation, *names: str) -> None:
+    """Raise UsageError for a field that is below 1."""
+    for name in names:
+        value = operation.arguments[name]
+        if isinstance(value, int) and value < 1:
+            raise UsageError(f"{name}: {value} is below 1")
 
 
 def to_json(operation: Operation) -> dict[str, Any]:

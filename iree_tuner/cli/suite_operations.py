@@ -1,0 +1,125 @@
+"""Flags that say which operations: suites, sweeps of a kind's fields, and regular expressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from iree_tuner.errors import UsageError
+from iree_tuner.suite.element_types import NARROW, check_type
+from iree_tuner.suite.kinds.registry import did_you_mean, fields_of, kind_named
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.suite_file import DEFAULT_F8, load_suite
+from iree_tuner.suite.sweep import TYPES, distinct, sweep
+
+DEFAULT_SUITE = "profiler"
+_DEFAULT_TYPES = "f16,f32"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class OperationFlags:
+    """Flags that say which operations.
+
+    Attributes
+    ----------
+    operation
+        Kinds, as matmul,batch_matmul; of these all combinations of the values below.
+    m
+        Values: 768, 64,128, or 64:1024:128 from 64 to 1024 by 128.
+    n
+        Values.
+    k
+        Values.
+    batch
+        Values.
+    types
+        Element types: f16,bf16. f8 is the target's own.
+    layout
+        Layouts: tt,tn of products (t row-major, n column-major), nhwc,nchw of convolutions.
+    epilogue
+        What follows the sums: bias+relu,residual.
+    set
+        Values of another field: c=64,128. May be given several times.
+    only
+        Regular expressions, as f16t,splitk; operations whose names have none of them are left out.
+    f8
+        The type that f8 stands for.
+    """
+
+    operation: str | None = None
+    m: str | None = None
+    n: str | None = None
+    k: str | None = None
+    batch: str | None = None
+    types: str | None = None
+    layout: str | None = None
+    epilogue: str | None = None
+    set: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    only: str | None = None
+    f8: str = DEFAULT_F8
+
+
+def chosen_operations(suites: Sequence[str], flags: OperationFlags) -> list[Operation]:
+    """The operations of suites, by name or .toml file, and of a sweep; those of a suite without either.
+
+    Raises:
+        TunerError: something there is not, or that is wrong, or nothing is left.
+    """
+    check_type("--f8", flags.f8, NARROW)
+    given = _values(flags)
+    wanted = list(suites)
+    if not wanted and flags.operation is None and not given:
+        wanted = [DEFAULT_SUITE]
+    found = [each for name in wanted for each in load_suite(name, flags.f8).operations]
+    if flags.operation is not None or not wanted:
+        found += _swept(flags, given)
+    elif given:
+        raise UsageError(f"--{next(iter(given))} is for operations that --operation names, not for suites")
+    return _only(distinct(found), flags.only)
+
+
+def _values(flags: OperationFlags) -> dict[str, str]:
+    """What was told of fields, by name."""
+    names = ("m", "n", "k", "batch", TYPES, "layout", "epilogue")
+    given = {name: value for name in names if (value := getattr(flags, name)) is not None}
+    for each in flags.set:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise UsageError(f"--set: '{each}' is not FIELD=VALUES")
+        given[name.strip()] = value
+    return given
+
+
+def _swept(flags: OperationFlags, given: dict[str, str]) -> list[Operation]:
+    """All combinations, of each kind that is asked for, by the fields that it has."""
+    usual = "batch_matmul" if "batch" in given else "matmul"
+    kinds = [kind_named(name.strip()) for name in (flags.operation or usual).split(",")]
+    known = [TYPES, *dict.fromkeys(name for kind in kinds for name in fields_of(kind))]
+    for name in given:
+        if name not in known:
+            told = " or ".join(kind.kind for kind in kinds)
+            raise UsageError(f"{told} has no field '{name}'", hint=did_you_mean(name, known))
+    found: list[Operation] = []
+    for kind in kinds:
+        own = {name: told for name, told in given.items() if name in (TYPES, *fields_of(kind))}
+        found += sweep(kind, {TYPES: _DEFAULT_TYPES, **own}, flags.f8)
+    return found
+
+
+def _only(operations: list[Operation], patterns: str | None) -> list[Operation]:
+    """Those whose names have one of the regular expressions in them."""
+    if patterns is None:
+        return operations
+    try:
+        expressions = [re.compile(each) for each in patterns.split(",")]
+    except re.error as error:
+        raise UsageError(f"--only: '{patterns}' is no regular expression: {error}") from None
+    found = [each for each in operations if any(one.search(each.name) for one in expressions)]
+    if not found:
+        raise UsageError(f"--only: no operation's name matches '{patterns}'")
+    return found

@@ -1,0 +1,51 @@
+"""Element types of operations: which there are, what sums of them are held in, and how names have them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from iree_tuner.errors import UsageError
+
+WIDE = ("f64", "f32", "f16", "bf16")
+"""Floats that arithmetic is done with, or that are rounded only when results are stored."""
+
+NARROW = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
+"""Floats that are only multiplied."""
+
+FLOATS = WIDE + NARROW
+INTEGERS = ("i8", "i32")
+OWN_F8 = "f8"
+"""Stands for the target's own type in sweeps; `sweep` resolves it."""
+
+
+def sums_of(*element_types: str) -> str:
+    """The type that sums, and functions of them, are held in: f32, of f64 that, and i32 of integers alone."""
+    if all(each in INTEGERS for each in element_types):
+        return "i32"
+    return "f64" if "f64" in element_types else "f32"
+
+
+def result_of(element_type: str) -> str:
+    """What is usually given by products of a type: the type, but of 8 bits what sums are held in."""
+    return element_type if element_type in WIDE else sums_of(element_type)
+
+
+def widest(*element_types: str) -> str:
+    """Of the types of two factors the one that both are multiplied in."""
+    return min(element_types, key=[*WIDE, *NARROW, *INTEGERS].index)
+
+
+def in_name(element_type: str) -> str:
+    """As names of operations have it: lower case."""
+    return element_type.lower()
+
+
+def check_type(what: str, element_type: str, known: Sequence[str]) -> None:
+    """Raise UsageError, with what is meant perhaps, unless a type is one of these."""
+    if element_type in known:
+        return
+    lower = {in_name(each): each for each in known}
+    close = difflib.get_close_matches(in_name(element_type), lower, 1)
+    hint = f"did you mean {lower[close[0]]}?" if close else f"there are: {', '.join(known)}"
+    raise UsageError(f"{what}: no element type '{element_type}'", hint=hint)

@@ -1,0 +1,110 @@
+"""What is done with the sums of a product or convolution before they are stored, as one elementwise op.
+
+Steps are named, joined by `+`: `bias+relu`. They are computed in the type of the sums, or in f32 where sums
+are integers and the result is not, and rounded once, to the result's type.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.errors import UsageError
+from iree_tuner.suite import scalars
+from iree_tuner.suite.element_types import INTEGERS
+from iree_tuner.suite.operation import TensorType
+from iree_tuner.suite.primitives import Primitives, T, Unary
+from iree_tuner.suite.tensors import element, elementwise, shape_of
+
+FUNCTIONS: dict[str, Unary] = {each: each for each in ("relu", "gelu", "gelu_tanh", "silu")}
+ADDED = ("bias", "residual")
+_OF_INTEGERS = ("relu", *ADDED)
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """Steps behind sums.
+
+    Attributes:
+        steps: names, in order.
+        result: what is given in the end.
+        channel: the dimension of the result that a bias runs along.
+    """
+
+    steps: tuple[str, ...]
+    result: TensorType
+    channel: int
+
+    def check(self) -> None:
+        """Raise UsageError for steps that there are not, or not for integers."""
+        for each in self.steps:
+            known = (*FUNCTIONS, *ADDED)
+            if each not in known:
+                close = difflib.get_close_matches(each, known, 1)
+                hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(known)}"
+                raise UsageError(f"epilogue: no step '{each}'", hint=hint)
+            if self.result.element_type in INTEGERS and each not in _OF_INTEGERS:
+                raise UsageError(f"epilogue: {each} is not for results of {self.result.element_type}")
+
+    @property
+    def inputs(self) -> tuple[TensorType, ...]:
+        """What it takes besides the sums, in the order of the steps, of the result's type."""
+        kind, channels = self.result.element_type, self.result.shape[self.channel]
+        shapes = {"bias": (channels,), "residual": self.result.shape}
+        return tuple(TensorType(shapes[each], kind) for each in self.steps if each in shapes)
+
+    @property
+    def flops(self) -> float:
+        """One for each step and element."""
+        return float(len(self.steps) * math.prod(self.result.shape))
+
+    def build(self, sums: ir.Value, extras: Sequence[ir.Value]) -> ir.Value:
+        """The result from sums of its shape; they themselves where nothing is to be done with them."""
+        out, kind = element(self.result.element_type), ir.RankedTensorType(sums.type).element_type
+        if not self.steps and out == kind:
+            return sums
+        integers = isinstance(kind, ir.IntegerType)
+        work = ir.F32Type.get() if integers and not isinstance(out, ir.IntegerType) else kind
+        every = range(len(shape_of(sums)))
+        places = {1: (self.channel,), len(every): every}
+        operands = [(sums, every), *((each, places[len(shape_of(each))]) for each in extras)]
+
+        def body(x: ir.Value, *others: ir.Value) -> ir.Value:
+            left = iter(others)
+            x = scalars.converted(x, work)
+            for step in self.steps:
+                if step in FUNCTIONS:
+                    x = scalars.unary(step, x)
+                else:
+                    x = scalars.binary("add", x, scalars.converted(next(left), work))
+            return scalars.converted(x, out)
+
+        return elementwise(operands, self.result, body)
+
+    def compute(self, ops: Primitives[T], sums: T, extras: Sequence[T]) -> T:
+        """The same by a library's primitives, up to the conversion to the result's type."""
+        left = iter(extras)
+        behind = len(self.result.shape) - 1 - self.channel
+        for step in self.steps:
+            if step in FUNCTIONS:
+                sums = ops.unary(FUNCTIONS[step], sums)
+                continue
+            other = next(left)
+            if step == "bias" and behind:
+                other = ops.reshape(other, (self.result.shape[self.channel], *[1] * behind))
+            sums = ops.binary("add", sums, other)
+        return sums
+
+
+def steps_of(text: str) -> tuple[str, ...]:
+    """`bias+relu` as its steps; none of an empty text."""
+    return tuple(text.split("+")) if text else ()
+
+
+def in_name(text: str) -> str:
+    """As names of operations end with it: `_bias_relu`."""
+    return "".join(f"_{each}" for each in steps_of(text))

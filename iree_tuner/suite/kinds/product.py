@@ -1,0 +1,216 @@
+"""What products of matrices have in common, one or a batch of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, linalg
+
+from iree_tuner.compiler.generic import generic
+from iree_tuner.errors import UsageError
+from iree_tuner.measure.bench import Tolerance
+from iree_tuner.suite import epilogue as epilogues
+from iree_tuner.suite.element_types import FLOATS, check_type, in_name, result_of, sums_of, widest
+from iree_tuner.suite.epilogue import Epilogue
+from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.primitives import Primitives, T
+from iree_tuner.suite.scalars import converted
+from iree_tuner.suite.tensors import access, element, expand, filled
+
+_LAYOUTS = ("tt", "tn", "nt", "nn")
+_SWAPPED = {"t": False, "n": True}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product(Operation):
+    """A product of two matrices, m x k and k x n; sums are held in f32, of i8 in i32, of f64 in that.
+
+    Attributes:
+        m, n, k: sizes.
+        lhs, rhs, out: element types of the factors and of what is given; sums are converted to it at the end.
+        layout: of the factors, a letter each: `t` row-major, `n` column-major: it lies transposed in memory.
+        accumulate: whether a third matrix, m x n of type `out`, is added.
+        split_k: slices of k that are multiplied side by side and summed up afterwards; 1 for none.
+        epilogue: what is done with the sums, as `bias+relu`: bias (n of them), residual (m x n), relu, gelu,
+            gelu_tanh, silu; bias and residual are inputs of type `out`. Empty for nothing.
+    """
+
+    m: int = 512
+    n: int = 512
+    k: int = 512
+    lhs: str = "f32"
+    rhs: str = "f32"
+    out: str = "f32"
+    layout: str = "tt"
+    accumulate: bool = False
+    split_k: int = 1
+    epilogue: str = ""
+
+    @classmethod
+    def of_type(cls, element_type: str) -> dict[str, Value]:
+        """Factors and result of one type; of i8 the result is i32, of types of 8 bits f32."""
+        return {"lhs": element_type, "rhs": element_type, "out": result_of(element_type)}
+
+    @property
+    def name(self) -> str:
+        """As `matmul_768x512x1024_f16t_f16t_f16t`, with what is not as usual behind it: `_splitk4_bias`."""
+        sizes = "x".join(map(str, (*self._batch, self.m, self.n, self.k)))
+        letters = (*self.layout, "t")
+        types = "_".join(
+            f"{in_name(each)}{letter}"
+            for each, letter in zip((self.lhs, self.rhs, self.out), letters, strict=True)
+        )
+        more = f"{'_acc' if self.accumulate else ''}{f'_splitk{self.split_k}' if self.split_k > 1 else ''}"
+        return f"{self.kind}_{sizes}_{types}{more}{epilogues.in_name(self.epilogue)}"
+
+    @property
+    def inputs(self) -> tuple[TensorType, ...]:
+        """The factors as they lie in memory, what is added, and what the epilogue takes."""
+        left, right = ((self.m, self.k), self.lhs), ((self.k, self.n), self.rhs)
+        factors = (
+            TensorType((*self._batch, *(shape[::-1] if _SWAPPED[letter] else shape)), kind)
+            for (shape, kind), letter in zip((left, right), self.layout, strict=True)
+        )
+        return (*factors, *([self.result] if self.accumulate else []), *self._epilogue.inputs)
+
+    @property
+    def result(self) -> TensorType:
+        """m x n, row-major."""
+        return TensorType((*self._batch, self.m, self.n), self.out)
+
+    @property
+    def flops(self) -> float:
+        """2 m n k for each product, and one for each element that is added or a step of the epilogue."""
+        added = math.prod(self.result.shape) if self.accumulate else 0
+        return 2.0 * self.k * math.prod(self.result.shape) + added + self._epilogue.flops
+
+    @property
+    def compute_type(self) -> str:
+        """Of the factors the wider one's."""
+        return widest(self.lhs, self.rhs)
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """That of a sum of k."""
+        return Tolerance(sums_of(self.lhs, self.rhs), self.k)
+
+    def check(self) -> None:
+        """Raise UsageError for arguments that make no product."""
+        check_sizes(self, "m", "n", "k", "split_k", *(("batch",) if self._batch else ()))
+        check_type("lhs", self.lhs, (*FLOATS, "i8"))
+        check_type("rhs", self.rhs, (*FLOATS, "i8"))
+        integers = self._sums == "i32"
+        check_type("out", self.out, (*FLOATS, "i32") if integers else FLOATS)
+        if self.layout not in _LAYOUTS:
+            raise UsageError(f"layout: '{self.layout}' is none of {', '.join(_LAYOUTS)}")
+        if self.k % self.split_k:
+            raise UsageError(f"split_k: {self.split_k} slices do not divide k, {self.k}")
+        self._epilogue.check()
+
+    def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
+        """A matmul of linalg's, or of slices of k a generic op and a sum; the epilogue behind it."""
+        lhs, rhs, *extras = inputs
+        if self.split_k > 1:
+            return self._behind.build(self._in_slices(lhs, rhs), extras)
+        if not self._begins_with_addend:
+            return self._behind.build(self._sums_of(lhs, rhs, filled(self.result.shape, self._sums)), extras)
+        addend, *extras = extras
+        return self._epilogue.build(self._sums_of(lhs, rhs, addend), extras)
+
+    def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
+        """A product, of transposed views where a factor lies transposed, and the steps behind it."""
+        (lhs, rhs), extras = inputs[:2], inputs[2:]
+        factors = [
+            ops.transpose(x, (*range(len(self._batch)), len(self._batch) + 1, len(self._batch)))
+            if _SWAPPED[letter] else x
+            for x, letter in zip((lhs, rhs), self.layout, strict=True)
+        ]  # fmt: skip
+        if self.lhs != self.rhs:
+            factors = [ops.cast(each, self._sums) for each in factors]
+        integers = self._sums == "i32"
+        sums = ops.matmul(factors[0], factors[1], "i32" if integers else self.out)
+        if integers and self.out != "i32":
+            sums = ops.cast(sums, "f32")
+        return ops.cast(self._behind.compute(ops, sums, extras), self.out)
+
+    @property
+    def _batch(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def _sums(self) -> str:
+        return sums_of(self.lhs, self.rhs)
+
+    @property
+    def _epilogue(self) -> Epilogue:
+        return Epilogue(epilogues.steps_of(self.epilogue), self.result, len(self._batch) + 1)
+
+    @property
+    def _behind(self) -> Epilogue:
+        """The epilogue with the third matrix as its first step."""
+        own = self._epilogue
+        return Epilogue((*(("residual",) if self.accumulate else ()), *own.steps), own.result, own.channel)
+
+    @property
+    def _begins_with_addend(self) -> bool:
+        """Whether sums can begin with the third matrix instead of zero."""
+        return self.accumulate and self.out == self._sums
+
+    def _sums_of(self, lhs: ir.Value, rhs: ir.Value, out: ir.Value) -> ir.Value:
+        """The product added to `out`, by an op of linalg's."""
+        # Maps will do; the stubs name attributes.
+        maps = None if self.layout == "tt" else cast("Sequence[ir.AffineMapAttr]", self._maps)
+        op = linalg.batch_matmul if self._batch else linalg.matmul
+        return op(lhs, rhs, outs=[out], indexing_maps=maps)
+
+    @property
+    def _maps(self) -> list[ir.AffineMap]:
+        """Of factors and result; loops are the batch, m, n and k."""
+        batch = range(len(self._batch))
+        m, n, k = (len(batch) + each for each in range(3))
+        pairs = zip(((m, k), (k, n)), self.layout, strict=True)
+        factors = [(*batch, *(pair[::-1] if _SWAPPED[letter] else pair)) for pair, letter in pairs]
+        return [access(k + 1, loops) for loops in (*factors, (*batch, m, n))]
+
+    def _in_slices(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+        """Products of slices of k, and their sum; loops are the batch, slices, m, n and k."""
+        batch = range(len(self._batch))
+        s, m, n, k = (len(batch) + each for each in range(4))
+        parts = self.split_k, self.k // self.split_k
+        kept = [(size,) for size in self._batch]
+        factors: list[ir.Value] = []
+        maps: list[ir.AffineMap] = []
+        for value, pair, size, letter in zip(
+            (lhs, rhs), ((m, k), (k, n)), (self.m, self.n), self.layout, strict=True
+        ):
+            split = [parts if loop == k else (size,) for loop in pair]
+            loops = [(s, k) if loop == k else (loop,) for loop in pair]
+            turn = -1 if _SWAPPED[letter] else 1
+            factors.append(expand(value, [*kept, *split[::turn]]))
+            maps.append(access(k + 1, [*batch, *(loop for each in loops[::turn] for loop in each)]))
+        shape = (*self._batch, self.split_k, self.m, self.n)
+        maps.append(access(k + 1, (*batch, s, m, n)))
+        kinds = [*["parallel"] * (len(batch) + 3), "reduction"]
+        partial = generic(factors, filled(shape, self._sums), maps, kinds, self._multiply_add)
+        return self._sum_of(partial)
+
+    def _sum_of(self, partial: ir.Value) -> ir.Value:
+        """Over the slices."""
+        batch = range(len(self._batch))
+        s = len(batch)
+        out = filled(self.result.shape, self._sums)
+        kinds = [*["parallel"] * s, "reduction", "parallel", "parallel"]
+        add = arith.addi if self._sums == "i32" else arith.addf
+        maps = [access(s + 3, range(s + 3)), access(s + 3, (*batch, s + 1, s + 2))]
+        return generic([partial], out, maps, kinds, add)
+
+    def _multiply_add(self, a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
+        kind = element(self._sums)
+        a, b = converted(a, kind), converted(b, kind)
+        if self._sums == "i32":
+            return arith.addi(total, arith.muli(a, b))
+        return arith.addf(total, arith.mulf(a, b))

@@ -1,0 +1,61 @@
+"""The kinds by name, and operations read from data."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from iree_tuner.errors import TunerError
+from iree_tuner.suite.kinds.batch_matmul import BatchMatmul
+from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.suite.operation import Operation, Value
+
+KINDS: Mapping[str, type[Operation]] = {each.kind: each for each in (Matmul, BatchMatmul)}
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
+}  # fmt: skip
+
+
+def kind_named(name: str) -> type[Operation]:
+    """The kind of that name. Raises TunerError where there is none."""
+    if name not in KINDS:
+        raise TunerError(f"there is no operation '{name}'", hint=did_you_mean(name, KINDS))
+    return KINDS[name]
+
+
+def fields_of(kind: type[Operation]) -> dict[str, Value]:
+    """The names of a kind's arguments, with their defaults."""
+    return {each.name: each.default for each in fields(kind)}  # pyright: ignore[reportReturnType]
+
+
+def make(kind: type[Operation], arguments: Mapping[str, object]) -> Operation:
+    """An operation, checked. Raises TunerError for a field that there is not, or a value that is wrong."""
+    types = {each.name: str(each.type) for each in fields(kind)}
+    for name, value in arguments.items():
+        if name not in types:
+            raise TunerError(f"{kind.kind} has no field '{name}'", hint=did_you_mean(name, types))
+        wanted = types[name]
+        if not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "bool"):
+            raise TunerError(f"{name}: {value!r} is not of type {wanted}")
+    given: Mapping[str, Any] = arguments
+    operation = kind(**given)
+    operation.check()
+    return operation
+
+
+def operation_of(data: Mapping[str, Any]) -> Operation:
+    """The inverse of `operation.to_json`. Raises TunerError for data that is no operation."""
+    kind, arguments = data.get("kind"), data.get("arguments")
+    if not isinstance(kind, str) or not isinstance(arguments, Mapping):
+        raise TunerError("an operation is an object with a kind and its arguments")
+    return make(kind_named(kind), arguments)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint: the name that is meant perhaps, or all there are."""
+    every = list(known)
+    close = difflib.get_close_matches(name, every, 1)
+    return f"did you mean {close[0]}?" if close else f"there are: {', '.join(every)}"

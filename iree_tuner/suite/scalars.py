@@ -1,0 +1,113 @@
+"""Functions of one element, as IR: bodies of `linalg.generic`, at the current insertion point."""
+
+from __future__ import annotations
+
+import math as numbers
+from collections.abc import Callable, Mapping
+from typing import get_args
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, math
+
+from iree_tuner.suite.primitives import Binary, Unary
+
+UNARY: tuple[str, ...] = get_args(Unary)
+BINARY: tuple[str, ...] = get_args(Binary)
+
+
+def unary(kind: str, x: ir.Value) -> ir.Value:
+    """One of `primitives.Unary`; of integers `relu`, `abs` and `negate` alone."""
+    return (_OF_INTEGERS if _is_integer(x) else _UNARY)[kind](x)
+
+
+def binary(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    """One of `primitives.Binary`, of two elements of one type; of integers all but `divide`."""
+    integer, real = _BINARY[kind]
+    return (integer if _is_integer(a) else real)(a, b)
+
+
+def converted(x: ir.Value, element_type: ir.Type) -> ir.Value:
+    """The element in another type: floats are rounded to nearest, integers become wider or floats."""
+    if x.type == element_type:
+        return x
+    if _is_integer(x):
+        wide = isinstance(element_type, ir.IntegerType)
+        return arith.extsi(element_type, x) if wide else arith.sitofp(element_type, x)
+    if _bits(x.type) < _bits(element_type):
+        return arith.extf(element_type, x)
+    return arith.truncf(element_type, x)
+
+
+def constant(value: float, element_type: ir.Type) -> ir.Value:
+    """A number of a type."""
+    return arith.constant(element_type, int(value) if isinstance(element_type, ir.IntegerType) else value)
+
+
+def _is_integer(x: ir.Value) -> bool:
+    return isinstance(x.type, ir.IntegerType)
+
+
+def _bits(element_type: ir.Type) -> int:
+    assert isinstance(element_type, ir.FloatType), "integers are handled before"
+    return element_type.width
+
+
+def _number(value: float, x: ir.Value) -> ir.Value:
+    return constant(value, x.type)
+
+
+def _gelu(x: ir.Value) -> ir.Value:
+    """x (1 + erf(x / sqrt 2)) / 2."""
+    return _half_of_more(x, math.erf(arith.divf(x, _number(numbers.sqrt(2.0), x))))
+
+
+def _gelu_tanh(x: ir.Value) -> ir.Value:
+    """x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2."""
+    cubed = arith.mulf(_number(0.044715, x), arith.mulf(arith.mulf(x, x), x))
+    slope = _number(numbers.sqrt(2 / numbers.pi), x)
+    return _half_of_more(x, math.tanh(arith.mulf(slope, arith.addf(x, cubed))))
+
+
+def _half_of_more(x: ir.Value, weight: ir.Value) -> ir.Value:
+    return arith.mulf(x, arith.mulf(arith.addf(weight, _number(1.0, x)), _number(0.5, x)))
+
+
+def _sigmoid(x: ir.Value) -> ir.Value:
+    return arith.divf(_number(1.0, x), _one_and_exp(x))
+
+
+def _silu(x: ir.Value) -> ir.Value:
+    return arith.divf(x, _one_and_exp(x))
+
+
+def _one_and_exp(x: ir.Value) -> ir.Value:
+    return arith.addf(_number(1.0, x), math.exp(arith.negf(x)))
+
+
+_UNARY: Mapping[str, Callable[[ir.Value], ir.Value]] = {
+    "relu": lambda x: arith.maximumf(x, _number(0.0, x)),
+    "gelu": _gelu,
+    "gelu_tanh": _gelu_tanh,
+    "silu": _silu,
+    "sigmoid": _sigmoid,
+    "tanh": math.tanh,
+    "exp": math.exp,
+    "sqrt": math.sqrt,
+    "rsqrt": math.rsqrt,
+    "abs": math.absf,
+    "negate": arith.negf,
+}
+_OF_INTEGERS: Mapping[str, Callable[[ir.Value], ir.Value]] = {
+    "relu": lambda x: arith.maxsi(x, _number(0, x)),
+    "abs": math.absi,
+    "negate": lambda x: arith.subi(_number(0, x), x),
+}
+_Function = Callable[[ir.Value, ir.Value], ir.Value]
+_BINARY: Mapping[str, tuple[_Function, _Function]] = {
+    "add": (arith.addi, arith.addf),
+    "subtract": (arith.subi, arith.subf),
+    "multiply": (arith.muli, arith.mulf),
+    "divide": (arith.divsi, arith.divf),
+    "maximum": (arith.maxsi, arith.maximumf),
+    "minimum": (arith.minsi, arith.minimumf),
+}

@@ -1,0 +1,101 @@
+"""Sweeps: many operations of one kind, of all combinations of their fields' values.
+
+A field's values are told as a value, as a list, or as text: `64,128,256`, or `64:1024:128` from the first to
+the last, which belongs to them, by a step. `types` stands for all fields that say a type (`Operation.of_type`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from iree_tuner.errors import UsageError
+from iree_tuner.suite.element_types import OWN_F8
+from iree_tuner.suite.kinds.registry import did_you_mean, fields_of, make
+from iree_tuner.suite.operation import Operation, Value
+
+TYPES = "types"
+_MOST = 100_000
+_BOOLEANS = {"true": True, "false": False}
+
+
+def sweep(kind: type[Operation], given: Mapping[str, object], f8: str) -> list[Operation]:
+    """The operations, checked; those of the last fields and types next to each other.
+
+    Args:
+        kind: of all of them.
+        given: values by field; fields that are not here have their defaults.
+        f8: what the type `f8` stands for.
+
+    Raises:
+        TunerError: a field that there is not, values that make no operation, or too many.
+    """
+    defaults = fields_of(kind)
+    for name in given:
+        if name != TYPES and name not in defaults:
+            raise UsageError(
+                f"{kind.kind} has no field '{name}'", hint=did_you_mean(name, [TYPES, *defaults])
+            )
+    values = {name: values_of(name, defaults.get(name, ""), told) for name, told in given.items()}
+    types = values.pop(TYPES, None)
+    count = math.prod(map(len, values.values())) * len(types or [""])
+    if count > _MOST:
+        raise UsageError(f"these are {count} operations of {kind.kind}, more than {_MOST}")
+    found: list[Operation] = []
+    for chosen in itertools.product(*values.values()):
+        fields = dict(zip(values, chosen, strict=True))
+        for each in types or [""]:
+            typed = kind.of_type(str(_own(each, f8))) if each else {}
+            arguments = {name: _own(value, f8) for name, value in fields.items()}
+            found.append(make(kind, {**typed, **arguments}))
+    return found
+
+
+def values_of(field: str, default: Value, told: object) -> list[Value]:
+    """A field's values. Raises UsageError for what is none of the type that its default has."""
+    if isinstance(told, list):
+        every = [value for each in cast("list[object]", told) for value in values_of(field, default, each)]
+        if not every:
+            raise UsageError(f"{field}: there are no values")
+        return every
+    if not isinstance(told, str):
+        return [cast(Value, told)]  # `make` looks at its type
+    return [value for part in told.split(",") for value in _values(field, default, part.strip())]
+
+
+def distinct(operations: Iterable[Operation]) -> list[Operation]:
+    """Each operation once, in order."""
+    return list({each.name: each for each in operations}.values())
+
+
+def _values(field: str, default: Value, part: str) -> Sequence[Value]:
+    if isinstance(default, str):
+        return [part]
+    if isinstance(default, bool):
+        if part not in _BOOLEANS:
+            raise UsageError(f"{field}: '{part}' is neither true nor false")
+        return [_BOOLEANS[part]]
+    try:
+        if isinstance(default, float):
+            return [float(part)]
+        first, *more = map(int, part.split(":"))
+    except ValueError:
+        raise _no_number(field, part) from None
+    if not more:
+        return [first]
+    if len(more) != 2 or more[1] < 1:
+        raise _no_number(field, part)
+    found = range(first, more[0] + 1, more[1])
+    if not found:
+        raise UsageError(f"{field}: '{part}' has no values: {first} is more than {more[0]}")
+    return found
+
+
+def _no_number(field: str, part: str) -> UsageError:
+    return UsageError(f"{field}: '{part}' is no number", hint="64, or 64:1024:128 for a sweep")
+
+
+def _own(value: Value, f8: str) -> Value:
+    return f8 if value == OWN_F8 else value

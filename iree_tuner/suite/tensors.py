@@ -1,0 +1,117 @@
+"""Pieces of IR on tensors that kinds of operations are made of, at the current insertion point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg, tensor
+
+from iree_tuner.compiler.generic import generic
+from iree_tuner.suite.operation import TensorType
+from iree_tuner.suite.scalars import constant, converted
+
+
+def element(name: str) -> ir.Type:
+    """An element type by MLIR's name."""
+    return ir.Type.parse(name)
+
+
+def tensor_type(kind: TensorType) -> ir.RankedTensorType:
+    """As MLIR has it."""
+    return ir.RankedTensorType.get(kind.shape, element(kind.element_type))
+
+
+def shape_of(value: ir.Value) -> tuple[int, ...]:
+    """Sizes of a tensor."""
+    return tuple(ir.RankedTensorType(value.type).shape)
+
+
+def empty(shape: Sequence[int], element_type: str) -> ir.Value:
+    """A tensor without values."""
+    return tensor.empty(list(shape), element(element_type))
+
+
+def filled(shape: Sequence[int], element_type: str, value: float = 0.0) -> ir.Value:
+    """A tensor of one number."""
+    return linalg.fill(constant(value, element(element_type)), outs=[empty(shape, element_type)])
+
+
+def access(rank: int, loops: Sequence[int]) -> ir.AffineMap:
+    """The map of an operand whose dimensions are walked by these loops out of `rank`."""
+    return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(each) for each in loops])
+
+
+def elementwise(
+    operands: Sequence[tuple[ir.Value, Sequence[int]]],
+    result: TensorType,
+    body: Callable[..., ir.Value],
+) -> ir.Value:
+    """One generic op over all elements of the result.
+
+    Args:
+        operands: each with the dimensions of the result that its own are.
+        result: shape and type.
+        body: makes the result's element of one of each operand.
+    """
+    rank = len(result.shape)
+    maps = [*(access(rank, loops) for _, loops in operands), ir.AffineMap.get_identity(rank)]
+    out = empty(result.shape, result.element_type)
+
+    def without_out(*elements: ir.Value) -> ir.Value:
+        return body(*elements[:-1])
+
+    return generic([value for value, _ in operands], out, maps, ["parallel"] * rank, without_out)
+
+
+def retyped(value: ir.Value, element_type: str) -> ir.Value:
+    """All elements in another type; the tensor itself where it has that type."""
+    to = element(element_type)
+    if ir.RankedTensorType(value.type).element_type == to:
+        return value
+    shape = shape_of(value)
+
+    def body(x: ir.Value) -> ir.Value:
+        return converted(x, to)
+
+    return elementwise([(value, range(len(shape)))], TensorType(shape, element_type), body)
+
+
+def expand(value: ir.Value, parts: Sequence[Sequence[int]]) -> ir.Value:
+    """Each dimension split into parts; a dimension of one part stays as it is."""
+    if all(len(each) == 1 for each in parts):
+        return value
+    sizes = [size for each in parts for size in each]
+    kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
+    return tensor.ExpandShapeOp(
+        kind, _tensor(value), _grouped([len(each) for each in parts]), [], sizes
+    ).result
+
+
+def collapse(value: ir.Value, counts: Sequence[int]) -> ir.Value:
+    """Dimensions joined: the first so many to one, the next so many, and so on."""
+    if all(count == 1 for count in counts):
+        return value
+    left, sizes = list(shape_of(value)), list[int]()
+    for count in counts:
+        size = 1
+        for _ in range(count):
+            size *= left.pop(0)
+        sizes.append(size)
+    kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
+    return tensor.CollapseShapeOp(kind, _tensor(value), _grouped(counts)).result
+
+
+def _tensor(value: ir.Value) -> ir.Value[ir.RankedTensorType]:
+    return cast("ir.Value[ir.RankedTensorType]", value)
+
+
+def _grouped(counts: Sequence[int]) -> ir.ArrayAttr:
+    """`[[0], [1, 2], ...]`: which dimensions belong together."""
+    i64, first = ir.IntegerType.get_signless(64), 0
+    groups: list[ir.Attribute] = []
+    for count in counts:
+        groups.append(ir.ArrayAttr.get([ir.IntegerAttr.get(i64, first + i) for i in range(count)]))
+        first += count
+    return ir.ArrayAttr.get(groups)
