@@ -1,0 +1,207 @@
+"""NumPy: what its BLAS multiplies, and the rest as a user of NumPy writes it, in types that it has itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.measure.data import dtype_of
+from iree_tuner.suite.backends.backend import Array, Job, Running
+from iree_tuner.suite.backends.calls import Calls, copies_of
+from iree_tuner.suite.backends.library import on_host, versions
+from iree_tuner.suite.backends.numpy_convolution import convolve
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.primitives import (
+    Binary,
+    CannotError,
+    FilterLayout,
+    ImageLayout,
+    Reduction,
+    Unary,
+    Window,
+)
+
+Values = npt.NDArray[Any]
+
+_OWN = frozenset(("f64", "f32", "f16", "i64", "i32", "i16", "i8"))
+_BLAS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@dataclass(frozen=True)
+class Numpy:
+    """NumPy on the host; only products use more than one core, as many as its BLAS takes."""
+
+    name: str = "numpy"
+    title: str = "NumPy"
+
+    def missing(self, device: str) -> str:
+        """Any device but the host's cores."""
+        return "" if on_host(device) else "NumPy computes on the host only"
+
+    def version(self) -> str:
+        """NumPy's."""
+        return versions("numpy")
+
+    def refuses(self, operation: Operation, device: str) -> str:
+        """Types that are not its own."""
+        del device
+        kinds = [each.element_type for each in (*operation.inputs, operation.result)]
+        return next((f"NumPy has no {kind}" for kind in kinds if kind not in _OWN), "")
+
+    def load(self, job: Job) -> Running:
+        """Copies of the inputs, and the operation as a function of them."""
+        operation, ops = job.operation, NumpyPrimitives()
+
+        def call(inputs: list[Values]) -> Values:
+            with np.errstate(all="ignore"):
+                return operation.compute(ops, inputs)
+
+        return Calls[list[Values], Values](call, copies_of(job), read=lambda result: result)
+
+
+class NumpyPrimitives:
+    """Functions of NumPy; `Primitives[Values]`."""
+
+    def cast(self, x: Values, element_type: str) -> Values:
+        """Other elements, without a copy where they are of this type."""
+        dtype = dtype_of(element_type)
+        if dtype is None or element_type not in _OWN:
+            raise CannotError(f"NumPy has no {element_type}")
+        if dtype.kind == "i" and x.dtype.kind == "f":
+            return saturated(x, dtype)
+        return x.astype(dtype, copy=False)
+
+    def constant(self, value: float, like: Values) -> Values:
+        """A number, as an array of no dimensions."""
+        return np.asarray(value, like.dtype)
+
+    def transpose(self, x: Values, order: Sequence[int]) -> Values:
+        """A view."""
+        return x.transpose(order)
+
+    def reshape(self, x: Values, shape: Sequence[int]) -> Values:
+        """A view where there is one."""
+        return x.reshape(tuple(shape))
+
+    def matmul(self, a: Values, b: Values, element_type: str) -> Values:
+        """By BLAS, which takes transposed views as they are."""
+        _check_blas(a, b)
+        wide = np.result_type(a.dtype, dtype_of(element_type) or a.dtype)
+        return np.matmul(a.astype(wide, copy=False), b.astype(wide, copy=False))
+
+    def convolution(
+        self,
+        image: Values,
+        filters: Values,
+        window: Window,
+        layouts: tuple[ImageLayout, FilterLayout],
+        element_type: str,
+    ) -> Values:
+        """Windows of the image as a strided view, multiplied with the filters by BLAS."""
+        del element_type
+        _check_blas(image, filters)
+        return convolve(image, filters, window, layouts)
+
+    def attention(
+        self, q: Values, k: Values, v: Values, mask: Values | None, causal: bool, scale: float
+    ) -> Values:
+        """Two products with a softmax between them; the queries of a group as rows of one product."""
+        _check_blas(q, k, v)
+        batch, heads, queries, size = q.shape
+        key_heads, keys = k.shape[1], k.shape[2]
+        together = q.reshape(batch, key_heads, heads // key_heads * queries, size)
+        scores = np.matmul(together * scale, k.swapaxes(-1, -2))
+        scores = scores.reshape(batch, heads, queries, keys)
+        if mask is not None:
+            scores += mask
+        if causal:
+            scores[..., ~np.tri(queries, keys, keys - queries, dtype=bool)] = -np.inf
+        weights = _softmax_in(scores, -1).reshape(batch, key_heads, -1, keys)
+        return np.matmul(weights, v).reshape(batch, heads, queries, v.shape[3])
+
+    def softmax(self, x: Values, axis: int) -> Values:
+        """In f32 at least."""
+        return _softmax_in(x.astype(np.result_type(x.dtype, np.float32)), axis)
+
+    def reduce(self, kind: Reduction, x: Values, axes: Sequence[int], element_type: str) -> Values:
+        """Over axes; sums and means are held in the type that is asked for, or a wider one."""
+        where = tuple(axes)
+        if kind in ("max", "min"):
+            return np.asarray(_EXTREMES[kind](x, axis=where))
+        dtype = np.result_type(x.dtype, dtype_of(element_type) or x.dtype)
+        total = np.asarray(np.sum(x, axis=where, dtype=dtype))
+        return total if kind == "sum" else total / dtype.type(math.prod(x.shape[axis] for axis in where))
+
+    def unary(self, kind: Unary, x: Values) -> Values:
+        """Element by element."""
+        return _UNARY[kind](x)
+
+    def binary(self, kind: Binary, a: Values, b: Values) -> Values:
+        """Element by element."""
+        return _BINARY[kind](a, b)
+
+
+def _check_blas(*factors: Values) -> None:
+    """Raise CannotError for what BLAS does not multiply, which NumPy does with loops of its own."""
+    for each in factors:
+        if each.dtype not in _BLAS or each.dtype != factors[0].dtype:
+            raise CannotError(f"NumPy has no fast product of {each.dtype}: BLAS is of float32 and float64")
+
+
+def saturated(x: Values, dtype: np.dtype[Any]) -> Values:
+    """Floats as integers, towards zero, and those beyond the type's range at its ends."""
+    limits = np.iinfo(dtype)
+    inside = np.clip(np.trunc(x.astype(np.float64)), limits.min, limits.max)
+    return np.where(x >= limits.max, limits.max, inside.astype(dtype)).astype(dtype)
+
+
+def _softmax_in(x: Values, axis: int) -> Values:
+    """In place."""
+    x -= x.max(axis=axis, keepdims=True)
+    np.exp(x, out=x)
+    x /= x.sum(axis=axis, keepdims=True)
+    return x
+
+
+def _erf(x: Values) -> Values:
+    try:
+        special: Any = import_module("scipy.special")
+    except ImportError:
+        raise CannotError("NumPy has no erf, and SciPy is not installed: pip install scipy") from None
+    return special.erf(x)
+
+
+def _sigmoid(x: Values) -> Values:
+    return 1 / (1 + np.exp(-x))
+
+
+_UNARY: dict[Unary, Callable[[Values], Values]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: 0.5 * x * (1 + _erf(x * math.sqrt(0.5))),
+    "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))),
+    "silu": lambda x: x * _sigmoid(x),
+    "sigmoid": _sigmoid,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "abs": np.abs,
+    "negate": np.negative,
+}
+
+_BINARY: dict[Binary, Callable[[Values, Values], Values]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+_EXTREMES: dict[str, Callable[..., Any]] = {"max": np.max, "min": np.min}

@@ -1,0 +1,84 @@
+"""AMD's libraries for products of matrices, each through PyTorch for ROCm, which can be told which to use.
+
+They were not run on hardware here: what is tested is that PyTorch is told, and when they are missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar
+
+from iree_tuner.suite.backends.backend import Job, Running
+from iree_tuner.suite.backends.library import is_gpu
+from iree_tuner.suite.operation import Operation
+
+_INSTALL = "pip install torch --index-url https://download.pytorch.org/whl/rocm6.4"
+
+
+@dataclass(frozen=True)
+class _RocmProducts:
+    """Products of matrices only; what is done with them is PyTorch's.
+
+    PyTorch says that another library may be used for what a preferred one does not have.
+    """
+
+    name: str
+    title: str
+    library: ClassVar[str]
+    """As `torch.backends.cuda.preferred_blas_library` calls it."""
+
+    def missing(self, device: str) -> str:
+        """PyTorch for ROCm."""
+        if not is_gpu(device):
+            return f"{self.title} computes on AMD's GPUs only"
+        return "" if rocm_of_torch() else f"{self.title} needs PyTorch for ROCm: {_INSTALL}"
+
+    def version(self) -> str:
+        """ROCm's, as PyTorch was built with."""
+        return rocm_of_torch()
+
+    def refuses(self, operation: Operation, device: str) -> str:
+        """What is no product of matrices."""
+        del device
+        return "" if "matmul" in operation.kind else f"{self.title} multiplies matrices only"
+
+    def load(self, job: Job) -> Running:
+        """As PyTorch does, with this library."""
+        from iree_tuner.suite.backends import torch_running
+
+        torch_running.torch.backends.cuda.preferred_blas_library(self.library)
+        return torch_running.load(job)
+
+
+@dataclass(frozen=True)
+class RocBlas(_RocmProducts):
+    """rocBLAS, which is what hipBLAS calls: PyTorch keeps CUDA's names for both."""
+
+    name: str = "rocblas"
+    title: str = "rocBLAS"
+    library: ClassVar[str] = "cublas"
+
+
+@dataclass(frozen=True)
+class HipBlasLt(_RocmProducts):
+    """hipBLASLt."""
+
+    name: str = "hipblaslt"
+    title: str = "hipBLASLt"
+    library: ClassVar[str] = "cublaslt"
+
+
+def rocm_of_torch() -> str:
+    """The release of ROCm that the installed PyTorch is built with; empty for none. Imports nothing."""
+    spec = find_spec("torch")
+    if spec is None or spec.origin is None:
+        return ""
+    try:
+        text = (Path(spec.origin).parent / "version.py").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    lines = (line.partition("=") for line in text.splitlines() if line.startswith("hip"))
+    value = next((value.strip() for _, _, value in lines), "None")
+    return "" if value == "None" else value.strip("'\"")

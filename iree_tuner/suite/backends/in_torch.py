@@ -1,0 +1,66 @@
+"""PyTorch, as it is and compiled: oneDNN and MKL on processors, cuBLAS and cuDNN on NVIDIA's GPUs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+
+from iree_tuner.suite.backends.backend import Job, Running
+from iree_tuner.suite.backends.library import is_gpu, lacks, on_host, versions
+from iree_tuner.suite.operation import Operation
+
+
+@dataclass(frozen=True)
+class Torch:
+    """PyTorch, a call for each primitive.
+
+    Its settings are the default ones, but that f32 is not rounded to TF32 in convolutions either, and that
+    cuDNN chooses its algorithms by trying them.
+    """
+
+    name: str = "torch"
+    title: str = "PyTorch"
+
+    def missing(self, device: str) -> str:
+        """PyTorch, or a device that it knows."""
+        if not on_host(device) and not is_gpu(device):
+            return f"{self.title} is compared on the host, on CUDA and on ROCm only"
+        return lacks("PyTorch", ("torch",))
+
+    def version(self) -> str:
+        """PyTorch's."""
+        return versions("torch")
+
+    def refuses(self, operation: Operation, device: str) -> str:
+        """Nothing: it is asked itself."""
+        del operation, device
+        return ""
+
+    def load(self, job: Job) -> Running:
+        """Copies of the inputs on the device, and the operation as a function of them."""
+        from iree_tuner.suite.backends import torch_running
+
+        return torch_running.load(job)
+
+
+@dataclass(frozen=True)
+class TorchCompiled(Torch):
+    """The whole operation through `torch.compile`, in its default mode."""
+
+    name: str = "torch-compiled"
+    title: str = "PyTorch, compiled"
+
+    def missing(self, device: str) -> str:
+        """PyTorch, and what compiles what it writes."""
+        found = super().missing(device)
+        compiler = os.environ.get("CXX", "g++")  # as PyTorch itself looks for it
+        if not found and on_host(device) and shutil.which(compiler) is None:
+            return f"torch.compile needs a C++ compiler, and there is no {compiler}: install g++, or set CXX"
+        return found or (lacks("Triton", ("triton",)) if is_gpu(device) else "")
+
+    def load(self, job: Job) -> Running:
+        """Compiled for its sizes."""
+        from iree_tuner.suite.backends import torch_running
+
+        return torch_running.load(job, compiled=True)

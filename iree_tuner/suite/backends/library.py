@@ -1,0 +1,47 @@
+"""Whether a back end's library is there, found without importing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+_EXTRA = "pip install 'iree-tuner[compare]'"
+
+
+def on_host(device: str) -> bool:
+    """Whether a device URI names the host's own cores."""
+    return device.startswith("local-")
+
+
+def is_gpu(device: str) -> bool:
+    """Whether it names a GPU as PyTorch, JAX and ONNX Runtime know them: of CUDA or ROCm."""
+    return device.partition("://")[0] in ("cuda", "hip")
+
+
+def lacks(title: str, modules: Sequence[str], install: str = _EXTRA) -> str:
+    """What to install for a library; empty where its modules are there.
+
+    Args:
+        title: of the library, for people.
+        modules: top-level names.
+        install: the command that brings it.
+    """
+    absent = [name for name in modules if find_spec(name) is None]
+    return f"{title} is not installed ({', '.join(absent)}): {install}" if absent else ""
+
+
+def versions(*distributions: str) -> str:
+    """Of the first that is installed; empty where none is."""
+    for name in distributions:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return ""
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception says, in one line, with its type's name."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -1,0 +1,85 @@
+"""Convolutions in NumPy: windows of the image as a strided view, and products of matrices by BLAS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
+
+from iree_tuner.suite.primitives import FilterLayout, ImageLayout, Window
+
+Values = npt.NDArray[Any]
+
+_AXES = {"hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2)}
+"""Where filters have their filter, channel, height and width."""
+
+
+def convolve(
+    image: Values, filters: Values, window: Window, layouts: tuple[ImageLayout, FilterLayout]
+) -> Values:
+    """A 2-D convolution of floats, laid out as its image."""
+    seen = filters.transpose(_AXES[layouts[1]])
+    if window.groups > 1 and seen.shape[:2] == (window.groups, 1):
+        return _depthwise(image, seen, window, layouts[0])
+    windows = _windows(image, (seen.shape[2], seen.shape[3]), window, layouts[0])
+    batch, height, width, channels, *kernel = windows.shape
+    groups = window.groups
+    points, depth = height * width, channels // groups * kernel[0] * kernel[1]
+    if layouts[0] == "nchw":
+        # Filters by channels times channels by points: the result comes as it has to lie.
+        matrix = seen.reshape(groups, -1, depth)
+        columns = windows.transpose(0, 3, 4, 5, 1, 2).reshape(batch, groups, depth, points)
+        return np.matmul(matrix, columns).reshape(batch, -1, height, width)
+    # The channel last, as it lies in the image.
+    matrix = seen.reshape(groups, -1, channels // groups, *kernel).transpose(0, 3, 4, 2, 1)
+    matrix = matrix.reshape(groups, depth, -1)
+    parts = windows.reshape(batch, height, width, groups, -1, *kernel)
+    if groups == 1:
+        rows = parts.transpose(0, 1, 2, 3, 5, 6, 4).reshape(batch * points, depth)
+        return np.matmul(rows, matrix[0]).reshape(batch, height, width, -1)
+    rows = parts.transpose(3, 0, 1, 2, 5, 6, 4).reshape(groups, batch * points, depth)
+    sums = np.matmul(rows, matrix).transpose(1, 0, 2)
+    return np.ascontiguousarray(sums).reshape(batch, height, width, -1)
+
+
+def _windows(image: Values, kernel: tuple[int, int], window: Window, layout: ImageLayout) -> Values:
+    """A view: batch x height x width x channels x kernel height x kernel width."""
+    order = (0, 1, 2, 3) if layout == "nhwc" else (0, 2, 3, 1)
+    batch, height, width, channels = (image.shape[axis] for axis in order)
+    n, y, x, c = (image.strides[axis] for axis in order)
+    (sy, sx), (dy, dx) = window.strides, window.dilations
+    rows, columns = _counts((height, width), kernel, window)
+    shape = (batch, rows, columns, channels, *kernel)
+    return as_strided(image, shape, (n, y * sy, x * sx, c, y * dy, x * dx), writeable=False)
+
+
+def _depthwise(image: Values, filters: Values, window: Window, layout: ImageLayout) -> Values:
+    """A filter for each channel: a product with the whole image for each place of the filters."""
+    spatial = (1, 2) if layout == "nhwc" else (2, 3)
+    rows, columns = _counts((image.shape[spatial[0]], image.shape[spatial[1]]), filters.shape[2:], window)
+    total: Values | None = None
+    for y in range(filters.shape[2]):
+        for x in range(filters.shape[3]):
+            place = [slice(None)] * 4
+            place[spatial[0]] = _span(y * window.dilations[0], rows, window.strides[0])
+            place[spatial[1]] = _span(x * window.dilations[1], columns, window.strides[1])
+            factor = filters[:, 0, y, x]
+            part = image[tuple(place)] * (factor if layout == "nhwc" else factor[:, None, None])
+            total = part if total is None else np.add(total, part, out=total)
+    assert total is not None, "filters have a place at least"
+    return total
+
+
+def _span(start: int, count: int, step: int) -> slice:
+    return slice(start, start + (count - 1) * step + 1, step)
+
+
+def _counts(sizes: tuple[int, int], kernel: tuple[int, ...], window: Window) -> tuple[int, int]:
+    """Results in height and width."""
+    height, width = (
+        (size - dilation * (taps - 1) - 1) // stride + 1
+        for size, taps, stride, dilation in zip(sizes, kernel, window.strides, window.dilations, strict=True)
+    )
+    return height, width

@@ -1,0 +1,200 @@
+"""The primitives in PyTorch, for processors and GPUs. Imported only where PyTorch computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from iree_tuner.suite.backends.library import first_line
+from iree_tuner.suite.primitives import (
+    Binary,
+    CannotError,
+    FilterLayout,
+    ImageLayout,
+    Reduction,
+    Unary,
+    Window,
+)
+
+torch: Any = import_module("torch")  # typed loosely: it need not be there where types are checked
+functional: Any = torch.nn.functional
+bias: Any = import_module("torch.nn.attention.bias")
+
+Tensor = Any
+
+TYPES: dict[str, Any] = {
+    "f64": torch.float64,
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "f8E4M3FN": torch.float8_e4m3fn,
+    "f8E5M2": torch.float8_e5m2,
+    "f8E4M3FNUZ": torch.float8_e4m3fnuz,
+    "f8E5M2FNUZ": torch.float8_e5m2fnuz,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "i16": torch.int16,
+    "i8": torch.int8,
+}
+
+_FILTERS: dict[FilterLayout, tuple[int, ...]] = {
+    "hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2),
+}  # fmt: skip
+_TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
+
+
+def type_of(element_type: str) -> Any:  # noqa: ANN401
+    """PyTorch's type. Raises CannotError where it has none."""
+    if element_type not in TYPES:
+        raise CannotError(f"PyTorch has no {element_type}")
+    return TYPES[element_type]
+
+
+class TorchPrimitives:
+    """Functions of PyTorch; `Primitives[Tensor]`. What layouts say is a view: nothing is copied for it."""
+
+    def __init__(self) -> None:
+        self._masks: dict[tuple[Any, ...], Tensor] = {}
+        self._ones: dict[Any, Tensor] = {}
+
+    def cast(self, x: Tensor, element_type: str) -> Tensor:
+        """Other elements; the same tensor where they are of this type."""
+        kind = type_of(element_type)
+        if x.dtype.is_floating_point and not kind.is_floating_point:
+            limits = torch.iinfo(kind)
+            inside = x.double().clamp(limits.min, limits.max).to(kind)  # i64's largest is no float
+            return torch.where(x >= limits.max, limits.max, inside)
+        return x.to(kind)
+
+    def constant(self, value: float, like: Tensor) -> Tensor:
+        """A number in the host's memory, which kernels on a GPU take as an argument."""
+        return torch.tensor(value, dtype=like.dtype)
+
+    def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
+        """A view."""
+        return x.permute(tuple(order))
+
+    def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """A view where there is one."""
+        return x.reshape(tuple(shape))
+
+    def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
+        """By the library for their type; a wider result directly where a GPU's gives one."""
+        if a.element_size() == 1:
+            return self._narrow_matmul(a, b, element_type)
+        kind = torch.promote_types(a.dtype, type_of(element_type))
+        if kind == a.dtype:
+            return torch.matmul(a, b)
+        product = {2: torch.mm, 3: torch.bmm}.get(a.dim())
+        if a.is_cuda and product is not None and kind == torch.float32:
+            return product(a, b, out_dtype=kind)
+        return torch.matmul(a.to(kind), b.to(kind))
+
+    def _narrow_matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
+        if a.dim() != 2 or a.dtype != b.dtype:
+            raise CannotError(f"PyTorch multiplies no batches, nor mixtures, of {a.dtype}")
+        try:
+            if not a.dtype.is_floating_point:
+                return torch._int_mm(a, b)
+            one = self._ones.get(a.device)
+            if one is None:
+                one = self._ones[a.device] = torch.ones((), device=a.device)
+            return torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=type_of(element_type))
+        except (RuntimeError, ValueError) as error:
+            raise CannotError(f"PyTorch: {first_line(error)}") from None
+
+    def convolution(
+        self,
+        image: Tensor,
+        filters: Tensor,
+        window: Window,
+        layouts: tuple[ImageLayout, FilterLayout],
+        element_type: str,
+    ) -> Tensor:
+        """`conv2d`; channels that come last stay there (channels_last)."""
+        if not image.dtype.is_floating_point or image.element_size() == 1:
+            raise CannotError(f"PyTorch convolves no {image.dtype}")
+        kind = torch.promote_types(image.dtype, type_of(element_type))
+        image, filters = image.to(kind), filters.to(kind).permute(_FILTERS[layouts[1]])
+        last = layouts[0] == "nhwc"
+        result = functional.conv2d(
+            image.permute(_TO_NCHW) if last else image,
+            filters,
+            stride=window.strides,
+            dilation=window.dilations,
+            groups=window.groups,
+        )
+        return result.permute(_TO_NHWC) if last else result
+
+    def attention(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        """`scaled_dot_product_attention`, which takes the best of the kernels that it has."""
+        if q.element_size() == 1:
+            raise CannotError(f"PyTorch has no attention of {q.dtype}")
+        queries, keys = q.shape[2], k.shape[2]
+        causal = causal and queries > 1  # the last query sees all
+        grouped = q.shape[1] != k.shape[1]
+        square = causal and mask is None and queries == keys
+        if causal and not square:  # its own `is_causal` counts from the first key, and takes no mask beside it
+            if mask is None and q.is_cuda:
+                mask = bias.causal_lower_right(queries, keys)
+            else:
+                seen = self._seen(queries, keys, q.device)
+                mask = seen if mask is None else mask.masked_fill(~seen, float("-inf"))
+        return functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, is_causal=square, scale=scale, enable_gqa=grouped
+        )
+
+    def _seen(self, queries: int, keys: int, device: Any) -> Tensor:  # noqa: ANN401
+        """Whether a query sees a key; made once, as models do."""
+        at = (queries, keys, device)
+        if at not in self._masks:
+            every = torch.ones(queries, keys, dtype=torch.bool, device=device)
+            self._masks[at] = torch.tril(every, keys - queries)
+        return self._masks[at]
+
+    def softmax(self, x: Tensor, axis: int) -> Tensor:
+        """Along an axis."""
+        return torch.softmax(x, axis)
+
+    def reduce(self, kind: Reduction, x: Tensor, axes: Sequence[int], element_type: str) -> Tensor:
+        """Over axes; sums and means are held in the type that is asked for, or a wider one."""
+        where = tuple(axes)
+        if kind in ("max", "min"):
+            return (torch.amax if kind == "max" else torch.amin)(x, where)
+        wide = torch.promote_types(x.dtype, type_of(element_type))
+        return (torch.sum if kind == "sum" else torch.mean)(x, where, dtype=wide)
+
+    def unary(self, kind: Unary, x: Tensor) -> Tensor:
+        """Element by element."""
+        return _UNARY[kind](x)
+
+    def binary(self, kind: Binary, a: Tensor, b: Tensor) -> Tensor:
+        """Element by element."""
+        return _BINARY[kind](a, b)
+
+
+_UNARY: dict[Unary, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "gelu": functional.gelu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "silu": functional.silu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "exp": torch.exp,
+    "sqrt": torch.sqrt,
+    "rsqrt": torch.rsqrt,
+    "abs": torch.abs,
+    "negate": torch.neg,
+}
+
+_BINARY: dict[Binary, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": torch.add,
+    "subtract": torch.sub,
+    "multiply": torch.mul,
+    "divide": torch.div,
+    "maximum": torch.maximum,
+    "minimum": torch.minimum,
+}
