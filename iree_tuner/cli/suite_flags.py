@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.device_facts import rotation_bytes, usable_cores
+from iree_tuner.suite.element_types import own_f8
 from iree_tuner.suite.conditions import Conditions, Timing
 from iree_tuner.suite.configurations import patterns_of
 from iree_tuner.suite.item import Item, items_from
@@ -69,10 +70,9 @@ class Where:
             raise UsageError("--jobs must be at least 1")
         if not self.device or len(set(self.device)) < len(self.device):
             raise UsageError("give each device once, and one at least")
-        for uri in self.device:
-            target_for_device(uri, self.chip)
+        targets = [target_for_device(uri, self.chip) for uri in self.device]
         patterns = patterns_of(self.only)
-        found = items_from(sources, self.chip)
+        found = items_from(sources, own_f8(targets[0]))
         left = [
             each for each in found if not patterns or any(one.search(each.operation.name) for one in patterns)
         ]

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from iree_tuner.errors import UsageError
+from iree_tuner.targets import Target
 
 WIDE = ("f64", "f32", "f16", "bf16")
 """Floats that arithmetic is done with, or that are rounded only when results are stored."""
@@ -34,6 +35,16 @@ def result_of(element_type: str) -> str:
 def widest(*element_types: str) -> str:
     """Of the types of two factors the one that both are multiplied in."""
     return min(element_types, key=[*WIDE, *NARROW, *INTEGERS].index)
+
+
+def own_f8(target: Target) -> str:
+    """What `f8` stands for on a target: CDNA 3 has the type without negative zero, all others the OCP one."""
+    chip = target.chip.partition("+")[0]
+    return (
+        "f8E4M3FNUZ"
+        if target.backend == "hip" and chip.startswith(("gfx94", "mi300", "mi308", "mi325"))
+        else "f8E4M3FN"
+    )
 
 
 def in_name(element_type: str) -> str:
