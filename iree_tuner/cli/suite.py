@@ -5,6 +5,7 @@ from __future__ import annotations
 from cyclopts import App
 
 from iree_tuner.cli.suite_generate import generate
+from iree_tuner.cli.suite_run import run
 
 app = App(
     name="suite",
@@ -14,3 +15,4 @@ app = App(
     """,
 )
 app.command(generate)
+app.command(run)

@@ -95,7 +95,7 @@ def from_json(data: Mapping[str, object]) -> Roofline:
     """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for other data."""
     flops = cast("Mapping[str, float]", data["flops_per_s"])
     levels = cast("list[Mapping[str, float | int | None]]", data["levels"])
-    conditions = cast("Mapping[str, str]", data["conditions"])
+    conditions = cast("Mapping[str, str]", data.get("conditions", {}))
     return Roofline(
         text_of(data["name"]),
         tuple((text_of(kind), _positive(value)) for kind, value in flops.items()),

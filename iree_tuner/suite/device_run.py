@@ -270,9 +270,9 @@ class DeviceRun:
         )  # fmt: skip
 
 
-def device_at(uri: str, target: Target) -> Device:
+def device_at(uri: str, target: Target, lost: Callable[[str], str] = why_lost) -> Device:
     """A device that answers. Raises DeviceLostError for one that does not."""
-    reason = why_lost(uri)
+    reason = lost(uri)
     if reason:
         raise DeviceLostError(reason)
     return Device(uri, target, device_setting(uri)[0])

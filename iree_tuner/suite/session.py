@@ -119,7 +119,7 @@ class _Session:
         for uri, target in targets.items():
             self._watch.working(uri, "opening the device")
             try:
-                device = device_at(uri, target)
+                device = device_at(uri, target, self._lost)
             except DeviceLostError as error:
                 reasons.append(f"{uri}: {error}")
                 self._watch.noted(f"{uri} is left out, as it does not answer: {error}")
@@ -250,4 +250,4 @@ def _given_rooflines(path: Path | None) -> dict[str, Roofline]:
     except OSError as error:
         raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TunerError(f"no rooflines by device: {error}", location=str(path)) from None
+        raise TunerError(f"no rooflines by device, as run.json has them: {error}", location=str(path)) from None

@@ -1,0 +1,198 @@
+"""Whole runs: what fails is a row, devices may go, and a run goes on where it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from session_fakes import Fake, Remembers
+
+from iree_tuner.errors import TunerError
+from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.configurations import Choice
+from iree_tuner.suite.item import Item
+from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.results import ROWS, Results, read_results
+from iree_tuner.suite.row import Row
+from iree_tuner.suite.session import run_suite
+
+QUICK = Conditions(threads=1, batch_s=0.001, pause_s=0.0, rounds=8)
+ITEMS = [Item(Matmul(m=size, n=16, k=16)) for size in (16, 32)]
+PEAKS = (
+    '{"%s": {"name": "slow", "flops_per_s": {"f32": 1e9}, "levels": [{"bytes_per_s": 1e9, "capacity_bytes":'
+    ' null}], "how": "given"}, "%s": {"name": "fast", "flops_per_s": {"f32": 2e9}, "levels":'
+    ' [{"bytes_per_s": 2e9, "capacity_bytes": null}], "how": "given"}}'
+)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    peaks = tmp_path / "peaks.json"
+    peaks.write_text(PEAKS % ("local-task", "local-sync"))
+    return Plan("test", ITEMS, ("local-task",), tmp_path / "results", QUICK, rooflines=peaks, jobs=1)
+
+
+def of(results: Results, backend: str) -> list[Row]:
+    return [row for row in results.rows if row.backend == backend]
+
+
+def test_each_operation_is_verified_timed_and_judged(plan: Plan) -> None:
+    results = run_suite(replace(plan, backends=[Fake()]), Remembers())
+    assert [(row.backend, row.configuration) for row in results.rows] == 2 * [("iree", "default"), ("fake", "")]
+    for row in results.rows:
+        assert (row.state, row.verification, row.reference) == ("ok", "SUCCESS", "numpy"), row.message
+        assert row.time_us is not None
+        assert row.interval_us is not None
+        assert row.interval_us[0] <= row.time_us <= row.interval_us[1]
+        assert row.speedup is not None
+        assert row.roofline_share is not None
+        assert len(row.samples_us) == 8
+    fake = of(results, "fake")[0]
+    assert fake.time_us == pytest.approx(100, rel=0.5)
+    assert results.facts.versions == {"fake": "1.0"}
+
+
+@pytest.mark.parametrize(
+    ("fake", "state", "message"),
+    [
+        (Fake(absent="fake is not installed: pip install fake"), "missing", "pip install fake"),
+        (Fake(refused="it has no f32"), "cannot", "it has no f32"),
+        (Fake(does="cannot"), "cannot", "it has no such product"),
+        (Fake(does="dies"), "failed", "exit"),
+        (Fake(does="raises"), "failed", "out of luck"),
+        (Fake(does="wrong"), "failed", "wrong results: at ["),
+    ],
+)
+def test_what_a_back_end_cannot_do_is_a_row_and_the_rest_goes_on(
+    plan: Plan, fake: Fake, state: str, message: str
+) -> None:
+    results = run_suite(replace(plan, backends=[fake, Fake("other")]), Remembers())
+    for row in of(results, "fake"):
+        assert row.state == state
+        assert message in row.message
+        assert "\n" not in row.message
+        assert row.time_us is None
+        assert (row.verification == "FAILED") == (fake.does == "wrong")
+    assert [row.state for name in ("iree", "other") for row in of(results, name)] == 4 * ["ok"]
+
+
+def test_a_back_end_that_died_is_there_for_the_next_operation(plan: Plan) -> None:
+    fake = Fake(does="dies", on=ITEMS[0].operation.name)
+    results = run_suite(replace(plan, backends=[fake]), Remembers())
+    assert [row.state for row in of(results, "fake")] == ["failed", "ok"]
+
+
+def test_configurations_are_verified_and_timed_beside_the_default(plan: Plan) -> None:
+    chosen = replace(plan, items=ITEMS[:1], choice=Choice(count=2))
+    results = run_suite(chosen, Remembers())
+    assert [row.configuration == "default" for row in results.rows] == [True, False, False]
+    for row in results.rows[1:]:
+        assert (row.state, row.verification) == ("ok", "SUCCESS"), row.message
+        assert row.configuration.startswith("DoubleTilingExpert_")
+        assert row.speedup is not None
+    again = Remembers()
+    run_suite(chosen, again)
+    assert again.rows == []
+
+
+def test_a_run_goes_on_where_it_ended(plan: Plan) -> None:
+    first = run_suite(plan, Remembers())
+    path = plan.folder / ROWS
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[1][:20])  # killed while it wrote
+    again = Remembers()
+    second = run_suite(plan, again)
+    assert [row.operation for row in again.rows] == [ITEMS[1].operation.name]
+    assert [row.key for row in second.rows] == [row.key for row in first.rows]
+    assert second.rows[0] == first.rows[0]
+
+
+def test_missing_back_ends_are_tried_again(plan: Plan) -> None:
+    run_suite(replace(plan, items=ITEMS[:1], backends=[Fake(absent="not there")]), Remembers())
+    results = run_suite(replace(plan, items=ITEMS[:1], backends=[Fake()]), Remembers())
+    assert [row.state for row in of(results, "fake")] == ["ok"]
+
+
+def test_results_of_other_conditions_are_not_mixed(plan: Plan) -> None:
+    run_suite(replace(plan, items=ITEMS[:1]), Remembers())
+    other = replace(plan, items=ITEMS[:1], conditions=replace(QUICK, rounds=9))
+    with pytest.raises(TunerError, match="other conditions"):
+        run_suite(other, Remembers())
+    results = run_suite(replace(other, fresh=True), Remembers())
+    assert len(results.rows[0].samples_us) == 9
+
+
+def test_a_device_that_goes_away_leaves_its_work_to_others(plan: Plan) -> None:
+    asked: list[str] = []
+
+    def lost(uri: str) -> str:
+        asked.append(uri)
+        return "it fell off the bus" if uri == "local-sync" and asked.count(uri) > 1 else ""
+
+    watch = Remembers()
+    items = [Item(Matmul(m=size, n=16, k=16)) for size in (16, 32, 48, 64)]
+    both = replace(
+        plan, items=items, devices=("local-task", "local-sync"), backends=[Fake(does="raises")]
+    )  # fmt: skip
+    results = run_suite(both, watch, lost)
+    assert {row.operation for row in of(results, "iree")} == {each.operation.name for each in items}
+    assert {row.device for row in results.rows} == {"local-task"}
+    assert [note for note in watch.notes if "does not answer any more: it fell off the bus" in note]
+
+
+def test_where_no_device_is_left_the_rest_is_lost(plan: Plan) -> None:
+    asked: list[str] = []
+
+    def lost(uri: str) -> str:
+        asked.append(uri)
+        return "gone" if len(asked) > 1 else ""
+
+    results = run_suite(replace(plan, backends=[Fake(does="raises")]), Remembers(), lost)
+    assert [(row.state, row.message) for row in of(results, "iree")] == 2 * [
+        ("lost", "no device was left that answers")
+    ]
+    back = run_suite(replace(plan, backends=[Fake()]), Remembers())
+    assert {row.state for row in back.rows} == {"ok"}
+
+
+def test_without_any_device_nothing_is_begun(plan: Plan) -> None:
+    with pytest.raises(TunerError, match="no device answers: local-task: no such thing"):
+        run_suite(plan, Remembers(), lambda _: "no such thing")
+    assert not plan.folder.exists()
+
+
+def test_times_are_normalised_to_the_first_device(plan: Plan) -> None:
+    items: Sequence[Item] = [Item(Matmul(m=16 * (1 + size), n=16, k=16)) for size in range(4)]
+    both = replace(plan, items=items, devices=("local-task", "local-sync"))
+    for row in run_suite(both, Remembers()).rows:
+        assert row.time_us is not None
+        assert row.normalized_us is not None
+        factor = 1.0 if row.device == "local-task" else 2.0  # the second one could do twice as much
+        assert row.normalized_us == pytest.approx(factor * row.time_us)
+
+
+def test_the_code_of_an_earlier_run_takes_turns(plan: Plan) -> None:
+    first = run_suite(plan, Remembers())
+    second = run_suite(
+        replace(plan, folder=plan.folder.with_name("second"), against=plan.folder, launches=2), Remembers()
+    )
+    assert second.facts.against == first.facts.id
+    assert {row.backend for row in second.rows} == {"iree"}
+    for row in second.rows:
+        assert row.change is not None
+        assert row.change_interval is not None
+        assert row.change_interval[0] <= row.change <= row.change_interval[1]
+        assert len(row.samples_us) == 2 * 8
+
+
+def test_a_folder_that_cannot_be_written_ends_the_run(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: object, row: Row) -> None:
+        raise TunerError("cannot write: No space left on device", location="rows.jsonl")
+
+    monkeypatch.setattr("iree_tuner.suite.results.ResultsFolder.add", full)
+    with pytest.raises(TunerError, match="No space left on device"):
+        run_suite(plan, Remembers())
+    assert read_results(plan.folder).rows == ()
