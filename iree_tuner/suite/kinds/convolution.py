@@ -78,7 +78,7 @@ class Convolution(Operation):
 
     @property
     def name(self) -> str:
-        """As `convolution_1x58x58x64_64x3x3_nhwc_f32_f32_f32`, with what is not as usual: `_s2x2_g32_bias`."""
+        """As `convolution_1x58x58x64_64x3x3_nhwc_f32_f32_f32`, with what is not as usual: `_g32_bias`."""
         sizes = f"{self.n}x{self.h}x{self.w}x{self.c}_{self.f}x{self.kh}x{self.kw}"
         types = "_".join(map(in_name, (self.image, self.filters, self.out)))
         strides = f"_s{self.sh}x{self.sw}" if (self.sh, self.sw) != (1, 1) else ""
