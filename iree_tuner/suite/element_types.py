@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from iree_tuner.errors import UsageError
 from iree_tuner.targets import Target
 
-WIDE = ("f64", "f32", "f16", "bf16")
-"""Floats that arithmetic is done with, or that are rounded only when results are stored."""
+WIDE = ("f32", "f16", "bf16")
+"""Floats that are computed with. The compiler makes f32 of f64, so that it is not here."""
 
 NARROW = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 """Floats that are only multiplied."""
@@ -21,10 +21,8 @@ OWN_F8 = "f8"
 
 
 def sums_of(*element_types: str) -> str:
-    """The type that sums, and functions of them, are held in: f32, of f64 that, and i32 of integers alone."""
-    if all(each in INTEGERS for each in element_types):
-        return "i32"
-    return "f64" if "f64" in element_types else "f32"
+    """The type that sums, and functions of them, are held in: f32, and i32 of integers alone."""
+    return "i32" if all(each in INTEGERS for each in element_types) else "f32"
 
 
 def result_of(element_type: str) -> str:

@@ -38,6 +38,16 @@ def converted(x: ir.Value, element_type: ir.Type) -> ir.Value:
     return arith.truncf(element_type, x)
 
 
+def multiply_add(a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
+    """A step of a sum of products, in the type of the sum: the body of contractions."""
+    return add(binary("multiply", converted(a, total.type), converted(b, total.type)), total)
+
+
+def add(value: ir.Value, total: ir.Value) -> ir.Value:
+    """A step of a sum, in its type."""
+    return binary("add", total, converted(value, total.type))
+
+
 def constant(value: float, element_type: ir.Type) -> ir.Value:
     """A number of a type."""
     return arith.constant(element_type, int(value) if isinstance(element_type, ir.IntegerType) else value)

@@ -9,10 +9,11 @@ from typing import Any
 
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.kinds.batch_matmul import BatchMatmul
+from iree_tuner.suite.kinds.convolution import Convolution
 from iree_tuner.suite.kinds.matmul import Matmul
 from iree_tuner.suite.operation import Operation, Value
 
-KINDS: Mapping[str, type[Operation]] = {each.kind: each for each in (Matmul, BatchMatmul)}
+KINDS: Mapping[str, type[Operation]] = {each.kind: each for each in (Matmul, BatchMatmul, Convolution)}
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
