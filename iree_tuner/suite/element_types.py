@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from iree_tuner.errors import UsageError
+from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.targets import Target
 
 WIDE = ("f32", "f16", "bf16")
@@ -52,9 +52,5 @@ def in_name(element_type: str) -> str:
 
 def check_type(what: str, element_type: str, known: Sequence[str]) -> None:
     """Raise UsageError, with what is meant perhaps, unless a type is one of these."""
-    if element_type in known:
-        return
-    lower = {in_name(each): each for each in known}
-    close = difflib.get_close_matches(in_name(element_type), lower, 1)
-    hint = f"did you mean {lower[close[0]]}?" if close else f"there are: {', '.join(known)}"
-    raise UsageError(f"{what}: no element type '{element_type}'", hint=hint)
+    if element_type not in known:
+        raise UsageError(f"{what}: no element type '{element_type}'", hint=did_you_mean(element_type, known))

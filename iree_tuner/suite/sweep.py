@@ -14,7 +14,8 @@ from typing import cast
 
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.element_types import OWN_F8
-from iree_tuner.suite.kinds.registry import did_you_mean, fields_of, make
+from iree_tuner.suite.hints import did_you_mean
+from iree_tuner.suite.kinds.registry import fields_of, make
 from iree_tuner.suite.operation import Operation, Value
 
 TYPES = "types"
