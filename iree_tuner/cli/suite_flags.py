@@ -22,6 +22,7 @@ from iree_tuner.targets import target_for_device
 
 _TIMINGS = cast("tuple[str, ...]", get_args(Timing))
 _REFERENCES = (NUMPY, TORCH)
+_USUAL, _MEASURED = "usual", "measured"
 
 
 @Parameter(name="*")
@@ -46,7 +47,8 @@ class Where:
     fresh
         Measure again what the folder has.
     roofline
-        JSON file with rooflines by device, as run.json has them, in the place of measured ones.
+        What the device could do: usual (measured on processors, data sheets of GPUs), measured (products
+        and a stream, the best of this run's back ends), or a JSON file by device, as run.json has them.
     commit
         Of the code under test, for histories; git is asked where it is not given.
     as_json
@@ -60,7 +62,7 @@ class Where:
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("results")
     csv: Path | None = None
     fresh: Annotated[bool, Parameter(negative="")] = False
-    roofline: Path | None = None
+    roofline: str = "usual"
     commit: str | None = None
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 
@@ -79,6 +81,16 @@ class Where:
         if not left:
             raise TunerError(f"no operation's name has '{self.only}' in it, of {len(found)}")
         return left
+
+    @property
+    def rooflines(self) -> Path | None:
+        """The file with rooflines; None where none is named."""
+        return None if self.roofline in (_USUAL, _MEASURED) else Path(self.roofline)
+
+    @property
+    def probe(self) -> bool:
+        """Whether they are measured by the back ends."""
+        return self.roofline == _MEASURED
 
     def commit_of_code(self) -> str:
         """What was given, or what git says of the working folder; empty where it says nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from iree_tuner.suite.backends.backend import Backend
@@ -33,10 +33,13 @@ class Plan:
         reference: `numpy` or `torch`; None chooses.
         against: folder of an earlier run, whose code takes turns with this one's.
         launches: how often all is loaded anew for an operation.
-        rooflines: file with given rooflines by device URI; None to measure or look up.
+        rooflines: file with given rooflines by device URI; None for those of data sheets, and for processors
+            measured ones.
+        probe: measure rooflines with the run's own back ends.
         commit: of the code under test.
         fresh: measure again what the folder has.
         jobs: compile workers.
+        cache: file that keeps rooflines of processors.
     """
 
     name: str
@@ -54,7 +57,8 @@ class Plan:
     against: Path | None = None
     launches: int = 1
     rooflines: Path | None = None
+    probe: bool = False
     commit: str = ""
     fresh: bool = False
     jobs: int | None = None
-    cache: Path | None = field(default=None)
+    cache: Path | None = None

@@ -21,6 +21,7 @@ from iree_tuner.suite.backends.iree import DEFAULT
 from iree_tuner.suite.device_run import Device, DeviceLostError, DeviceRun, device_at, why_lost
 from iree_tuner.suite.item import Item
 from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.probes import measured_roofline
 from iree_tuner.suite.results import Results, ResultsFolder, read_results
 from iree_tuner.suite.row import Row
 from iree_tuner.suite.run_facts import RunFacts
@@ -134,9 +135,25 @@ class _Session:
         with Lab(device.target, 1) as lab:
             tools = Tools(lab.compilers, lab.builder, lab.measurer, lab.cold)
             roofline, problem = roofline_for(device.target, tools, self._plan.cache)
+        if self._plan.probe:
+            return self._probed(replace(device, roofline=roofline))
         if problem:
             self._watch.noted(f"{device.uri}: no roofline: {problem}")
         return roofline
+
+    def _probed(self, device: Device) -> Roofline:
+        """By the back ends of this run, under its conditions but for what makes them model-like."""
+        with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+            plain = replace(self._plan.conditions, neighbour_s=0.0, streams=1)
+            plan = replace(
+                self._plan, folder=Path(folder), conditions=plain, tuning=None, choice=None, patterns=(),
+                verify=False, against=None, launches=1,
+            )  # fmt: skip
+            kinds = [each.operation.compute_type for each in self._plan.items]
+            with DeviceRun(plan, device, None, Path(folder), self._watch, self._lost) as running:
+                return measured_roofline(
+                    device.uri, device.name, kinds, lambda item: running.measure(item, ()), device.roofline
+                )  # fmt: skip
 
     def _facts(self, devices: Sequence[Device]) -> RunFacts:
         plan = self._plan
@@ -250,4 +267,6 @@ def _given_rooflines(path: Path | None) -> dict[str, Roofline]:
     except OSError as error:
         raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TunerError(f"no rooflines by device, as run.json has them: {error}", location=str(path)) from None
+        raise TunerError(
+            f"no rooflines by device, as run.json has them: {error}", location=str(path)
+        ) from None

@@ -1,0 +1,82 @@
+"""What a device could do, measured by the back ends of a run: large products of each type, and a stream.
+
+The best of all back ends counts: nobody here is known to be faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from iree_tuner.measure.device_facts import last_level_cache
+from iree_tuner.profiling.roofline import Level, Roofline
+from iree_tuner.suite.item import Item
+from iree_tuner.suite.kinds.elementwise import Elementwise
+from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.row import Row
+
+_HOST_SIDE, _GPU_SIDE = 1024, 8192
+_HOST_ROWS, _GPU_ROWS = 2048, 16384
+_COLUMNS = 4096
+_LEAST = "f32"
+
+Measure = Callable[[Item], Iterable[Row]]
+
+
+def probes(compute_types: Iterable[str], *, on_host: bool) -> list[Operation]:
+    """A product of each type and a sum of two long vectors: 1024 wide and 96 MiB on processors, else 8 times.
+
+    Args:
+        compute_types: of the operations of a run.
+        on_host: whether the device is the host.
+    """
+    side, rows = (_HOST_SIDE, _HOST_ROWS) if on_host else (_GPU_SIDE, _GPU_ROWS)
+    found: list[Operation] = []
+    for kind in dict.fromkeys([_LEAST, *compute_types]):
+        product = Matmul(m=side, n=side, k=side, layout="tn", **Matmul.of_type(kind))  # pyright: ignore[reportArgumentType]
+        found.append(product)
+    found.append(Elementwise(chain="add", rows=rows, columns=_COLUMNS))
+    return found
+
+
+def measured_roofline(
+    device: str, name: str, compute_types: Iterable[str], measure: Measure, known: Roofline | None
+) -> Roofline:
+    """The best that was seen of each probe.
+
+    Args:
+        device: URI.
+        name: as the device names itself.
+        compute_types: of the operations of a run.
+        measure: rows of an operation, of all back ends.
+        known: what is known otherwise: of its caches, and of types that no back end computes.
+    """
+    rows = [
+        row
+        for each in probes(compute_types, on_host=device.startswith("local-"))
+        for row in measure(Item(each))
+    ]
+    ran = [row for row in rows if row.time_us]
+    peaks = dict(known.flops_per_s) if known and device.startswith("local-") else {}
+    for row in ran:
+        if row.kind == Matmul.kind and row.gflops:
+            peaks[row.compute_type] = max(peaks.get(row.compute_type, 0.0), row.gflops * 1e9)
+    stream = max(
+        (row.gbytes * 1e9 for row in ran if row.kind == Elementwise.kind and row.gbytes), default=None
+    )
+    levels = _levels(device, known, stream)
+    best = sorted({row.backend for row in ran})
+    how = f"measured: products and a stream, the best of {', '.join(best)}"
+    made = Roofline(name, tuple(sorted(peaks.items())), levels, how)
+    today = datetime.now(UTC).date().isoformat()
+    return replace(made, conditions=(("date", today),))
+
+
+def _levels(device: str, known: Roofline | None, stream: float | None) -> tuple[Level, ...]:
+    """Caches as they are known, and the memory as it was measured."""
+    near = known.levels[:-1] if known else (Level(None, last_level_cache(device)),)
+    if stream is None:
+        return (*near, known.levels[-1]) if known else near
+    return (*near, Level(stream))
