@@ -82,7 +82,7 @@ class JaxPrimitives:
     def attention(
         self, q: Traced, k: Traced, v: Traced, mask: Traced | None, causal: bool, scale: float
     ) -> Traced:
-        """Products with a softmax between them, in f32, which XLA fuses as it can; a group's heads together."""
+        """Two products with a softmax between them, in f32; the heads of a group together."""
         batch, heads, queries, size = q.shape
         key_heads, keys = k.shape[1], k.shape[2]
         together = q.reshape(batch, key_heads, heads // key_heads, queries, size)

@@ -92,9 +92,7 @@ def model_of(operation: Operation) -> bytes:
         ops.constants,
     )
     opsets = [helper.make_opsetid("", OPSET)]
-    model: bytes = helper.make_model(
-        graph, opset_imports=opsets, ir_version=IR_VERSION
-    ).SerializeToString()
+    model: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION).SerializeToString()
     return model
 
 
@@ -117,7 +115,7 @@ class OnnxPrimitives:
         if element_type.startswith("i") and not x.element_type.startswith("i"):
             dtype = dtype_of(element_type)
             assert dtype is not None, "it is one of `TYPES`"
-            limits = np.iinfo(dtype)
+            limits = np.iinfo(dtype.name)
             ends = [np.float64(limits.min), np.nextafter(np.float64(limits.max) + 1, 0.0)]
             wide = self.cast(x, "f64")
             x = self._add("Clip", [wide, *(self._held(np.asarray(end)) for end in ends)], wide.shape, "f64")
@@ -175,9 +173,7 @@ class OnnxPrimitives:
         result = self._add("Conv", [image, filters], shape, wide, **facts)
         return self.transpose(result, _TO_NHWC) if last else result
 
-    def attention(
-        self, q: Node, k: Node, v: Node, mask: Node | None, causal: bool, scale: float
-    ) -> Node:
+    def attention(self, q: Node, k: Node, v: Node, mask: Node | None, causal: bool, scale: float) -> Node:
         """`Attention`; its own causal mask counts from the first key, so that others are given."""
         queries, keys = q.shape[2], k.shape[2]
         square = causal and queries == keys

@@ -137,7 +137,9 @@ class TorchPrimitives:
         causal = causal and queries > 1  # the last query sees all
         grouped = q.shape[1] != k.shape[1]
         square = causal and mask is None and queries == keys
-        if causal and not square:  # its own `is_causal` counts from the first key, and takes no mask beside it
+        if (
+            causal and not square
+        ):  # its own `is_causal` counts from the first key, and takes no mask beside it
             if mask is None and q.is_cuda:
                 mask = bias.causal_lower_right(queries, keys)
             else:

@@ -1,12 +1,13 @@
 """Kernels in Triton: products, attention, softmax, reductions and chains of functions, for all sizes.
 
 Sizes and strides are compile-time constants. What follows a product is done before its result is stored:
-`STEPS` names what is done, `SLOTS` which of three further tensors it takes (-1 for none), and `STRIDES` how these
-lie: three numbers each, of batch, row and column, 0 where they are broadcast.
+`STEPS` names what is done, `SLOTS` which of three further tensors it takes (-1 for none), and `STRIDES` how
+these lie: three numbers each, of batch, row and column, 0 where they are broadcast.
 """
 
-# The language's functions take and give its own values, and sizes in capitals are compile-time constants.
-# ruff: noqa: N803, ANN001, ANN201, ANN202, SIM108
+# The language's functions take and give its own values, and names in capitals are compile-time constants, by
+# which it chooses what it compiles: what follows a `return` in an `if` must stand in its `else`.
+# ruff: noqa: N803, N806, ANN001, ANN201, ANN202, RET505
 # pyright: basic, reportMissingImports=false
 
 import triton

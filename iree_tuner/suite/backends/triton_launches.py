@@ -150,7 +150,9 @@ def parts_of(outer: int, length: int, inner: int) -> int:
     programs = outer * -(-inner // 128)
     parts = 1
     while (
-        programs * parts < _PROGRAMS and length % (2 * parts) == 0 and length // parts * min(inner, 128) > _LOADED
+        programs * parts < _PROGRAMS
+        and length % (2 * parts) == 0
+        and length // parts * min(inner, 128) > _LOADED
     ):
         parts *= 2
     return parts
@@ -163,7 +165,9 @@ def chain(x: Tensor, epilogue: Epilogue, out: Tensor) -> Launch:
     rows = min(_up(m), _TILE // columns)
     constants = {"M": m, "N": n, "X": strides, "BM": rows, "BN": columns, "num_warps": 8}
     grid = (batch * -(-m // rows) * -(-n // columns),)
-    return _started(kernels.chain, grid, [x, *epilogue.pointers(out), out], {**constants, **epilogue.constants})
+    return _started(
+        kernels.chain, grid, [x, *epilogue.pointers(out), out], {**constants, **epilogue.constants}
+    )
 
 
 def three(x: Tensor, shape: Sequence[int]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:

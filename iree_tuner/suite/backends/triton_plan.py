@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from iree_tuner.suite.backends import triton_launches as launches
 from iree_tuner.suite.backends.recorded import Node
