@@ -34,7 +34,10 @@ class Job:
 
 
 class Running(Protocol):
-    """An operation that is loaded, with its inputs where they are needed."""
+    """An operation that is loaded, with its inputs where they are needed.
+
+    It may also have a `note`: what is worth knowing of how it runs, in one line.
+    """
 
     def run(self, count: int) -> float:
         """Compute it so many times, on the copies of its inputs in turn; seconds until all are done."""

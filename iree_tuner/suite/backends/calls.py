@@ -1,4 +1,4 @@
-"""Calls of a library's function on copies of its inputs in turn: what libraries in a process have in common."""
+"""Calls of a library's function on copies of its inputs in turn: what most back ends load."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.measure.data import dtype_of
-from iree_tuner.suite.backends.backend import Array, Job, Running
+from iree_tuner.suite.backends.backend import Job, Running
 from iree_tuner.suite.backends.calls import Calls, copies_of
 from iree_tuner.suite.backends.library import on_host, versions
 from iree_tuner.suite.backends.numpy_convolution import convolve

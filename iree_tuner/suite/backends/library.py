@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
+from iree_tuner.suite.primitives import CannotError
+
 _EXTRA = "pip install 'iree-tuner[compare]'"
 
 
@@ -45,3 +47,15 @@ def first_line(error: BaseException) -> str:
     """What an exception says, in one line, with its type's name."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def device_number(device: str) -> int:
+    """Of a GPU's URI, for libraries that know devices by number; 0 where it names none.
+
+    Raises:
+        CannotError: it names one by something else.
+    """
+    path = device.partition("://")[2]
+    if path and not path.isdigit():
+        raise CannotError(f"it knows devices by number only, not {device}")
+    return int(path or 0)

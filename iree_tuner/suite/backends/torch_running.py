@@ -35,6 +35,8 @@ def load(job: Job, *, compiled: bool = False) -> Running:
     if on_host(job.device) and job.conditions.threads:
         torch.set_num_threads(job.conditions.threads)
     _settle()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()  # what the operation before had: other processes compute there too
     copies = copies_on(device, job)
     call = _call_of(job.operation, compiled, copies[0])
     result = job.operation.result.element_type
@@ -60,7 +62,7 @@ def torch_device(uri: str) -> Any:  # noqa: ANN401
     path = uri.partition("://")[2]
     for index in range(torch.cuda.device_count()):
         uuid = str(getattr(torch.cuda.get_device_properties(index), "uuid", ""))
-        if path in ("", str(index)) or uuid and path.lower().removeprefix("gpu-") == uuid.lower():
+        if path in ("", str(index)) or (uuid and path.lower().removeprefix("gpu-") == uuid.lower()):
             return torch.device("cuda", index)
     raise CannotError(f"PyTorch finds no device {uri}")
 

@@ -1,0 +1,81 @@
+"""JAX: the whole operation compiled by XLA, on processors with as many threads as there are usable cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from iree_tuner.suite.backends.backend import Array, Job, Running
+from iree_tuner.suite.backends.calls import Calls, copies_of
+from iree_tuner.suite.backends.library import device_number, is_gpu, lacks, on_host, versions
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.primitives import CannotError
+
+
+@dataclass(frozen=True)
+class Jax:
+    """JAX's `jit`."""
+
+    name: str = "jax"
+    title: str = "JAX"
+
+    def missing(self, device: str) -> str:
+        """JAX, or a device that it knows."""
+        if not on_host(device) and not is_gpu(device):
+            return f"{self.title} is compared on the host, on CUDA and on ROCm only"
+        return lacks(self.title, ("jax", "jaxlib"))
+
+    def version(self) -> str:
+        """JAX's."""
+        return versions("jax")
+
+    def refuses(self, operation: Operation, device: str) -> str:
+        """Nothing: it is asked itself."""
+        del operation, device
+        return ""
+
+    def load(self, job: Job) -> Running:
+        """Compiled for its sizes; it takes its inputs from the device."""
+        # It would take most of a GPU's memory for itself, and others compute there too.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+        jax: Any = import_module("jax")
+        tensors = (*job.operation.inputs, job.operation.result)
+        jax.config.update("jax_enable_x64", any("64" in each.element_type for each in tensors))
+        device = _device(jax, job.device)
+        from iree_tuner.suite.backends.jax_primitives import JaxPrimitives
+
+        operation, ops = job.operation, JaxPrimitives()
+
+        def compute(*inputs: Any) -> Any:  # noqa: ANN401
+            return operation.compute(ops, inputs)
+
+        copies = [[jax.device_put(each, device) for each in copy] for copy in copies_of(job)]
+        jax.clear_caches()
+        compiled = jax.jit(compute).lower(*copies[0]).compile()
+
+        def call(inputs: Sequence[Any]) -> Any:  # noqa: ANN401
+            return compiled(*inputs)
+
+        return Calls[Sequence[Any], Any](
+            call, copies, wait=jax.block_until_ready, read=_read, each=job.conditions.timing == "call"
+        )
+
+
+def _device(jax: Any, uri: str) -> Any:  # noqa: ANN401
+    """JAX's device for a URI. Raises CannotError where it has none."""
+    if on_host(uri):
+        return jax.devices("cpu")[0]
+    number = device_number(uri)
+    try:
+        return jax.devices(uri.partition("://")[0].replace("hip", "rocm"))[number]
+    except (RuntimeError, IndexError):
+        raise CannotError(f"this JAX finds no device {uri}: pip install 'jax[cuda12]'") from None
+
+
+def _read(result: Any) -> Array:  # noqa: ANN401
+    return np.asarray(result)

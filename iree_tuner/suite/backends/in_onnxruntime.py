@@ -1,0 +1,115 @@
+"""ONNX Runtime: an operation as a graph of standard ops, with the kernels that the runtime picks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from iree_tuner.measure.data import dtype_of
+from iree_tuner.suite.backends.backend import Array, Job, Running
+from iree_tuner.suite.backends.calls import Calls, copies_of
+from iree_tuner.suite.backends.library import device_number, first_line, lacks, on_host, versions
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.primitives import CannotError
+
+Bound = tuple[Any, list[Any]]
+"""Where a session finds its inputs and puts its result, and the values, which have to be kept."""
+
+
+@dataclass(frozen=True)
+class OnnxRuntime:
+    """ONNX Runtime on the host, or on a GPU of NVIDIA's with the package onnxruntime-gpu."""
+
+    name: str = "onnxruntime"
+    title: str = "ONNX Runtime"
+
+    def missing(self, device: str) -> str:
+        """The runtime, and `onnx`, which makes the graphs."""
+        if not on_host(device) and not device.startswith("cuda"):
+            return f"{self.title} is compared on the host and on CUDA only"
+        return lacks(self.title, ("onnx", "onnxruntime"))
+
+    def version(self) -> str:
+        """The runtime's."""
+        return versions("onnxruntime", "onnxruntime-gpu")
+
+    def refuses(self, operation: Operation, device: str) -> str:
+        """Nothing: it is asked itself."""
+        del operation, device
+        return ""
+
+    def load(self, job: Job) -> Running:
+        """A session, and for each copy of the inputs where they and the result lie."""
+        from iree_tuner.suite.backends.onnx_graph import TYPES, model_of
+
+        runtime: Any = import_module("onnxruntime")
+        provider, options, place = _provider(runtime, job.device)
+        session = _session(runtime, model_of(job.operation), job, (provider, options))
+        value = runtime.OrtValue
+        result = job.operation.result
+        out = value.ortvalue_from_shape_and_type(result.shape, TYPES[result.element_type], *place)
+        bound: list[Bound] = []
+        for copy in copies_of(job):
+            values = [
+                _placed(value, array, TYPES[each.element_type], place)
+                for array, each in zip(copy, job.operation.inputs, strict=True)
+            ]
+            binding = session.io_binding()
+            for number, each in enumerate(values):
+                binding.bind_ortvalue_input(str(number), each)
+            binding.bind_ortvalue_output("result", out)
+            bound.append((binding, values))
+        return _calls(runtime, session, bound, job)
+
+
+def _provider(runtime: Any, device: str) -> tuple[str, dict[str, Any], tuple[str, int]]:  # noqa: ANN401
+    """Execution provider, its options, and where its data lies."""
+    if on_host(device):
+        return "CPUExecutionProvider", {}, ("cpu", 0)
+    if "CUDAExecutionProvider" not in runtime.get_available_providers():
+        raise CannotError("this ONNX Runtime has no kernels for CUDA: pip install onnxruntime-gpu")
+    number = device_number(device)
+    return "CUDAExecutionProvider", {"device_id": number, "use_tf32": 0}, ("cuda", number)
+
+
+def _placed(value: Any, array: Array, kind: int, place: tuple[str, int]) -> Any:  # noqa: ANN401
+    """A value of the runtime's; on the host the array itself."""
+    if place[0] == "cpu":
+        return value.ortvalue_from_numpy_with_onnx_type(array, kind)
+    if array.dtype.type.__module__ != "numpy":
+        raise CannotError(f"ONNX Runtime's interface for Python puts no {array.dtype} on a GPU")
+    return value.ortvalue_from_numpy(array, *place)
+
+
+def _session(runtime: Any, model: bytes, job: Job, provider: tuple[str, dict[str, Any]]) -> Any:  # noqa: ANN401
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = job.conditions.threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return runtime.InferenceSession(model, options, providers=[provider])
+    except Exception as error:  # its errors have no common type of their own
+        raise CannotError(f"ONNX Runtime: {first_line(error)}") from None
+
+
+def _calls(runtime: Any, session: Any, bound: list[Bound], job: Job) -> Running:  # noqa: ANN401
+    dtype = dtype_of(job.operation.result.element_type)
+    options = runtime.RunOptions()
+    apart = job.conditions.timing == "device" and not on_host(job.device)
+    if apart:
+        options.add_run_config_entry("disable_synchronize_execution_providers", "1")
+
+    def call(each: Bound) -> Bound:
+        session.run_with_iobinding(each[0], options)
+        return each
+
+    def wait(each: Bound) -> None:
+        each[0].synchronize_outputs()
+
+    def read(each: Bound) -> Array:
+        wait(each)
+        found: Any = each[0].get_outputs()[0].numpy()
+        return found.view(dtype).copy()
+
+    return Calls[Bound, Bound](call, bound, wait=wait if apart else None, read=read, each=not apart)

@@ -1,0 +1,159 @@
+"""The primitives in JAX, to be compiled by XLA. Imported only where JAX computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from iree_tuner.measure.data import dtype_of
+from iree_tuner.suite.primitives import (
+    Binary,
+    CannotError,
+    FilterLayout,
+    ImageLayout,
+    Reduction,
+    Unary,
+    Window,
+)
+
+jax: Any = import_module("jax")  # typed loosely: it need not be there where types are checked
+jnp: Any = import_module("jax.numpy")
+lax: Any = jax.lax
+
+Traced = Any
+
+
+class JaxPrimitives:
+    """Functions of JAX, inside `jit`; `Primitives[Traced]`. f32 is multiplied as f32 on GPUs too."""
+
+    def cast(self, x: Traced, element_type: str) -> Traced:
+        """Other elements."""
+        dtype = _dtype(element_type)
+        if jnp.issubdtype(x.dtype, jnp.floating) and jnp.issubdtype(dtype, jnp.integer):
+            limits = jnp.iinfo(dtype)
+            inside = jnp.clip(jnp.trunc(x), limits.min, limits.max).astype(dtype)
+            return jnp.where(x >= limits.max, jnp.asarray(limits.max, dtype), inside)
+        return x.astype(dtype)
+
+    def constant(self, value: float, like: Traced) -> Traced:
+        """A number."""
+        return jnp.asarray(value, like.dtype)
+
+    def transpose(self, x: Traced, order: Sequence[int]) -> Traced:
+        """XLA makes it a part of what uses it."""
+        return jnp.transpose(x, tuple(order))
+
+    def reshape(self, x: Traced, shape: Sequence[int]) -> Traced:
+        """The same elements in another shape."""
+        return jnp.reshape(x, tuple(shape))
+
+    def matmul(self, a: Traced, b: Traced, element_type: str) -> Traced:
+        """`dot_general`, its result of the type that is asked for."""
+        batch = tuple(range(a.ndim - 2))
+        numbers = (((a.ndim - 1,), (b.ndim - 2,)), (batch, batch))
+        return lax.dot_general(
+            a, b, numbers, precision=lax.Precision.HIGHEST, preferred_element_type=_wide(a, element_type)
+        )
+
+    def convolution(
+        self,
+        image: Traced,
+        filters: Traced,
+        window: Window,
+        layouts: tuple[ImageLayout, FilterLayout],
+        element_type: str,
+    ) -> Traced:
+        """`conv_general_dilated`, which takes all layouts as they are."""
+        image_layout = layouts[0].upper()
+        filter_layout = layouts[1].upper().replace("C", "I").replace("F", "O")
+        return lax.conv_general_dilated(
+            image,
+            filters,
+            window.strides,
+            "VALID",
+            rhs_dilation=window.dilations,
+            dimension_numbers=(image_layout, filter_layout, image_layout),
+            feature_group_count=window.groups,
+            precision=lax.Precision.HIGHEST,
+            preferred_element_type=_wide(image, element_type),
+        )
+
+    def attention(
+        self, q: Traced, k: Traced, v: Traced, mask: Traced | None, causal: bool, scale: float
+    ) -> Traced:
+        """Two products with a softmax between them, in f32; the heads of a group together."""
+        batch, heads, queries, size = q.shape
+        key_heads, keys = k.shape[1], k.shape[2]
+        together = q.reshape(batch, key_heads, heads // key_heads, queries, size)
+        highest = lax.Precision.HIGHEST
+        scores = jnp.einsum(
+            "bhgqd,bhkd->bhgqk", together, k, precision=highest, preferred_element_type=jnp.float32
+        )
+        scores = scores * scale
+        if mask is not None:
+            scores = scores + mask.astype(jnp.float32)
+        if causal:
+            seen = jnp.tri(queries, keys, keys - queries, dtype=bool)
+            scores = jnp.where(seen, scores, -jnp.inf)
+        weights = jax.nn.softmax(scores, axis=-1).astype(v.dtype)
+        result = jnp.einsum(
+            "bhgqk,bhkd->bhgqd", weights, v, precision=highest, preferred_element_type=jnp.float32
+        )
+        return result.reshape(batch, heads, queries, v.shape[3])
+
+    def softmax(self, x: Traced, axis: int) -> Traced:
+        """Along an axis."""
+        return jax.nn.softmax(x, axis=axis)
+
+    def reduce(self, kind: Reduction, x: Traced, axes: Sequence[int], element_type: str) -> Traced:
+        """Over axes; sums and means are held in the type that is asked for, or a wider one."""
+        where = tuple(axes)
+        if kind in ("max", "min"):
+            return (jnp.max if kind == "max" else jnp.min)(x, axis=where)
+        return (jnp.sum if kind == "sum" else jnp.mean)(x, axis=where, dtype=_wide(x, element_type))
+
+    def unary(self, kind: Unary, x: Traced) -> Traced:
+        """Element by element."""
+        return _UNARY[kind](x)
+
+    def binary(self, kind: Binary, a: Traced, b: Traced) -> Traced:
+        """Element by element."""
+        return _BINARY[kind](a, b)
+
+
+def _dtype(element_type: str) -> Any:  # noqa: ANN401
+    dtype = dtype_of(element_type)
+    if dtype is None:
+        raise CannotError(f"JAX has no {element_type}")
+    return dtype
+
+
+def _wide(x: Traced, element_type: str) -> Any:  # noqa: ANN401
+    """The type that is asked for, if it is the wider one, or the tensor's."""
+    asked = _dtype(element_type)
+    return asked if asked.itemsize > x.dtype.itemsize else x.dtype
+
+
+_UNARY: dict[Unary, Callable[[Traced], Traced]] = {
+    "relu": jax.nn.relu,
+    "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+    "gelu_tanh": lambda x: jax.nn.gelu(x, approximate=True),
+    "silu": jax.nn.silu,
+    "sigmoid": jax.nn.sigmoid,
+    "tanh": jnp.tanh,
+    "exp": jnp.exp,
+    "sqrt": jnp.sqrt,
+    "rsqrt": lax.rsqrt,
+    "abs": jnp.abs,
+    "negate": jnp.negative,
+}
+
+_BINARY: dict[Binary, Callable[[Traced, Traced], Traced]] = {
+    "add": jnp.add,
+    "subtract": jnp.subtract,
+    "multiply": jnp.multiply,
+    "divide": jnp.divide,
+    "maximum": jnp.maximum,
+    "minimum": jnp.minimum,
+}

@@ -1,0 +1,51 @@
+"""Back ends by name: those here, and those that other packages bring."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.suite.backends.backend import Backend
+
+GROUP = "iree_tuner.backends"
+"""The group of entry points; each makes a `Backend` under its name."""
+
+
+@cache
+def backends() -> Mapping[str, Backend]:
+    """Every installed back end, by name, sorted.
+
+    Raises:
+        TunerError: two packages bring one name, or what one brings cannot be used.
+    """
+    found: dict[str, Backend] = {}
+    values: dict[str, str] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        other = values.setdefault(entry.name, entry.value)
+        if other != entry.value:
+            raise TunerError(f"two packages bring a back end '{entry.name}': {other} and {entry.value}")
+        if entry.name in found:
+            continue
+        try:
+            made: Backend = entry.load()()
+        except Exception as error:  # whatever another package's code does
+            raise TunerError(
+                f"the back end '{entry.name}' ({entry.value}) cannot be used: {error}"
+            ) from error
+        if made.name != entry.name:
+            raise TunerError(f"the back end '{entry.name}' ({entry.value}) calls itself '{made.name}'")
+        found[entry.name] = made
+    return found
+
+
+def backend(name: str) -> Backend:
+    """The back end of that name. Raises UsageError where there is none, with those that are meant perhaps."""
+    known = backends()
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, 3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}"
+    raise UsageError(f"there is no back end '{name}'", hint=hint)

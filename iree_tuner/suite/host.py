@@ -1,0 +1,150 @@
+"""The process in which a back end computes, as the coordinator sees it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.suite import hosted
+from iree_tuner.suite.backend_error import BackendError
+from iree_tuner.suite.backends.backend import Backend, Job
+from iree_tuner.suite.cores import use_cores
+from iree_tuner.suite.hosted import Loaded
+
+R = TypeVar("R")
+
+_FLOPS, _BYTES = 1e9, 1e8
+"""A second: what the slowest library does of an operation before it counts as hanging."""
+
+_RUNS = 20
+"""Of an operation, in a call: to compare, to warm up and to calibrate, or for a sample."""
+
+_LINE = 300
+"""Characters of a reason."""
+
+
+class BackendHost:
+    """A back end's process, which is started when it is needed, and again after a failure.
+
+    Before any library is imported in it, it keeps itself to the first `Conditions.threads` of the usable
+    cores, and tells OpenMP and BLAS libraries how many these are.
+
+    Args:
+        backend: what computes in it.
+        device: device URI.
+        patience_s: what a call may take beside its work: to import, to compile, to copy.
+    """
+
+    def __init__(self, backend: Backend, device: str, *, patience_s: float = 300.0) -> None:
+        self.backend = backend
+        self.device = device
+        self._patience_s = patience_s
+        self._workers: Workers | None = None
+        self._threads = 0
+        self._job: Job | None = None
+
+    def load(self, job: Job, expected: str = "") -> Loaded:
+        """Load an operation in the place of the last one, and compare its result.
+
+        One whose result is wrong stays unloaded: it cannot be sampled.
+
+        Args:
+            job: what to load, and how it is timed.
+            expected: a .npy file of the expected result in its type; empty for none.
+
+        Raises:
+            BackendError: it is missing, cannot do the operation, or failed, in one line. The next operation
+                is loaded in a fresh process if this one failed.
+        """
+        self._job = None
+        if why := self.backend.missing(self.device):
+            raise BackendError("missing", why)
+        if why := self.backend.refuses(job.operation, self.device):
+            raise BackendError("cannot", why)
+        if self._threads != job.conditions.threads:
+            self.close()
+        self._threads = job.conditions.threads
+        # Each time: the process may be another one than last time.
+        self._ask(use_cores, self._threads, limit_s=self._patience_s)
+        limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.neighbour_s
+        loaded = self._ask(hosted.load, self.backend, job, expected, limit_s=limit_s)
+        if loaded.agreement is None or loaded.agreement.ok:
+            self._job = job
+        return loaded
+
+    def sample(self, pause_s: float = 0.0) -> float:
+        """Microseconds of one call, from a batch of them, after a pause.
+
+        Raises:
+            BackendError: it failed; it has to be loaded again.
+        """
+        job = self._job
+        if job is None:
+            raise BackendError("failed", "nothing is loaded")
+        limit_s = self._limit_s(job) * job.conditions.streams + 2 * job.conditions.neighbour_s + pause_s
+        return self._ask(hosted.sample, pause_s, limit_s=limit_s)
+
+    def forget(self) -> None:
+        """Drop what is loaded; the process stays."""
+        if self._job is not None:
+            self._job = None
+            self._ask(hosted.forget, limit_s=self._patience_s)
+
+    def close(self) -> None:
+        """End the process."""
+        self._job = None
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _limit_s(self, job: Job) -> float:
+        """For a call: patience, and as long as the work takes a slow library, or a few batches."""
+        work_s = job.operation.flops / _FLOPS + job.operation.bytes * (1 + job.copies / _RUNS) / _BYTES
+        return self._patience_s + _RUNS * max(work_s, job.conditions.batch_s)
+
+    def _ask(self, function: Callable[..., R], *args: object, limit_s: float) -> R:
+        if self._workers is None:
+            self._workers = Workers(1, memory_bytes=None)
+        try:
+            return self._workers.call(function, *args, timeout_s=limit_s)
+        except BackendError as error:
+            if error.state == "failed":
+                self.close()  # whatever state it has left the library and the device in
+            raise BackendError(error.state, _short(error.message)) from None
+        except WorkerTimeoutError:
+            self.close()
+            raise BackendError("failed", f"no answer in {limit_s:.0f} s") from None
+        except WorkerCrashError as error:
+            self.close()
+            raise BackendError("failed", _short(_ending(error))) from None
+        except WorkerTaskError as error:
+            self.close()
+            raise BackendError("failed", _short(str(error))) from None
+
+
+def _ending(error: WorkerCrashError) -> str:
+    """How a process ended, with the last line that it printed."""
+    code = error.exit_code
+    how = error.reason or f"its process exited with {code}"
+    if not error.reason and code is not None and code < 0:
+        how = f"its process was ended by {signal.Signals(-code).name}"
+    said = [line.strip() for line in error.output.splitlines() if line.strip()]
+    return f"{how}: {said[-1]}" if said else how
+
+
+def _short(text: str) -> str:
+    """The first line, not too long."""
+    lines = text.strip().splitlines()
+    line = lines[0] if lines else "no reason given"
+    return line if len(line) <= _LINE else f"{line[: _LINE - 3]}..."

@@ -1,0 +1,143 @@
+"""What the process of a back end can be asked to do. Every function here runs in it, but for `Loaded`.
+
+It holds one operation at a time, and what keeps the device busy before samples.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from iree_tuner.measure.numerics import Agreement, compare
+from iree_tuner.measure.protocol import Batches
+from iree_tuner.suite.backend_error import BackendError
+from iree_tuner.suite.backends.backend import Array, Backend, Job
+from iree_tuner.suite.backends.library import first_line
+from iree_tuner.suite.data import read_array
+from iree_tuner.suite.neighbour import Neighbour
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.side_by_side import SideBySide
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What came of loading an operation.
+
+    Attributes:
+        agreement: of its result with the expected one; None where none was given.
+        note: what is worth knowing of how it runs.
+    """
+
+    agreement: Agreement | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The operation of this process, ready for samples."""
+
+    job: Job
+    runs: SideBySide
+    batches: Batches
+    neighbour: Neighbour | None
+
+
+_held: _Held | None = None
+_neighbours: dict[str, Neighbour] = {}
+"""By device; a back end's process has one."""
+
+
+def load(backend: Backend, job: Job, expected: str) -> Loaded:
+    """Load an operation in the place of the last one, and compute it once.
+
+    One whose result is wrong is not calibrated: there is nothing to time.
+
+    Args:
+        backend: whose process this is.
+        job: what to load, and how it is timed.
+        expected: a .npy file of the expected result in its type; empty for none.
+
+    Raises:
+        BackendError: why not.
+    """
+    global _held
+    forget()
+    with _told():
+        running = [backend.load(job) for _ in range(job.conditions.streams)]
+        agreement = _agreement(running[0].result(), job.operation, expected) if expected else None
+        note = getattr(running[0], "note", "")
+        if agreement is not None and not agreement.ok:
+            return Loaded(agreement, note)
+        neighbour = _neighbour(backend, job) if job.conditions.neighbour_s else None
+        runs = SideBySide(running)
+        _held = _Held(job, runs, Batches(runs, job.conditions.batch_s), neighbour)
+        return Loaded(agreement, note)
+
+
+def sample(pause_s: float) -> float:
+    """Microseconds of one call, from a batch, after a pause and what the neighbour takes.
+
+    Raises:
+        BackendError: it failed, or nothing is loaded.
+    """
+    if _held is None:
+        raise BackendError("failed", "nothing is loaded: the process that had it loaded is gone")
+    time.sleep(pause_s)
+    with _told():
+        if _held.neighbour is not None:
+            _held.neighbour.run_for(_held.job.conditions.neighbour_s)
+        return _held.batches.batch() / _held.job.conditions.streams
+
+
+def forget() -> None:
+    """Drop the operation, and with it its memory."""
+    global _held
+    if _held is not None:
+        _held.runs.close()
+    _held = None
+    gc.collect()
+
+
+def _neighbour(backend: Backend, job: Job) -> Neighbour:
+    if job.device not in _neighbours:
+        try:
+            _neighbours[job.device] = Neighbour(backend, job)
+        except CannotError as error:
+            raise CannotError(f"it has no neighbour, a product of f32: {error}") from None
+    return _neighbours[job.device]
+
+
+def _agreement(got: Array, operation: Operation, expected: str) -> Agreement:
+    result, tolerance = operation.result, operation.tolerance
+    wanted = read_array(expected, result.element_type)
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        found = f"got {got.dtype}{list(got.shape)}, expected {wanted.dtype}{list(wanted.shape)}"
+        return Agreement(False, math.inf, found)
+    return compare(
+        got,
+        wanted,
+        result.element_type,
+        tolerance.accumulator_type,
+        tolerance.reduction_length,
+        factors=(tolerance.factor_type, tolerance.factors),
+    )
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    """Whatever a library raises as a BackendError, which can always be sent."""
+    try:
+        yield
+    except BackendError:
+        raise
+    except CannotError as error:
+        raise BackendError("cannot", str(error)) from None
+    except ImportError as error:
+        raise BackendError("missing", first_line(error)) from None
+    except Exception as error:
+        raise BackendError("failed", first_line(error)) from None
