@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cyclopts import App
 
+from iree_tuner.cli.suite_compare import compare
 from iree_tuner.cli.suite_generate import generate
 from iree_tuner.cli.suite_run import run
 
@@ -16,3 +17,4 @@ app = App(
 )
 app.command(generate)
 app.command(run)
+app.command(compare)

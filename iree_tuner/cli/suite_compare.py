@@ -12,7 +12,7 @@ from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.suite_flags import How, Where
 from iree_tuner.cli.suite_run import carry_out
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.backends.registry import backend_named, backends
+from iree_tuner.suite.backends.registry import backend, backends
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.tuned import Tuning
 
@@ -58,7 +58,7 @@ def compare(
         raise UsageError("--budget is of --tune")
     tuning = Tuning(spec, tune, parse_duration(budget) if budget else None, db)
     chosen = [] if libraries == "none" else libraries.split(",")
-    found = list(backends().values()) if libraries == _ALL else [backend_named(each) for each in chosen]
+    found = list(backends().values()) if libraries == _ALL else [backend(each) for each in chosen]
     plan = Plan(
         name=" ".join(sources),
         items=where.items(sources),

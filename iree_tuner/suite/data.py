@@ -40,7 +40,7 @@ def _plain(values: Array) -> Array:
 
 
 def read_array(path: str, element_type: str) -> Array:
-    """A .npy file of elements of an MLIR type: files do not name the types of ml_dtypes."""
+    """A .npy file of elements of an MLIR type, which it may not name: one of ml_dtypes; others stay."""
     found = np.load(path, mmap_mode="r", allow_pickle=False)
     dtype = dtype_of(element_type)
-    return found if dtype is None or found.dtype == dtype else found.view(dtype)
+    return found.view(dtype) if dtype is not None and found.dtype.kind == "V" else found

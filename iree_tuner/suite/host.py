@@ -33,36 +33,35 @@ class BackendHost:
     cores, and tells OpenMP and BLAS libraries how many these are.
 
     Args:
-        backend: what computes in it.
         device: device URI.
         patience_s: what a call may take beside its work: to import, to compile, to copy.
     """
 
-    def __init__(self, backend: Backend, device: str, *, patience_s: float = 300.0) -> None:
-        self.backend = backend
+    def __init__(self, device: str, *, patience_s: float = 300.0) -> None:
         self.device = device
         self._patience_s = patience_s
         self._workers: Workers | None = None
         self._threads = 0
         self._job: Job | None = None
 
-    def load(self, job: Job, expected: str = "") -> Loaded:
+    def load(self, backend: Backend, job: Job, expected: str = "") -> Loaded:
         """Load an operation in the place of the last one, and compare its result.
 
         One whose result is wrong stays unloaded: it cannot be sampled.
 
         Args:
+            backend: what computes it; of one library, as the process has one only.
             job: what to load, and how it is timed.
-            expected: a .npy file of the expected result in its type; empty for none.
+            expected: a .npy file of the expected result, in its type or in double precision; empty for none.
 
         Raises:
             BackendError: it is missing, cannot do the operation, or failed, in one line. The next operation
                 is loaded in a fresh process if this one failed.
         """
         self._job = None
-        if why := self.backend.missing(self.device):
+        if why := backend.missing(self.device):
             raise BackendError("missing", why)
-        if why := self.backend.refuses(job.operation, self.device):
+        if why := backend.refuses(job.operation, self.device):
             raise BackendError("cannot", why)
         if self._threads != job.conditions.threads:
             self.close()
@@ -70,7 +69,7 @@ class BackendHost:
         # Each time: the process may be another one than last time.
         self._ask(use_cores, self._threads, limit_s=self._patience_s)
         limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.neighbour_s
-        loaded = self._ask(hosted.load, self.backend, job, expected, limit_s=limit_s)
+        loaded = self._ask(hosted.load, backend, job, expected, limit_s=limit_s)
         if loaded.agreement is None or loaded.agreement.ok:
             self._job = job
         return loaded

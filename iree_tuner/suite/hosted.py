@@ -12,6 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from iree_tuner.measure.data import dtype_of
 from iree_tuner.measure.numerics import Agreement, compare
 from iree_tuner.measure.protocol import Batches
 from iree_tuner.suite.backend_error import BackendError
@@ -60,7 +61,7 @@ def load(backend: Backend, job: Job, expected: str) -> Loaded:
     Args:
         backend: whose process this is.
         job: what to load, and how it is timed.
-        expected: a .npy file of the expected result in its type; empty for none.
+        expected: a .npy file of the expected result, in its type or a wider one; empty for none.
 
     Raises:
         BackendError: why not.
@@ -115,8 +116,8 @@ def _neighbour(backend: Backend, job: Job) -> Neighbour:
 def _agreement(got: Array, operation: Operation, expected: str) -> Agreement:
     result, tolerance = operation.result, operation.tolerance
     wanted = read_array(expected, result.element_type)
-    if got.shape != wanted.shape or got.dtype != wanted.dtype:
-        found = f"got {got.dtype}{list(got.shape)}, expected {wanted.dtype}{list(wanted.shape)}"
+    if got.shape != wanted.shape or got.dtype != dtype_of(result.element_type):
+        found = f"got {got.dtype}{list(got.shape)}, expected {result}"
         return Agreement(False, math.inf, found)
     return compare(
         got,

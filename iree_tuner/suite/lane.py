@@ -17,11 +17,13 @@ import numpy as np
 
 from iree_tuner.measure.statistics import Floats
 from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT
 from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.copies import copies_for
 from iree_tuner.suite.data import write_inputs
-from iree_tuner.suite.host import BackendError, BackendHost, copies_for
+from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.item import Entrant
 from iree_tuner.suite.judged import beside, with_speedup, with_time
 from iree_tuner.suite.operation import Operation
@@ -125,11 +127,11 @@ class Lane:
             return None
         order = list(loaded)
         taken = take_rounds([loaded[index].host for index in order], self._conditions)
-        for place, message in taken.failures.items():
+        for place, error in taken.failures.items():
             index = order[place]
-            rows[index] = replace(rows[index], state="failed", message=message)
+            rows[index] = replace(rows[index], state=error.state, message=error.message)
         stayed = [index for place, index in enumerate(order) if place not in taken.failures]
-        return stayed, taken.samples
+        return stayed, taken.samples_us[:, [order.index(index) for index in stayed]]
 
     def _load(self, entrant: Entrant, job: Job, row: Row, expected: str) -> _Loaded:
         host = self._host(entrant)
@@ -152,7 +154,7 @@ class Lane:
         """The process of a back end; versions of IREE's code have one each, so that they can take turns."""
         key = entrant.backend.name + (", chosen" if _is_chosen(entrant) else "")
         if key not in self._hosts:
-            self._hosts[key] = BackendHost(self.device, self._conditions)
+            self._hosts[key] = BackendHost(self.device)
         return self._hosts[key]
 
     def _row(self, operation: Operation, entrant: Entrant, problem: str) -> Row:
