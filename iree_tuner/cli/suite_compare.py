@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +10,11 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.durations import parse_duration
+from iree_tuner.cli.output import people
 from iree_tuner.cli.suite_flags import How, Where
 from iree_tuner.cli.suite_run import carry_out
 from iree_tuner.errors import UsageError
+from iree_tuner.suite.backends.backend import Backend
 from iree_tuner.suite.backends.registry import backend, backends
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.tuned import Tuning
@@ -57,8 +60,6 @@ def compare(
     if budget is not None and tune is None:
         raise UsageError("--budget is of --tune")
     tuning = Tuning(spec, tune, parse_duration(budget) if budget else None, db)
-    chosen = [] if libraries == "none" else libraries.split(",")
-    found = list(backends().values()) if libraries == _ALL else [backend(each) for each in chosen]
     plan = Plan(
         name=" ".join(sources),
         items=where.items(sources),
@@ -66,7 +67,7 @@ def compare(
         folder=where.output,
         conditions=how.conditions(where.device),
         chip=where.chip,
-        backends=found,
+        backends=_chosen(libraries, where.device),
         tuning=tuning if tuning != Tuning() else None,
         verify=how.verify,
         reference=how.reference,
@@ -79,3 +80,17 @@ def compare(
         cache=default_database().with_name("rooflines.json"),
     )
     return carry_out(plan, where, blocks=False)
+
+
+def _chosen(libraries: str, devices: Sequence[str]) -> list[Backend]:
+    """Those that are named; of all those that are there for one of the devices, with a line for each other."""
+    if libraries != _ALL:
+        return [] if libraries == "none" else [backend(each) for each in libraries.split(",")]
+    found: list[Backend] = []
+    for each in backends().values():
+        reasons = [each.missing(device) for device in devices]
+        if all(reasons):
+            people.print(f"{each.name} is left out: {reasons[0]}", style="yellow", markup=False)
+        else:
+            found.append(each)
+    return found

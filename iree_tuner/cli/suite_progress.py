@@ -119,5 +119,7 @@ def _number(value: float | None) -> str:
 
 
 def _ratio(value: float, interval: tuple[float, float] | None) -> str:
-    low, high = interval or (value, value)
+    if interval is None:
+        return f"{value:.2f}x (of few samples)"
+    low, high = interval
     return f"{value:.2f}x ({low:.2f} to {high:.2f})"

@@ -41,11 +41,11 @@ def with_speedup(row: Row, column: int, default: int, launches: Sequence[Floats]
     return replace(row, speedup=speedup, speedup_interval=interval)
 
 
-def beside(column: int, other: int, launches: Sequence[Floats]) -> tuple[float, Interval]:
-    """How many times as fast as another it is; too few rounds have an interval that says nothing."""
+def beside(column: int, other: int, launches: Sequence[Floats]) -> tuple[float, Interval | None]:
+    """How many times as fast as another it is; too few rounds have no interval."""
     ratio, interval = _ratio([rows[:, [other, column]] for rows in launches])
     if sum(len(rows) for rows in launches) < LEAST_PAIRS:
-        interval = (0.0, float("inf"))
+        return ratio, None
     return ratio, interval
 
 
