@@ -46,7 +46,7 @@ class BackendHost:
         self._threads = 0
         self._job: Job | None = None
 
-    def load(self, job: Job, expected: str = "") -> Loaded:
+    def load(self, job: Job, expected: str = "", magnitudes: str = "") -> Loaded:
         """Load an operation in the place of the last one, and compare its result.
 
         One whose result is wrong stays unloaded: it cannot be sampled.
@@ -54,6 +54,8 @@ class BackendHost:
         Args:
             job: what to load, and how it is timed.
             expected: a .npy file of the expected result in its type; empty for none.
+            magnitudes: one of the expected result for the inputs' absolute values, which tells how large sums
+                get on the way (`measure.numerics.compare`); empty for none.
 
         Raises:
             BackendError: it is missing, cannot do the operation, or failed, in one line. The next operation
@@ -70,7 +72,7 @@ class BackendHost:
         # Each time: the process may be another one than last time.
         self._ask(use_cores, self._threads, limit_s=self._patience_s)
         limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.neighbour_s
-        loaded = self._ask(hosted.load, self.backend, job, expected, limit_s=limit_s)
+        loaded = self._ask(hosted.load, self.backend, job, expected, magnitudes, limit_s=limit_s)
         if loaded.agreement is None or loaded.agreement.ok:
             self._job = job
         return loaded
