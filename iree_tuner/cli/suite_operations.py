@@ -11,7 +11,8 @@ from cyclopts import Parameter
 
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.element_types import NARROW, check_type
-from iree_tuner.suite.kinds.registry import did_you_mean, fields_of, kind_named
+from iree_tuner.suite.hints import did_you_mean
+from iree_tuner.suite.kinds.registry import fields_of, kind_named
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.suite_file import DEFAULT_F8, load_suite
 from iree_tuner.suite.sweep import TYPES, distinct, sweep

@@ -22,7 +22,7 @@ def write_inputs(operation: Operation, folder: Path) -> tuple[str, ...]:
     for number, each in enumerate(operation.inputs):
         path = folder / f"{operation.name}.{number}.npy"
         try:
-            np.save(path, random_values(each.shape, each.element_type, seed, rng))
+            np.save(path, _plain(random_values(each.shape, each.element_type, seed, rng)))
         except OSError as error:
             raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
         paths.append(str(path))
@@ -32,6 +32,11 @@ def write_inputs(operation: Operation, folder: Path) -> tuple[str, ...]:
 def read_inputs(operation: Operation, paths: tuple[str, ...]) -> list[Array]:
     """The inputs, mapped; of types that NumPy lacks, as those of ml_dtypes."""
     return [read_array(path, each.element_type) for path, each in zip(paths, operation.inputs, strict=True)]
+
+
+def _plain(values: Array) -> Array:
+    """Types of ml_dtypes as bits: files that name some of them cannot be read."""
+    return values if values.dtype.isbuiltin == 1 else values.view(f"u{values.dtype.itemsize}")
 
 
 def read_array(path: str, element_type: str) -> Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from iree_tuner.errors import UsageError
+from iree_tuner.suite.hints import did_you_mean
 
-WIDE = ("f64", "f32", "f16", "bf16")
-"""Floats that arithmetic is done with, or that are rounded only when results are stored."""
+WIDE = ("f32", "f16", "bf16")
+"""Floats that are computed with. The compiler makes f32 of f64, so that it is not here."""
 
 NARROW = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 """Floats that are only multiplied."""
@@ -20,10 +20,8 @@ OWN_F8 = "f8"
 
 
 def sums_of(*element_types: str) -> str:
-    """The type that sums, and functions of them, are held in: f32, of f64 that, and i32 of integers alone."""
-    if all(each in INTEGERS for each in element_types):
-        return "i32"
-    return "f64" if "f64" in element_types else "f32"
+    """The type that sums, and functions of them, are held in: f32, and i32 of integers alone."""
+    return "i32" if all(each in INTEGERS for each in element_types) else "f32"
 
 
 def result_of(element_type: str) -> str:
@@ -43,9 +41,5 @@ def in_name(element_type: str) -> str:
 
 def check_type(what: str, element_type: str, known: Sequence[str]) -> None:
     """Raise UsageError, with what is meant perhaps, unless a type is one of these."""
-    if element_type in known:
-        return
-    lower = {in_name(each): each for each in known}
-    close = difflib.get_close_matches(in_name(element_type), lower, 1)
-    hint = f"did you mean {lower[close[0]]}?" if close else f"there are: {', '.join(known)}"
-    raise UsageError(f"{what}: no element type '{element_type}'", hint=hint)
+    if element_type not in known:
+        raise UsageError(f"{what}: no element type '{element_type}'", hint=did_you_mean(element_type, known))

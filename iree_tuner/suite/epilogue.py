@@ -6,7 +6,6 @@ are integers and the result is not, and rounded once, to the result's type.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from iree.compiler import ir
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import scalars
 from iree_tuner.suite.element_types import INTEGERS
+from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.operation import TensorType
 from iree_tuner.suite.primitives import Primitives, T, Unary
 from iree_tuner.suite.tensors import element, elementwise, shape_of
@@ -44,9 +44,7 @@ class Epilogue:
         for each in self.steps:
             known = (*FUNCTIONS, *ADDED)
             if each not in known:
-                close = difflib.get_close_matches(each, known, 1)
-                hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(known)}"
-                raise UsageError(f"epilogue: no step '{each}'", hint=hint)
+                raise UsageError(f"epilogue: no step '{each}'", hint=did_you_mean(each, known))
             if self.result.element_type in INTEGERS and each not in _OF_INTEGERS:
                 raise UsageError(f"epilogue: {each} is not for results of {self.result.element_type}")
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import math as numbers
 from collections.abc import Callable, Mapping
-from typing import get_args
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, math
-
-from iree_tuner.suite.primitives import Binary, Unary
-
-UNARY: tuple[str, ...] = get_args(Unary)
-BINARY: tuple[str, ...] = get_args(Binary)
 
 
 def unary(kind: str, x: ir.Value) -> ir.Value:
@@ -38,9 +32,20 @@ def converted(x: ir.Value, element_type: ir.Type) -> ir.Value:
     return arith.truncf(element_type, x)
 
 
+def multiply_add(a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
+    """A step of a sum of products, in the type of the sum: the body of contractions."""
+    return add(binary("multiply", converted(a, total.type), converted(b, total.type)), total)
+
+
+def add(value: ir.Value, total: ir.Value) -> ir.Value:
+    """A step of a sum, in its type."""
+    return binary("add", total, converted(value, total.type))
+
+
 def constant(value: float, element_type: ir.Type) -> ir.Value:
     """A number of a type."""
-    return arith.constant(element_type, int(value) if isinstance(element_type, ir.IntegerType) else value)
+    integer = isinstance(element_type, ir.IntegerType)
+    return arith.constant(element_type, int(value) if integer else float(value))
 
 
 def _is_integer(x: ir.Value) -> bool:

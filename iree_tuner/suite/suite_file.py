@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import cast
 
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.suite.kinds.registry import did_you_mean, kind_named
+from iree_tuner.suite.hints import did_you_mean
+from iree_tuner.suite.kinds.registry import kind_named
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.sweep import distinct, sweep
 

@@ -1,7 +1,8 @@
 """Sweeps: many operations of one kind, of all combinations of their fields' values.
 
 A field's values are told as a value, as a list, or as text: `64,128,256`, or `64:1024:128` from the first to
-the last, which belongs to them, by a step. `types` stands for all fields that say a type (`Operation.of_type`).
+the last, which belongs to them, by a step. `types` stands for all fields that say a type; see
+`Operation.of_type`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import cast
 
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.element_types import OWN_F8
-from iree_tuner.suite.kinds.registry import did_you_mean, fields_of, make
+from iree_tuner.suite.hints import did_you_mean
+from iree_tuner.suite.kinds.registry import fields_of, make
 from iree_tuner.suite.operation import Operation, Value
 
 TYPES = "types"

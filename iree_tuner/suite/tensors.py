@@ -103,6 +103,12 @@ def collapse(value: ir.Value, counts: Sequence[int]) -> ir.Value:
     return tensor.CollapseShapeOp(kind, _tensor(value), _grouped(counts)).result
 
 
+def as_vector(value: ir.Value) -> ir.Value:
+    """A tensor of rank 0 as a vector of one element."""
+    kind = ir.RankedTensorType.get([1], ir.RankedTensorType(value.type).element_type)
+    return tensor.ExpandShapeOp(kind, _tensor(value), _grouped([]), [], [1]).result
+
+
 def _tensor(value: ir.Value) -> ir.Value[ir.RankedTensorType]:
     return cast("ir.Value[ir.RankedTensorType]", value)
 

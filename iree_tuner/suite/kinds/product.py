@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, linalg
+from iree.compiler.dialects import linalg
 
 from iree_tuner.compiler.generic import generic
 from iree_tuner.errors import UsageError
@@ -18,8 +18,8 @@ from iree_tuner.suite.element_types import FLOATS, check_type, in_name, result_o
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
-from iree_tuner.suite.scalars import converted
-from iree_tuner.suite.tensors import access, element, expand, filled
+from iree_tuner.suite.scalars import add, multiply_add
+from iree_tuner.suite.tensors import access, expand, filled
 
 _LAYOUTS = ("tt", "tn", "nt", "nn")
 _SWAPPED = {"t": False, "n": True}
@@ -27,7 +27,7 @@ _SWAPPED = {"t": False, "n": True}
 
 @dataclass(frozen=True, kw_only=True)
 class Product(Operation):
-    """A product of two matrices, m x k and k x n; sums are held in f32, of i8 in i32, of f64 in that.
+    """A product of two matrices, m x k and k x n; sums are held in f32, of i8 in i32.
 
     Attributes:
         m, n, k: sizes.
@@ -195,7 +195,7 @@ class Product(Operation):
         shape = (*self._batch, self.split_k, self.m, self.n)
         maps.append(access(k + 1, (*batch, s, m, n)))
         kinds = [*["parallel"] * (len(batch) + 3), "reduction"]
-        partial = generic(factors, filled(shape, self._sums), maps, kinds, self._multiply_add)
+        partial = generic(factors, filled(shape, self._sums), maps, kinds, multiply_add)
         return self._sum_of(partial)
 
     def _sum_of(self, partial: ir.Value) -> ir.Value:
@@ -204,13 +204,5 @@ class Product(Operation):
         s = len(batch)
         out = filled(self.result.shape, self._sums)
         kinds = [*["parallel"] * s, "reduction", "parallel", "parallel"]
-        add = arith.addi if self._sums == "i32" else arith.addf
         maps = [access(s + 3, range(s + 3)), access(s + 3, (*batch, s + 1, s + 2))]
         return generic([partial], out, maps, kinds, add)
-
-    def _multiply_add(self, a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
-        kind = element(self._sums)
-        a, b = converted(a, kind), converted(b, kind)
-        if self._sums == "i32":
-            return arith.addi(total, arith.muli(a, b))
-        return arith.addf(total, arith.mulf(a, b))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from iree_tuner.errors import TunerError
+from iree_tuner.suite.hints import did_you_mean
+from iree_tuner.suite.kinds.attention import Attention
 from iree_tuner.suite.kinds.batch_matmul import BatchMatmul
+from iree_tuner.suite.kinds.convolution import Convolution
+from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.suite.kinds.reduction import Reduction
+from iree_tuner.suite.kinds.softmax import Softmax
 from iree_tuner.suite.operation import Operation, Value
 
-KINDS: Mapping[str, type[Operation]] = {each.kind: each for each in (Matmul, BatchMatmul)}
+KINDS: Mapping[str, type[Operation]] = {
+    each.kind: each for each in (Matmul, BatchMatmul, Convolution, Attention, Reduction, Softmax, Elementwise)
+}
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
@@ -52,10 +59,3 @@ def operation_of(data: Mapping[str, Any]) -> Operation:
     if not isinstance(kind, str) or not isinstance(arguments, Mapping):
         raise TunerError("an operation is an object with a kind and its arguments")
     return make(kind_named(kind), arguments)
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint: the name that is meant perhaps, or all there are."""
-    every = list(known)
-    close = difflib.get_close_matches(name, every, 1)
-    return f"did you mean {close[0]}?" if close else f"there are: {', '.join(every)}"

@@ -1,0 +1,183 @@
+"""The reference: operations computed with NumPy, in more precision than any back end has.
+
+Floats are computed in double precision, or in single where that would take long; integers as doubles, which
+hold their products and sums exactly and are multiplied far faster. A result is rounded once, at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.errors import UsageError
+from iree_tuner.measure.data import dtype_of
+from iree_tuner.suite.backends.backend import Array
+from iree_tuner.suite.element_types import INTEGERS
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.primitives import Binary, FilterLayout, ImageLayout, Reduction, Unary, Window
+
+Floats = npt.NDArray[np.floating]
+
+_MOST_FLOPS = 2e9  # in double precision
+
+
+def reference(operation: Operation, inputs: Sequence[Array]) -> Array:
+    """What an operation gives, in its result's type; inputs as `data.read_inputs` has them."""
+    integers = any(each.element_type in INTEGERS for each in operation.inputs)
+    single = operation.flops > _MOST_FLOPS and not integers
+    return operation.compute(Exact(np.float32 if single else np.float64), inputs)
+
+
+class Exact:
+    """`Primitives` in one float type, whatever type is asked for; only `cast` rounds to others.
+
+    Args:
+        dtype: double or single precision.
+    """
+
+    def __init__(self, dtype: type[np.floating] = np.float64) -> None:
+        self._dtype = dtype
+
+    def cast(self, x: Array, element_type: str) -> Array:
+        """Other elements: rounded to nearest, even ones at ties; integers saturate."""
+        dtype = dtype_of(element_type)
+        if dtype is None:
+            raise UsageError(f"no element type '{element_type}'")
+        with np.errstate(over="ignore"):  # an infinity, as it should be
+            if dtype.kind != "i":
+                return x.astype(dtype)
+            limits = np.iinfo(cast("np.dtype[np.integer]", dtype))
+            return np.clip(np.rint(x.astype(np.float64)), limits.min, limits.max).astype(dtype)
+
+    def constant(self, value: float, like: Array) -> Array:
+        """A number, to be combined with another tensor."""
+        del like
+        return np.asarray(value, self._dtype)
+
+    def transpose(self, x: Array, order: Sequence[int]) -> Array:
+        """A view."""
+        return x.transpose(order)
+
+    def reshape(self, x: Array, shape: Sequence[int]) -> Array:
+        """A view where it can be one."""
+        return x.reshape(shape)
+
+    def matmul(self, a: Array, b: Array, element_type: str) -> Array:
+        """By the BLAS that NumPy has."""
+        del element_type
+        return self._wide(a) @ self._wide(b)
+
+    def convolution(
+        self, image: Array, filters: Array, window: Window, layouts: tuple[ImageLayout, FilterLayout],
+        element_type: str,
+    ) -> Array:  # fmt: skip
+        """A product for each position in the filters, all groups at once."""
+        del element_type
+        image_layout, filter_layout = layouts
+        if image_layout == "nchw":
+            image = image.transpose(0, 2, 3, 1)
+        kernel = self._wide(filters).transpose([filter_layout.index(each) for each in "hwcf"])
+        image = self._wide(image)
+        batch, height, width, channels = image.shape
+        kernel_height, kernel_width, of_group, count = kernel.shape
+        (sh, sw), (dh, dw), groups = window.strides, window.dilations, window.groups
+        out_h = (height - 1 - dh * (kernel_height - 1)) // sh + 1
+        out_w = (width - 1 - dw * (kernel_width - 1)) // sw + 1
+        shape = batch, out_h, out_w, groups, count // groups
+        total = np.zeros((groups, math.prod(shape[:3]), count // groups), self._dtype)
+        for y in range(kernel_height):
+            for x in range(kernel_width):
+                top, left = y * dh, x * dw
+                seen = image[:, top : top + sh * out_h : sh, left : left + sw * out_w : sw, :]
+                seen = seen[:, :out_h, :out_w].reshape(-1, groups, channels // groups).transpose(1, 0, 2)
+                own = kernel[y, x].reshape(of_group, groups, count // groups).transpose(1, 0, 2)
+                total += seen * own if of_group == 1 else seen @ own
+        result = total.transpose(1, 0, 2).reshape(batch, out_h, out_w, count)
+        return result.transpose(0, 3, 1, 2) if image_layout == "nchw" else result
+
+    def attention(
+        self, q: Array, k: Array, v: Array, mask: Array | None, causal: bool, scale: float
+    ) -> Array:
+        """One head at a time: the scores of all would not fit in memory."""
+        batch, heads, queries, _ = q.shape
+        key_heads, keys, value_size = v.shape[1:]
+        result = np.empty((batch, heads, queries, value_size), self._dtype)
+        added = np.zeros((queries, keys), self._dtype) if mask is None else self._wide(mask)
+        if causal:
+            hidden = ~np.tri(queries, keys, keys - queries, dtype=bool)
+            added = np.where(hidden, -np.inf, added)
+        for b in range(batch):
+            for h in range(heads):
+                group = h // (heads // key_heads)
+                scores = self._wide(q[b, h]) @ self._wide(k[b, group]).T * scale + added
+                result[b, h] = self.softmax(scores, 1) @ self._wide(v[b, group])
+        return result
+
+    def softmax(self, x: Array, axis: int) -> Floats:
+        """With the largest taken off."""
+        wide = self._wide(x)
+        weights = np.exp(wide - wide.max(axis=axis, keepdims=True))
+        return weights / weights.sum(axis=axis, keepdims=True)
+
+    def reduce(self, kind: Reduction, x: Array, axes: Sequence[int], element_type: str) -> Array:
+        """By NumPy's own."""
+        del element_type
+        return np.asarray(_REDUCTIONS[kind](self._wide(x), axis=tuple(axes)))
+
+    def unary(self, kind: Unary, x: Array) -> Array:
+        """By its formula."""
+        with np.errstate(all="ignore"):
+            return _UNARY[kind](self._wide(x))
+
+    def binary(self, kind: Binary, a: Array, b: Array) -> Array:
+        """By NumPy's own."""
+        with np.errstate(all="ignore"):
+            return _BINARY[kind](self._wide(a), self._wide(b))
+
+    def _wide(self, x: Array) -> Floats:
+        return x.astype(self._dtype, copy=False)
+
+
+def _erf(x: Floats) -> Floats:
+    return np.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def _gelu_tanh(x: Floats) -> Floats:
+    return x * (1.0 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+
+
+_UNARY: Mapping[Unary, Callable[[Floats], Floats]] = {
+    "relu": lambda x: np.maximum(x, 0.0),
+    "gelu": lambda x: x * (1.0 + _erf(x / math.sqrt(2.0))) / 2,
+    "gelu_tanh": _gelu_tanh,
+    "silu": lambda x: x * _sigmoid(x),
+    "sigmoid": _sigmoid,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "abs": np.abs,
+    "negate": np.negative,
+}
+_BINARY: Mapping[Binary, Callable[[Floats, Floats], Floats]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+_REDUCTIONS: Mapping[Reduction, Callable[..., Floats]] = {
+    "sum": np.sum,
+    "max": np.max,
+    "min": np.min,
+    "mean": np.mean,
+}

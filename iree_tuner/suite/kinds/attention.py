@@ -1,0 +1,179 @@
+"""Attention: of many heads, grouped-query too, with a mask, causal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, linalg
+
+from iree_tuner.errors import UsageError
+from iree_tuner.measure.bench import Tolerance
+from iree_tuner.suite.element_types import WIDE, check_type, in_name
+from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.primitives import Primitives, T
+from iree_tuner.suite.scalars import constant
+from iree_tuner.suite.tensors import access, collapse, element, elementwise, empty, expand
+
+_MOST_FACTORS = 16
+_LOOPS = ("batch", "group", "query", "value", "size", "key")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attention(Operation):
+    """softmax(q k^T / sqrt(size) + mask) v, for each head; scores and sums are held in f32.
+
+    Attributes:
+        batch: of sequences.
+        heads: of queries.
+        key_heads: of keys and values, each for heads / key_heads heads of queries; 0 for `heads`.
+        queries, keys: positions; 0 keys for as many as queries.
+        size: of a query and a key.
+        value_size: of a value, and of a result; 0 for `size`.
+        causal: whether query i sees keys up to i + keys - queries alone.
+        mask: whether an input is added to the scores, queries x keys of the element type.
+        element_type: of all inputs and of the result.
+    """
+
+    kind: ClassVar[str] = "attention"
+
+    batch: int = 1
+    heads: int = 8
+    key_heads: int = 0
+    queries: int = 512
+    keys: int = 0
+    size: int = 64
+    value_size: int = 0
+    causal: bool = False
+    mask: bool = False
+    element_type: str = "f16"
+
+    def __post_init__(self) -> None:
+        usual = (("key_heads", self.heads), ("keys", self.queries), ("value_size", self.size))
+        for name, value in usual:
+            if getattr(self, name) == 0:
+                object.__setattr__(self, name, value)
+
+    @classmethod
+    def of_type(cls, element_type: str) -> dict[str, Value]:
+        """All of one type."""
+        return {"element_type": element_type}
+
+    @property
+    def name(self) -> str:
+        """As `attention_1x32x512x512x128_f16`, with what is not as usual: `_kv8_v64_causal_mask`."""
+        sizes = "x".join(map(str, (self.batch, self.heads, self.queries, self.keys, self.size)))
+        key_heads = f"_kv{self.key_heads}" if self.key_heads != self.heads else ""
+        values = f"_v{self.value_size}" if self.value_size != self.size else ""
+        more = f"{key_heads}{values}{'_causal' if self.causal else ''}{'_mask' if self.mask else ''}"
+        return f"{self.kind}_{sizes}_{in_name(self.element_type)}{more}"
+
+    @property
+    def inputs(self) -> tuple[TensorType, ...]:
+        """Queries, keys and values: batch x heads x positions x size; and the mask."""
+        shapes = [
+            (self.batch, self.heads, self.queries, self.size),
+            (self.batch, self.key_heads, self.keys, self.size),
+            (self.batch, self.key_heads, self.keys, self.value_size),
+            *([(self.queries, self.keys)] if self.mask else []),
+        ]
+        return tuple(TensorType(each, self.element_type) for each in shapes)
+
+    @property
+    def result(self) -> TensorType:
+        """batch x heads x queries x value size."""
+        return TensorType((self.batch, self.heads, self.queries, self.value_size), self.element_type)
+
+    @property
+    def flops(self) -> float:
+        """Of both products, as is usual; of causal ones the scores that are seen count, which is half."""
+        scores = self.queries * self.keys
+        if self.causal:
+            scores -= self.queries * (self.queries - 1) // 2
+        return 2.0 * self.batch * self.heads * scores * (self.size + self.value_size)
+
+    @property
+    def compute_type(self) -> str:
+        """The element type."""
+        return self.element_type
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """That of sums over sizes and keys, of probabilities rounded to the type of the values."""
+        # With values of both signs the results shrink with the root of the number of keys, the tolerance with
+        # them: for it to do so once and not twice, no more keys are counted than these.
+        return Tolerance("f32", self.size * self.keys, self.element_type, min(self.keys, _MOST_FACTORS))
+
+    def check(self) -> None:
+        """Raise UsageError for arguments that make no attention."""
+        check_sizes(self, "batch", "heads", "key_heads", "queries", "keys", "size", "value_size")
+        check_type("element_type", self.element_type, WIDE)
+        if self.heads % self.key_heads:
+            raise UsageError(f"key_heads: {self.key_heads} do not divide {self.heads} heads")
+        if self.causal and self.queries > self.keys:
+            raise UsageError(
+                f"causal: the first of {self.queries} queries would see none of {self.keys} keys"
+            )
+
+    def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
+        """One attention op, of all heads of keys; those of queries that share one are a loop of their own."""
+        query, key, value, *masks = inputs
+        groups = self.heads // self.key_heads
+        query = collapse(query, (2, 1, 1))
+        query = expand(query, [(self.batch * self.key_heads, groups), (self.queries,), (self.size,)])
+        key, value = collapse(key, (2, 1, 1)), collapse(value, (2, 1, 1))
+        shape = (self.batch * self.key_heads, groups, self.queries, self.value_size)
+        out = empty(shape, self.element_type)
+        scale = constant(1 / math.sqrt(self.size), element(self.element_type))
+        masks = [self._visible(masks)] if self.causal else masks
+        operands = [query, key, value, scale, *masks, out]
+        loops = [
+            ("batch", "group", "query", "size"), ("batch", "key", "size"), ("batch", "key", "value"), (),
+            *[("query", "key") for _ in masks], ("batch", "group", "query", "value"),
+        ]  # fmt: skip
+        maps = [access(len(_LOOPS), [_LOOPS.index(each) for each in own]) for own in loops]
+        result = _attention(operands, maps)
+        result = collapse(result, (2, 1, 1))
+        return expand(result, [(self.batch, self.heads), (self.queries,), (self.value_size,)])
+
+    def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
+        """By a library's own attention."""
+        query, key, value, *masks = inputs
+        mask = masks[0] if masks else None
+        found = ops.attention(query, key, value, mask, self.causal, 1 / math.sqrt(self.size))
+        return ops.cast(found, self.element_type)
+
+    def _visible(self, masks: Sequence[ir.Value]) -> ir.Value:
+        """The mask with minus infinity where a query does not see a key; without one, whether it does.
+
+        An op of its own: indices in the body of attention are wrong in IREE 3.13 once it is tiled.
+        """
+        element_type = self.element_type if masks else "i1"
+        result = TensorType((self.queries, self.keys), element_type)
+
+        def body(*added: ir.Value) -> ir.Value:
+            query, key = (linalg.IndexOp(each).result for each in (0, 1))
+            last = arith.addi(query, arith.constant(ir.IndexType.get(), self.keys - self.queries))
+            seen = arith.cmpi(arith.CmpIPredicate.sle, key, last)
+            return arith.select(seen, added[0], constant(-math.inf, added[0].type)) if added else seen
+
+        return elementwise([(each, (0, 1)) for each in masks], result, body)
+
+
+def _attention(operands: Sequence[ir.Value], maps: Sequence[ir.AffineMap]) -> ir.Value:
+    """The op, which has no binding of its own."""
+    indexing = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
+    op = ir.Operation.create(
+        "iree_linalg_ext.attention",
+        results=[operands[-1].type],
+        operands=list(operands),
+        attributes={"indexing_maps": indexing},
+        regions=1,
+    )
+    block = op.regions[0].blocks.append(ir.F32Type.get())
+    with ir.InsertionPoint(block):
+        ir.Operation.create("iree_linalg_ext.yield", operands=list(block.arguments))
+    return op.results[0]

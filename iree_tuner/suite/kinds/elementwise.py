@@ -1,0 +1,122 @@
+"""Chains of functions, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, get_args
+
+from iree.compiler import ir
+
+from iree_tuner.errors import UsageError
+from iree_tuner.measure.bench import Tolerance
+from iree_tuner.suite import scalars
+from iree_tuner.suite.element_types import WIDE, check_type, in_name
+from iree_tuner.suite.hints import did_you_mean
+from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.primitives import Binary, Primitives, T, Unary
+from iree_tuner.suite.tensors import element, elementwise
+
+_UNARY: Mapping[str, Unary] = {each: each for each in get_args(Unary)}
+_BINARY: Mapping[str, Binary] = {each: each for each in get_args(Binary)}
+_ROOTS = ("sqrt", "rsqrt")
+_OF_POSITIVE = (*_ROOTS, "divide")
+_SIGNED, _UNSIGNED = ("subtract", "negate"), ("abs", "exp", "sigmoid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elementwise(Operation):
+    """Functions one after the other, of matrices of one size, in f32.
+
+    Attributes:
+        chain: their names, joined by `+`, as `add+relu+multiply`: the first is of the first input, each other
+            one of what was before, and those of two values take a further input as the second.
+        rows, columns: sizes.
+        element_type: of all inputs and of the result.
+    """
+
+    kind: ClassVar[str] = "elementwise"
+
+    chain: str = "add"
+    rows: int = 1024
+    columns: int = 1024
+    element_type: str = "f32"
+
+    @classmethod
+    def of_type(cls, element_type: str) -> dict[str, Value]:
+        """All of one type."""
+        return {"element_type": element_type}
+
+    @property
+    def name(self) -> str:
+        """As `elementwise_add_relu_1024x1024_f32`; `gelu_tanh` is not `gelu+tanh`."""
+        functions = self.chain.replace("_", "").replace("+", "_")
+        return f"{self.kind}_{functions}_{self.rows}x{self.columns}_{in_name(self.element_type)}"
+
+    @property
+    def inputs(self) -> tuple[TensorType, ...]:
+        """One matrix, and one more for each function of two values."""
+        return (self.result,) * (1 + sum(each in _BINARY for each in self._functions))
+
+    @property
+    def result(self) -> TensorType:
+        """rows x columns."""
+        return TensorType((self.rows, self.columns), self.element_type)
+
+    @property
+    def flops(self) -> float:
+        """One for each function and element."""
+        return float(len(self._functions) * self.rows * self.columns)
+
+    @property
+    def compute_type(self) -> str:
+        """f32, whatever is stored."""
+        return "f32"
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """That of as many roundings as there are functions, each to the element type as libraries may do."""
+        return Tolerance(self.element_type, len(self._functions))
+
+    @property
+    def positive(self) -> bool:
+        """For roots and quotients."""
+        return any(each in _OF_POSITIVE for each in self._functions)
+
+    def check(self) -> None:
+        """Raise UsageError for a chain that cannot be computed."""
+        check_sizes(self, "rows", "columns")
+        check_type("element_type", self.element_type, WIDE)
+        known = (*_UNARY, *_BINARY)
+        signed = ""
+        for each in self._functions:
+            if each not in known:
+                raise UsageError(f"chain: no function '{each}'", hint=did_you_mean(each, known))
+            if each in _ROOTS and signed:
+                raise UsageError(f"chain: {each} of what may be negative after {signed}")
+            signed = each if each in _SIGNED else "" if each in _UNSIGNED else signed
+
+    def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
+        """One generic op, in f32."""
+        work, out = ir.F32Type.get(), element(self.element_type)
+
+        def body(*elements: ir.Value) -> ir.Value:
+            x, *others = (scalars.converted(each, work) for each in elements)
+            left = iter(others)
+            for each in self._functions:
+                x = scalars.binary(each, x, next(left)) if each in _BINARY else scalars.unary(each, x)
+            return scalars.converted(x, out)
+
+        return elementwise([(each, (0, 1)) for each in inputs], self.result, body)
+
+    def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
+        """The same functions."""
+        x, *others = inputs
+        left = iter(others)
+        for each in self._functions:
+            x = ops.binary(_BINARY[each], x, next(left)) if each in _BINARY else ops.unary(_UNARY[each], x)
+        return ops.cast(x, self.element_type)
+
+    @property
+    def _functions(self) -> tuple[str, ...]:
+        return tuple(self.chain.split("+"))

@@ -1,0 +1,150 @@
+"""Reductions of a matrix: sums, means, largest and smallest values, along either dimension or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, prod
+from typing import ClassVar, get_args
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.generic import generic
+from iree_tuner.errors import UsageError
+from iree_tuner.measure.bench import Tolerance
+from iree_tuner.measure.data import dtype_of
+from iree_tuner.suite.element_types import INTEGERS, WIDE, check_type, in_name, sums_of
+from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.primitives import Primitives, T
+from iree_tuner.suite.primitives import Reduction as Function
+from iree_tuner.suite.scalars import add, binary, constant, converted
+from iree_tuner.suite.tensors import access, as_vector, element, elementwise, filled, retyped
+
+REDUCTIONS: Mapping[str, Function] = {each: each for each in get_args(Function)}
+_AXES: Mapping[str, tuple[int, ...]] = {"rows": (0,), "columns": (1,), "both": (0, 1)}
+_SUMS = ("sum", "mean")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reduction(Operation):
+    """One value of many.
+
+    Attributes:
+        function: sum, mean, max or min; sums are held in f32, of integers in i32.
+        rows, columns: sizes.
+        axis: what vanishes: `columns`, which lie next to each other, `rows`, or `both`.
+        element_type: of the values and the result; the result of sums of i8 is i32.
+    """
+
+    kind: ClassVar[str] = "reduction"
+
+    function: str = "sum"
+    rows: int = 1024
+    columns: int = 1024
+    axis: str = "columns"
+    element_type: str = "f32"
+
+    @classmethod
+    def of_type(cls, element_type: str) -> dict[str, Value]:
+        """All of one type."""
+        return {"element_type": element_type}
+
+    @property
+    def name(self) -> str:
+        """As `reduction_sum_1024x1024_columns_f32`."""
+        kind = in_name(self.element_type)
+        return f"{self.kind}_{self.function}_{self.rows}x{self.columns}_{self.axis}_{kind}"
+
+    @property
+    def inputs(self) -> tuple[TensorType, ...]:
+        """The matrix, rows x columns."""
+        return (TensorType((self.rows, self.columns), self.element_type),)
+
+    @property
+    def result(self) -> TensorType:
+        """A vector; one element of `both`."""
+        sizes = self.rows, self.columns
+        kept = tuple(size for i, size in enumerate(sizes) if i not in _AXES[self.axis])
+        integers = self._adds and self.element_type in INTEGERS
+        return TensorType(kept or (1,), "i32" if integers else self.element_type)
+
+    @property
+    def flops(self) -> float:
+        """One for each value."""
+        return float(self.rows * self.columns)
+
+    @property
+    def compute_type(self) -> str:
+        """The element type."""
+        return self.element_type
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """That of a sum; the largest and the smallest value are exact."""
+        return Tolerance(self._held, self._count if self._adds else 1)
+
+    def check(self) -> None:
+        """Raise UsageError for arguments that make no reduction."""
+        check_sizes(self, "rows", "columns")
+        for name, value, known in (("function", self.function, REDUCTIONS), ("axis", self.axis, _AXES)):
+            if value not in known:
+                raise UsageError(f"{name}: '{value}' is none of {', '.join(known)}")
+        check_type("element_type", self.element_type, WIDE if self.function == "mean" else (*WIDE, *INTEGERS))
+
+    def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
+        """One generic op, in the type that sums are held in, and the conversion behind it."""
+        axes = _AXES[self.axis]
+        kept = [i for i in (0, 1) if i not in axes]
+        shape = [(self.rows, self.columns)[i] for i in kept]
+        out = filled(shape, self._held, self._first)
+        maps = [access(2, (0, 1)), access(2, kept)]
+        kinds = ["reduction" if i in axes else "parallel" for i in (0, 1)]
+        found = generic(inputs, out, maps, kinds, add if self._adds else self._choose)
+        found = found if kept else as_vector(found)
+        return self._mean(found) if self.function == "mean" else retyped(found, self.result.element_type)
+
+    def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
+        """A reduction."""
+        result = self.result
+        found = ops.reduce(REDUCTIONS[self.function], inputs[0], _AXES[self.axis], result.element_type)
+        if self.axis == "both":
+            found = ops.reshape(found, result.shape)
+        return ops.cast(found, result.element_type)
+
+    @property
+    def _adds(self) -> bool:
+        return self.function in _SUMS
+
+    @property
+    def _held(self) -> str:
+        """What values are reduced in: comparisons need no other type."""
+        return sums_of(self.element_type) if self._adds else self.element_type
+
+    @property
+    def _count(self) -> int:
+        """Values that become one."""
+        sizes = self.rows, self.columns
+        return prod(sizes[i] for i in _AXES[self.axis])
+
+    @property
+    def _first(self) -> float:
+        """What a reduction begins with."""
+        if self._adds:
+            return 0
+        sign = -1 if self.function == "max" else 1
+        dtype = dtype_of(self.element_type)
+        if dtype is not None and dtype.kind == "i":
+            return -(2 ** (8 * dtype.itemsize - 1)) if sign < 0 else 2 ** (8 * dtype.itemsize - 1) - 1
+        return sign * inf
+
+    def _choose(self, value: ir.Value, best: ir.Value) -> ir.Value:
+        return binary("maximum" if self.function == "max" else "minimum", value, best)
+
+    def _mean(self, sums: ir.Value) -> ir.Value:
+        """Of sums."""
+        out = element(self.result.element_type)
+
+        def body(total: ir.Value) -> ir.Value:
+            return converted(binary("divide", total, constant(self._count, total.type)), out)
+
+        return elementwise([(sums, (0,))], self.result, body)
