@@ -44,7 +44,7 @@ class BackendHost:
         self._threads = 0
         self._job: Job | None = None
 
-    def load(self, backend: Backend, job: Job, expected: str = "") -> Loaded:
+    def load(self, backend: Backend, job: Job, expected: str = "", magnitudes: str = "") -> Loaded:
         """Load an operation in the place of the last one, and compare its result.
 
         One whose result is wrong stays unloaded: it cannot be sampled.
@@ -53,6 +53,8 @@ class BackendHost:
             backend: what computes it; of one library, as the process has one only.
             job: what to load, and how it is timed.
             expected: a .npy file of the expected result, in its type or in double precision; empty for none.
+            magnitudes: one of the expected result for the inputs' absolute values, which tells how large sums
+                get on the way (`measure.numerics.compare`); empty for none.
 
         Raises:
             BackendError: it is missing, cannot do the operation, or failed, in one line. The next operation
@@ -69,7 +71,7 @@ class BackendHost:
         # Each time: the process may be another one than last time.
         self._ask(use_cores, self._threads, limit_s=self._patience_s)
         limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.neighbour_s
-        loaded = self._ask(hosted.load, backend, job, expected, limit_s=limit_s)
+        loaded = self._ask(hosted.load, backend, job, expected, magnitudes, limit_s=limit_s)
         if loaded.agreement is None or loaded.agreement.ok:
             self._job = job
         return loaded

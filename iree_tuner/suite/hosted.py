@@ -12,6 +12,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
+
 from iree_tuner.measure.data import dtype_of
 from iree_tuner.measure.numerics import Agreement, compare
 from iree_tuner.measure.protocol import Batches
@@ -53,7 +55,7 @@ _neighbours: dict[str, Neighbour] = {}
 """By device; a back end's process has one."""
 
 
-def load(backend: Backend, job: Job, expected: str) -> Loaded:
+def load(backend: Backend, job: Job, expected: str, magnitudes: str) -> Loaded:
     """Load an operation in the place of the last one, and compute it once.
 
     One whose result is wrong is not calibrated: there is nothing to time.
@@ -62,6 +64,7 @@ def load(backend: Backend, job: Job, expected: str) -> Loaded:
         backend: whose process this is.
         job: what to load, and how it is timed.
         expected: a .npy file of the expected result, in its type or a wider one; empty for none.
+        magnitudes: one of the expected result for the inputs' absolute values; empty for none.
 
     Raises:
         BackendError: why not.
@@ -70,7 +73,9 @@ def load(backend: Backend, job: Job, expected: str) -> Loaded:
     forget()
     with _told():
         running = [backend.load(job) for _ in range(job.conditions.streams)]
-        agreement = _agreement(running[0].result(), job.operation, expected) if expected else None
+        agreement = None
+        if expected:
+            agreement = _agreement(running[0].result(), job.operation, expected, magnitudes)
         note = getattr(running[0], "note", "")
         if agreement is not None and not agreement.ok:
             return Loaded(agreement, note)
@@ -113,18 +118,20 @@ def _neighbour(backend: Backend, job: Job) -> Neighbour:
     return _neighbours[job.device]
 
 
-def _agreement(got: Array, operation: Operation, expected: str) -> Agreement:
+def _agreement(got: Array, operation: Operation, expected: str, magnitudes: str) -> Agreement:
     result, tolerance = operation.result, operation.tolerance
     wanted = read_array(expected, result.element_type)
     if got.shape != wanted.shape or got.dtype != dtype_of(result.element_type):
         found = f"got {got.dtype}{list(got.shape)}, expected {result}"
         return Agreement(False, math.inf, found)
+    scale = np.atleast_1d(read_array(magnitudes, result.element_type)) if magnitudes else None
     return compare(
-        got,
-        wanted,
+        np.atleast_1d(got),
+        np.atleast_1d(wanted),
         result.element_type,
         tolerance.accumulator_type,
         tolerance.reduction_length,
+        scale,
         factors=(tolerance.factor_type, tolerance.factors),
     )
 

@@ -27,7 +27,7 @@ from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.item import Entrant
 from iree_tuner.suite.judged import beside, with_speedup, with_time
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.references import References
+from iree_tuner.suite.references import Expected, References
 from iree_tuner.suite.row import Row
 from iree_tuner.suite.turns import take_rounds
 
@@ -74,8 +74,8 @@ class Lane:
             TunerError: there is no room for the inputs.
         """
         job = self._job(operation)
-        expected, problem = self._expected(operation, job)
-        rows = {index: self._row(operation, each, problem) for index, each in enumerate(entrants)}
+        expected = self._expected(operation, job)
+        rows = {index: self._row(operation, each, expected.problem) for index, each in enumerate(entrants)}
         launches: list[tuple[list[int], Floats]] = []
         try:
             for _ in range(self._launches):
@@ -106,14 +106,14 @@ class Lane:
         inputs = write_inputs(operation, self._scratch)
         return Job(operation, inputs, self.device, self._conditions, copies_for(operation, self._conditions))
 
-    def _expected(self, operation: Operation, job: Job) -> tuple[str, str]:
-        """The file with the right result, or why there is none; neither where nothing is to be verified."""
+    def _expected(self, operation: Operation, job: Job) -> Expected:
+        """The right result; nothing where nothing is to be verified."""
         if self._references is None:
-            return "", ""
+            return Expected()
         return self._references.expected(operation, job.inputs, self._scratch)
 
     def _launch(
-        self, job: Job, entrants: Sequence[Entrant], rows: dict[int, Row], expected: str
+        self, job: Job, entrants: Sequence[Entrant], rows: dict[int, Row], expected: Expected
     ) -> tuple[list[int], Floats] | None:
         """Load all that did not fail before, and take rounds; which of them stayed, and their samples."""
         loaded: dict[int, _Loaded] = {}
@@ -133,10 +133,10 @@ class Lane:
         stayed = [index for place, index in enumerate(order) if place not in taken.failures]
         return stayed, taken.samples_us[:, [order.index(index) for index in stayed]]
 
-    def _load(self, entrant: Entrant, job: Job, row: Row, expected: str) -> _Loaded:
+    def _load(self, entrant: Entrant, job: Job, row: Row, expected: Expected) -> _Loaded:
         host = self._host(entrant)
         try:
-            loaded = host.load(entrant.backend, job, expected)
+            loaded = host.load(entrant.backend, job, expected.result, expected.magnitudes)
         except BackendError as error:
             return _Loaded(entrant, host, replace(row, state=error.state, message=error.message))
         message = "; ".join(filter(None, (row.message, loaded.note)))

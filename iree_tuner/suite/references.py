@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +20,21 @@ _LONG_FLOPS = 4e9
 _TIMEOUT_S = 300.0
 
 
+@dataclass(frozen=True)
+class Expected:
+    """A right result, in files that are there until the next one is asked for.
+
+    Attributes:
+        result: .npy; empty where there is none.
+        magnitudes: the same for the inputs' absolute values.
+        problem: why there is none.
+    """
+
+    result: str = ""
+    magnitudes: str = ""
+    problem: str = ""
+
+
 class References:
     """Right results, computed in a process of its own.
 
@@ -29,7 +45,7 @@ class References:
     def __init__(self, library: str | None = None) -> None:
         self._library = library
         self._workers = Workers(1, memory_bytes=None)
-        self._known: dict[Operation, tuple[str, str]] = {}
+        self._known: dict[Operation, Expected] = {}
 
     def who(self, operation: Operation) -> str:
         """Which library computes it."""
@@ -37,21 +53,21 @@ class References:
             return self._library
         return TORCH if operation.flops > _LONG_FLOPS and find_spec("torch") else NUMPY
 
-    def expected(self, operation: Operation, inputs: tuple[str, ...], folder: Path) -> tuple[str, str]:
-        """A .npy file with the right result, of its type or a more precise one; or why there is none.
+    def expected(self, operation: Operation, inputs: tuple[str, ...], folder: Path) -> Expected:
+        """The right result, of its type or a more precise one; or why there is none.
 
         That of the last operation is kept, for its other configurations.
         """
-        if operation in self._known and Path(self._known[operation][0]).is_file():
+        if operation in self._known:
             return self._known[operation]
         self._forget()
-        path = folder / f"{operation.name}.expected.npy"
+        paths = [str(folder / f"{operation.name}.{what}.npy") for what in ("expected", "magnitudes")]
         library = self.who(operation)
         try:
-            self._workers.call(expected_here, operation, inputs, str(path), library, timeout_s=_TIMEOUT_S)
+            self._workers.call(expected_here, operation, inputs, *paths, library, timeout_s=_TIMEOUT_S)
         except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError, CannotError, MemoryError) as error:
-            return "", f"not verified: {library} gave no result: {error}"
-        self._known[operation] = str(path), ""
+            return Expected(problem=f"not verified: {library} gave no result: {error}")
+        self._known[operation] = Expected(*paths)
         return self._known[operation]
 
     def close(self) -> None:
@@ -60,15 +76,21 @@ class References:
         self._workers.close()
 
     def _forget(self) -> None:
-        for path, _ in self._known.values():
-            Path(path).unlink(missing_ok=True)
+        for each in self._known.values():
+            for path in (each.result, each.magnitudes):
+                Path(path).unlink(missing_ok=True)
         self._known.clear()
 
 
-def expected_here(operation: Operation, inputs: tuple[str, ...], path: str, library: str) -> None:
-    """Compute a right result and write it. Runs in a worker."""
+def expected_here(
+    operation: Operation, inputs: tuple[str, ...], path: str, magnitudes: str, library: str
+) -> None:
+    """Compute a right result and what its sums can reach, and write both. Runs in a worker."""
+    compute = _torch if library == TORCH else reference
     arrays = read_inputs(operation, inputs)
-    np.save(path, _torch(operation, arrays) if library == TORCH else reference(operation, arrays))
+    np.save(path, compute(operation, arrays))
+    absolute = [np.abs(each) if each.dtype.kind != "i" else each for each in arrays]
+    np.save(magnitudes, compute(operation, absolute))
 
 
 def _torch(operation: Operation, arrays: list[Array]) -> Array:

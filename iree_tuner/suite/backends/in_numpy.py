@@ -62,7 +62,7 @@ class Numpy:
             with np.errstate(all="ignore"):
                 return operation.compute(ops, inputs)
 
-        return Calls[list[Values], Values](call, copies_of(job), read=lambda result: result)
+        return Calls[list[Values], Values](call, copies_of(job), read=np.asarray)
 
 
 class NumpyPrimitives:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from iree_tuner.measure.data import dtype_of
 from iree_tuner.suite.backends.backend import Array, Job, Running
@@ -48,7 +51,8 @@ class OnnxRuntime:
         session = _session(runtime, model_of(job.operation), job, (provider, options))
         value = runtime.OrtValue
         result = job.operation.result
-        out = value.ortvalue_from_shape_and_type(result.shape, TYPES[result.element_type], *place)
+        memory = np.zeros(result.shape, dtype_of(result.element_type))
+        out = _placed(value, memory, TYPES[result.element_type], place)
         bound: list[Bound] = []
         for copy in copies_of(job):
             values = [
@@ -60,7 +64,7 @@ class OnnxRuntime:
                 binding.bind_ortvalue_input(str(number), each)
             binding.bind_ortvalue_output("result", out)
             bound.append((binding, values))
-        return _calls(runtime, session, bound, job)
+        return _calls(runtime, session, bound, job, lambda: memory if on_host(job.device) else out.numpy())
 
 
 def _provider(runtime: Any, device: str) -> tuple[str, dict[str, Any], tuple[str, int]]:  # noqa: ANN401
@@ -93,8 +97,13 @@ def _session(runtime: Any, model: bytes, job: Job, provider: tuple[str, dict[str
         raise CannotError(f"ONNX Runtime: {first_line(error)}") from None
 
 
-def _calls(runtime: Any, session: Any, bound: list[Bound], job: Job) -> Running:  # noqa: ANN401
-    dtype = dtype_of(job.operation.result.element_type)
+def _calls(
+    runtime: Any,  # noqa: ANN401
+    session: Any,  # noqa: ANN401
+    bound: list[Bound],
+    job: Job,
+    result: Callable[[], Array],
+) -> Running:
     options = runtime.RunOptions()
     apart = job.conditions.timing == "device" and not on_host(job.device)
     if apart:
@@ -109,7 +118,6 @@ def _calls(runtime: Any, session: Any, bound: list[Bound], job: Job) -> Running:
 
     def read(each: Bound) -> Array:
         wait(each)
-        found: Any = each[0].get_outputs()[0].numpy()
-        return found.view(dtype).copy()
+        return result().copy()
 
     return Calls[Bound, Bound](call, bound, wait=wait if apart else None, read=read, each=not apart)

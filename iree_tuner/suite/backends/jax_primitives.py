@@ -111,10 +111,15 @@ class JaxPrimitives:
         where = tuple(axes)
         if kind in ("max", "min"):
             return (jnp.max if kind == "max" else jnp.min)(x, axis=where)
-        return (jnp.sum if kind == "sum" else jnp.mean)(x, axis=where, dtype=_wide(x, element_type))
+        dtype = _wide(x, element_type)
+        if kind == "sum":
+            return jnp.sum(x, axis=where, dtype=dtype)
+        return jnp.mean(x, axis=where, dtype=jnp.promote_types(dtype, jnp.float32))
 
     def unary(self, kind: Unary, x: Traced) -> Traced:
-        """Element by element."""
+        """Element by element; those of several steps in f32 at least, which costs nothing where XLA fuses."""
+        if kind in ("gelu", "gelu_tanh", "silu") and x.dtype.itemsize < 4:
+            return _UNARY[kind](x.astype(jnp.float32)).astype(x.dtype)
         return _UNARY[kind](x)
 
     def binary(self, kind: Binary, a: Traced, b: Traced) -> Traced:

@@ -17,6 +17,9 @@ kernels: Any = triton_kernels
 
 Launch = Callable[[], object]
 
+_tuners: dict[tuple[object, ...], Any] = {}
+"""By kernel, tensors and constants: copies of the same inputs share what was found for one of them."""
+
 _MOST_COLUMNS = 1 << 16  # of a softmax: its row is held in registers
 _MOST_SIZE = 256  # of an attention's head, for the same reason
 _PROGRAMS = 1024  # enough for the largest GPUs
@@ -194,14 +197,17 @@ def _tuned(
     tensors: Sequence[Tensor],
     constants: Mapping[str, object],
 ) -> Launch:
-    """A launch that tries all configurations when it is made the first time."""
+    """A launch that tries all configurations when the first of its kind is made, on whichever copy that is."""
     if tensors[0].device.type == "cpu":  # interpreted, where all are alike
         blocks = min((each[0] for each in configurations), key=lambda each: math.prod(each.values()))
         return lambda: kernel[grid](*tensors, **constants, **blocks)
     choices = [
         triton.Config(blocks, num_warps=warps, num_stages=stages) for blocks, warps, stages in configurations
     ]
-    tuner: Any = triton.autotune(choices, key=[])(kernel)
+    kind = (kernel.__name__, *((each.shape, each.stride(), each.dtype) for each in tensors), str(constants))
+    tuner = _tuners.get(kind)
+    if tuner is None:
+        tuner = _tuners[kind] = triton.autotune(choices, key=[])(kernel)
     return lambda: tuner[grid](*tensors, **constants)
 
 

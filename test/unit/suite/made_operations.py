@@ -1,0 +1,348 @@
+"""One operation for each primitive and kind of argument, with what it must give in double precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from iree.compiler import ir
+
+from iree_tuner.measure.bench import Tolerance
+from iree_tuner.measure.data import dtype_of, random_values
+from iree_tuner.suite.operation import Operation, TensorType
+from iree_tuner.suite.primitives import Window
+
+F32, F16, I32 = "f32", "f16", "i32"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs (shape and type each), the result's type, how it is computed, and how exactly."""
+
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    out: str
+    compute: Callable[..., Any]
+    exact: Callable[..., Any]
+    tolerance: Tolerance = Tolerance()
+    positive: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made(Operation):
+    kind: ClassVar[str] = "made"
+    case: str
+
+    @classmethod
+    def of_type(cls, element_type: str) -> dict[str, Any]:
+        return {}
+
+    @property
+    def name(self) -> str:
+        return self.case.replace(" ", "_").replace(">", "-")
+
+    @property
+    def inputs(self) -> tuple[TensorType, ...]:
+        return tuple(TensorType(*each) for each in CASES[self.case].inputs)
+
+    @property
+    def result(self) -> TensorType:
+        return TensorType(expected(self, arrays(self)).shape, CASES[self.case].out)
+
+    @property
+    def flops(self) -> float:
+        return 1e6
+
+    @property
+    def compute_type(self) -> str:
+        return self.inputs[0].element_type
+
+    @property
+    def tolerance(self) -> Tolerance:
+        return CASES[self.case].tolerance
+
+    def check(self) -> None:
+        assert self.case in CASES
+
+    def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
+        raise NotImplementedError
+
+    def compute(self, ops: Any, inputs: Sequence[Any]) -> Any:
+        case = CASES[self.case]
+        return ops.cast(case.compute(ops, *inputs), case.out)
+
+    @property
+    def positive(self) -> bool:
+        return CASES[self.case].positive
+
+
+def arrays(operation: Operation) -> list[np.ndarray]:
+    """The inputs, from the operation's name alone."""
+    rng = np.random.default_rng([*operation.name.encode()])
+    seed = 0 if operation.positive else 1
+    return [random_values(each.shape, each.element_type, seed, rng) for each in operation.inputs]
+
+
+def magnitudes(operation: Made, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
+    """What sums can reach on the way; None for what is no sum."""
+    if operation.case.split()[0] not in ("matmul", "convolution", "sum", "mean"):
+        return None
+    return expected(operation, [np.abs(each.astype(np.float64)) for each in inputs])
+
+
+def expected(operation: Made, inputs: Sequence[np.ndarray]) -> np.ndarray:
+    """In the result's type, from double precision."""
+    case = CASES[operation.case]
+    with np.errstate(all="ignore"):
+        found = np.asarray(case.exact(*(each.astype(np.float64) for each in inputs)))
+    dtype = dtype_of(case.out)
+    if dtype.kind == "i":
+        limits = np.iinfo(dtype)
+        return np.clip(np.trunc(found), limits.min, limits.max).astype(dtype)
+    return found.astype(dtype)
+
+
+CASES: dict[str, Case] = {}
+
+_ERF = np.vectorize(math.erf, otypes=[np.float64])
+_UNARY = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: x * (1 + _ERF(x / math.sqrt(2))) / 2,
+    "gelu_tanh": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "abs": np.abs,
+    "negate": np.negative,
+}
+_BINARY = {
+    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+    "maximum": np.maximum, "minimum": np.minimum,
+}  # fmt: skip
+_REDUCE = {"sum": np.sum, "max": np.max, "min": np.min, "mean": np.mean}
+_FILTERS = {"hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2)}
+
+
+def _products() -> None:
+    def product(name, kind, out, batch=(), asked=None):
+        asked = asked or out
+        CASES[f"matmul {name}"] = Case(
+            (((*batch, 18, 40), kind), ((*batch, 40, 24), kind)),
+            out,
+            lambda ops, a, b: ops.matmul(a, b, asked),
+            np.matmul,
+            Tolerance("i32" if kind == "i8" else kind if kind == "f64" else F32, 40),
+        )
+
+    product("f32", F32, F32)
+    product("f64", "f64", "f64")
+    product("f32>f64", F32, "f64")
+    product("f16", F16, F16)
+    product("f16>f32", F16, F32)
+    product("bf16", "bf16", "bf16")
+    product("bf16>f32", "bf16", F32)
+    product("f8", "f8E4M3FN", F32)
+    product("i8", "i8", I32)
+    product("batch", F32, F32, (3,))
+    product("batch of batches", F32, F32, (2, 3))
+    product("batch f16>f32", F16, F32, (3,))
+    product("batch i8", "i8", I32, (3,))
+    CASES["matmul nn"] = Case(
+        (((40, 18), F32), ((24, 40), F32)),
+        F32,
+        lambda ops, a, b: ops.matmul(ops.transpose(a, (1, 0)), ops.transpose(b, (1, 0)), F32),
+        lambda a, b: a.T @ b.T,
+        Tolerance(F32, 40),
+    )
+    CASES["matmul epilogue"] = Case(
+        (((18, 40), F16), ((24, 40), F16), ((24,), F16), ((18, 24), F16)),
+        F16,
+        lambda ops, a, b, bias, more: ops.binary(
+            "add",
+            ops.unary("relu", ops.binary("add", ops.matmul(a, ops.transpose(b, (1, 0)), F16), bias)),
+            more,
+        ),
+        lambda a, b, bias, more: np.maximum(a @ b.T + bias, 0) + more,
+        Tolerance(F32, 40, F16, 1),  # libraries round sums and what is added to f16 on the way
+    )
+
+
+def _convolutions() -> None:
+    def convolve(image, filters, window, layouts):
+        if layouts[0] == "nhwc":
+            image = image.transpose(0, 3, 1, 2)
+        filters = filters.transpose(_FILTERS[layouts[1]])
+        (sy, sx), (dy, dx), groups = window.strides, window.dilations, window.groups
+        count, depth, kh, kw = filters.shape
+        height = (image.shape[2] - dy * (kh - 1) - 1) // sy + 1
+        width = (image.shape[3] - dx * (kw - 1) - 1) // sx + 1
+        result = np.zeros((image.shape[0], count, height, width))
+        for f in range(count):
+            first = f // (count // groups) * depth
+            for c in range(depth):
+                for y in range(kh):
+                    for x in range(kw):
+                        part = image[:, first + c, y * dy :: sy, x * dx :: sx][:, :height, :width]
+                        result[:, f] += filters[f, c, y, x] * part
+        return result.transpose(0, 2, 3, 1) if layouts[0] == "nhwc" else result
+
+    def case(name, window, layouts, kind=F32, out=F32, channels=6, filters=8, kernel=(3, 2)):
+        lies = (filters, channels // window.groups, *kernel)
+        shape = tuple(lies[axis] for axis in np.argsort(_FILTERS[layouts[1]]))
+        image = (2, 9, 8, channels) if layouts[0] == "nhwc" else (2, channels, 9, 8)
+        CASES[f"convolution {name}"] = Case(
+            ((image, kind), (shape, kind)),
+            out,
+            lambda ops, a, b: ops.convolution(a, b, window, layouts, out),
+            lambda a, b: convolve(a, b, window, layouts),
+            Tolerance(F32, 36),
+        )
+
+    hwcf, fchw, fhwc = ("nhwc", "hwcf"), ("nchw", "fchw"), ("nhwc", "fhwc")
+    for layouts in (hwcf, fchw, fhwc):
+        name = " ".join(layouts)
+        case(name, Window(), layouts)
+        case(f"{name} strides", Window((2, 1), (1, 2)), layouts)
+        case(f"{name} groups", Window(groups=2), layouts)
+        case(f"{name} depthwise", Window((1, 2), groups=6), layouts, filters=6)
+        case(f"{name} 1x1", Window(), layouts, kernel=(1, 1))
+    case("multiplier", Window(groups=6), hwcf, filters=12)
+    case("f16", Window(), hwcf, F16, F16)
+    case("f16>f32", Window(), fchw, F16, F32)
+    case("i8", Window(), hwcf, "i8", I32)
+
+
+def _attentions() -> None:
+    def exact(q, k, v, mask=None, causal=False, scale=0.3):
+        k, v = (np.repeat(each, q.shape[1] // each.shape[1], axis=1) for each in (k, v))
+        scores = np.einsum("bhqd,bhkd->bhqk", q, k) * scale
+        if mask is not None:
+            scores = scores + mask
+        if causal:
+            queries, keys = scores.shape[2:]
+            rows, columns = np.arange(queries)[:, None], np.arange(keys)[None, :]
+            scores = np.where(columns <= rows + keys - queries, scores, -np.inf)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return np.einsum("bhqk,bhkd->bhqd", weights / weights.sum(-1, keepdims=True), v)
+
+    def case(name, queries, keys, *, heads=4, key_heads=4, values=16, causal=False, masked=False, kind=F32):
+        inputs = [
+            ((2, heads, queries, 16), kind), ((2, key_heads, keys, 16), kind),
+            ((2, key_heads, keys, values), kind),
+        ]  # fmt: skip
+        CASES[f"attention {name}"] = Case(
+            (*inputs, *([((queries, keys), kind)] if masked else [])),
+            kind,
+            lambda ops, q, k, v, mask=None: ops.attention(q, k, v, mask, causal, 0.3),
+            lambda q, k, v, mask=None: exact(q, k, v, mask, causal),
+            Tolerance(F32, keys, kind, keys),
+        )
+
+    case("plain", 12, 20)
+    case("values", 12, 20, values=8)
+    case("causal", 12, 12, causal=True)
+    case("causal to the right", 12, 20, causal=True)
+    case("decode", 1, 20, causal=True)
+    case("mask", 12, 20, masked=True)
+    case("mask causal", 12, 20, masked=True, causal=True)
+    case("mask causal square", 12, 12, masked=True, causal=True)
+    case("grouped", 12, 20, key_heads=2)
+    case("grouped causal", 12, 20, key_heads=1, causal=True)
+    case("f16", 12, 20, key_heads=2, causal=True, kind=F16)
+    case("f8", 12, 20, kind="f8E4M3FN")
+
+
+def _rest() -> None:
+    def softmax(x, axis):
+        weights = np.exp(x - x.max(axis, keepdims=True))
+        return weights / weights.sum(axis, keepdims=True)
+
+    for name, axis, kind in (("last", -1, F32), ("first", 0, F32), ("f16", -1, F16)):
+        CASES[f"softmax {name}"] = Case(
+            (((10, 33), kind),),
+            kind,
+            lambda ops, x, axis=axis: ops.softmax(x, axis),
+            lambda x, axis=axis: softmax(x, axis),
+            Tolerance(F32, 33),
+        )
+
+    def reduction(kind, axes, own, out, name=""):
+        CASES[name or f"{kind} of {axes}"] = Case(
+            (((24, 33), own),),
+            out,
+            lambda ops, x: ops.reduce(kind, x, axes, out),
+            lambda x: _REDUCE[kind](x, axis=axes),
+            Tolerance("i32" if out == I32 else F32, 24 * 33),
+            positive=axes == (0, 1),  # one sum that cancels is as small as chance has it
+        )
+
+    for kind in _REDUCE:
+        for axes in ((0,), (1,), (0, 1)):
+            reduction(kind, axes, F32, F32)
+    reduction("sum", (1,), F16, F32, "sum f16>f32")
+    reduction("mean", (-1,), F16, F16, "mean f16")
+    reduction("max", (0,), "bf16", "bf16", "max bf16")
+    reduction("sum", (0, 1), "i8", I32, "sum i8")
+    reduction("max", (1,), I32, I32, "max i32")
+    for kind, exact in _UNARY.items():
+        CASES[kind] = Case(
+            (((10, 33), F32),),
+            F32,
+            lambda ops, x, kind=kind: ops.unary(kind, x),
+            exact,
+            positive=kind in ("sqrt", "rsqrt"),
+        )
+    CASES["gelu f16"] = Case((((10, 33), F16),), F16, lambda ops, x: ops.unary("gelu", x), _UNARY["gelu"])
+    for kind in ("relu", "abs", "negate"):
+        CASES[f"{kind} i32"] = Case(
+            (((10, 33), I32),),
+            I32,
+            lambda ops, x, kind=kind: ops.unary(kind, ops.binary("subtract", x, ops.constant(2, x))),
+            lambda x, kind=kind: _UNARY[kind](x - 2),
+        )
+    for kind, exact in _BINARY.items():
+        CASES[kind] = Case(
+            (((10, 33), F32), ((10, 33), F32)),
+            F32,
+            lambda ops, a, b, kind=kind: ops.binary(kind, a, b),
+            exact,
+            positive=kind == "divide",
+        )
+    CASES["subtract broadcast"] = Case(
+        (((33,), F32), ((10, 1), F32)), F32, lambda ops, a, b: ops.binary("subtract", a, b), np.subtract
+    )
+    CASES["divide swapped"] = Case(
+        (((33,), F32), ((10, 33), F32)), F32, lambda ops, a, b: ops.binary("divide", a, b), np.divide,
+        positive=True,
+    )  # fmt: skip
+    CASES["constants"] = Case(
+        (((10, 33), F32),),
+        F32,
+        lambda ops, x: ops.binary("subtract", ops.constant(2.5, x), ops.binary("multiply", x, x)),
+        lambda x: 2.5 - x * x,
+    )
+    CASES["transpose and reshape"] = Case(
+        (((4, 6, 5), F32), ((5, 24), F32)),
+        F32,
+        lambda ops, x, y: ops.binary("add", ops.transpose(ops.reshape(x, (24, 5)), (1, 0)), y),
+        lambda x, y: x.reshape(24, 5).T + y,
+    )
+    for own, out in ((F32, F16), (F32, "bf16"), (F16, F32), (I32, F32), ("i8", I32), (F32, "f8E5M2")):
+        CASES[f"cast {own}>{out}"] = Case((((10, 33), own),), out, lambda ops, x: x, lambda x: x)
+    CASES["cast f32>i8"] = Case(
+        (((10, 33), F32),),
+        "i8",
+        lambda ops, x: ops.binary("multiply", x, ops.constant(300.0, x)),
+        lambda x: (x.astype(np.float32) * np.float32(300)).astype(np.float64),
+    )
+
+
+_products()
+_convolutions()
+_attentions()
+_rest()
