@@ -24,6 +24,7 @@ from iree_tuner.cli.script import app as script_app
 from iree_tuner.cli.space import space
 from iree_tuner.cli.spec import app as spec_app
 from iree_tuner.cli.specs import app as specs_app
+from iree_tuner.cli.suite import app as suite_app
 from iree_tuner.cli.tune import tune
 from iree_tuner.compiler.versions import check_release
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
@@ -52,6 +53,7 @@ app.command(bench)
 app.command(script_app)
 app.command(db_app)
 app.command(report)
+app.command(suite_app)
 app.command(doctor)
 
 

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.statistics import CONFIDENCE_Z, LEAST_PAIRS, center_of
+from iree_tuner.report.reading import interval, positive
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.row import Row
 from iree_tuner.suite.run_facts import RunFacts
@@ -88,8 +89,9 @@ def changes(
             if state is not None:
                 found.append(Change(key, one, other, None, None, state))
             continue
-        paired = took_turns and other.change is not None and other.change_interval is not None
-        compared = (other.change, other.change_interval) if paired else ratio_of(one, other, spreads)
+        compared = positive(other.change), interval(other.change_interval)
+        paired = took_turns and None not in compared
+        compared = compared if paired else ratio_of(one, other, spreads)
         found.append(Change(key, one, other, *compared, verdict_of(compared[1], worth, alike), paired))
     return tuple(found)
 
@@ -114,7 +116,8 @@ def ratio_of(
     """
     one, other = _estimates(before, after)
     if one is None or other is None:
-        return (before.time_us / after.time_us if before.time_us and after.time_us else None), None
+        before_us, after_us = positive(before.time_us), positive(after.time_us)
+        return (before_us / after_us if before_us and after_us else None), None
     spread = (spreads or Spreads()).of(after)
     log = one[0] - other[0]
     reach = CONFIDENCE_Z * math.hypot(one[1], other[1], spread)
@@ -129,11 +132,11 @@ def _estimates(before: Row, after: Row) -> tuple[tuple[float, float] | None, tup
     return estimate(before), estimate(after)
 
 
-def verdict_of(interval: tuple[float, float] | None, worth: float, alike: float) -> Verdict:
-    """What an interval of a ratio says; without one nothing is known."""
-    if interval is None:
+def verdict_of(ends: tuple[float, float] | None, worth: float, alike: float) -> Verdict:
+    """What the interval of a ratio says; without one nothing is known."""
+    if ends is None:
         return "AMBIGUOUS"
-    low, high = interval
+    low, high = ends
     if low > 1 + worth:
         return "FASTER"
     if high < 1 / (1 + worth):

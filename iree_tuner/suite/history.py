@@ -186,9 +186,8 @@ def _records(data: bytes, path: Path) -> Sequence[tuple[RunFacts, Row]]:
 
 def _to_json(facts: RunFacts, row: Row) -> dict[str, Any]:
     head = run_facts.to_json(facts)
-    record = {"run": facts.id, **{name: head[name] for name in _KEPT}, **rows_.to_json(row)}
-    del record["samples_us"]
-    return record
+    known = {name: value for name, value in rows_.to_json(row).items() if value not in (None, ())}
+    return {"run": facts.id, **{name: head[name] for name in _KEPT}, **known}
 
 
 def _from_json(data: object) -> tuple[RunFacts, Row]:
