@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from cyclopts import App
 
+from iree_tuner.cli.suite_changes import changes
 from iree_tuner.cli.suite_compare import compare
 from iree_tuner.cli.suite_generate import generate
+from iree_tuner.cli.suite_history import app as history_app
+from iree_tuner.cli.suite_report import report
 from iree_tuner.cli.suite_run import run
 
 app = App(
@@ -18,3 +21,6 @@ app = App(
 app.command(generate)
 app.command(run)
 app.command(compare)
+app.command(report)
+app.command(changes)
+app.command(history_app)

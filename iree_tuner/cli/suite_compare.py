@@ -83,7 +83,7 @@ def compare(
 
 
 def _chosen(libraries: str, devices: Sequence[str]) -> list[Backend]:
-    """Those that are named; of all those that are there for one of the devices, with a line for each other."""
+    """Those that are named; or all that are there for one of the devices, with a line for each other."""
     if libraries != _ALL:
         return [] if libraries == "none" else [backend(each) for each in libraries.split(",")]
     found: list[Backend] = []

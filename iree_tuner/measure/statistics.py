@@ -123,6 +123,22 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
     ]
 
 
+def center_of(samples_us: Sequence[float]) -> tuple[float, float]:
+    """Mean of the middle half of the samples' logarithms, and its standard error.
+
+    For samples of one executable alone. As in `compare_rows`, the error is the largest of those that single
+    samples and blocks of them give; it knows nothing of what lasts longer than the samples took.
+
+    Raises:
+        ValueError: no samples, or one that is not above 0.
+    """
+    found = np.asarray(samples_us, float)
+    if not found.size or not (found > 0).all():
+        raise ValueError("samples must be above 0, and there must be some")
+    centers, variances = _centers(np.log(found)[None, :, None])
+    return float(centers[0, 0]), float(np.sqrt(variances.max()))
+
+
 def _lengths(groups: Sequence[Floats]) -> list[int]:
     """Rounds that can be joined to one value, with enough values left in each group."""
     shortest = min(len(rows) for rows in groups)

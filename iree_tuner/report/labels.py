@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-_TYPES = re.compile(r"(?:_(?:[a-z]*f\d+\w*?|[iu]\d+|index))+$")
+_TYPES = re.compile(r"(?:_(?:[a-z]*f\d+\w*?|[iu]\d+[a-z]?|index))+$")
 _LONGEST = 44
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.report.bodies import conditions_body, whole_body, workload_body
 from iree_tuner.report.data import RunFacts, RunReport
@@ -38,12 +37,9 @@ class Report:
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file. Raises TunerError when it cannot."""
-        page = self.html()
-        try:
-            Path(path).write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
-        return Path(path)
+        from iree_tuner.report.page import save
+
+        return save(self.html(), Path(path))
 
     def _repr_html_(self) -> str:
         """A frame of its own, so that neither styles nor scripts of page and notebook meet."""

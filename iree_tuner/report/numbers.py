@@ -42,6 +42,11 @@ def percent(value: float | None) -> str:
     return "" if value is None else f"{value * 100:.1f} %"
 
 
+def figures(value: float | None) -> str:
+    """A number with three digits that count, or all of its whole ones."""
+    return "" if value is None else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def many(value: int | None) -> str:
     """A count, in groups of three digits."""
     return "" if value is None else f"{value:,}"
@@ -63,6 +68,7 @@ FILTERS = {
     "micros": micros,
     "seconds": seconds,
     "percent": percent,
+    "figures": figures,
     "many": many,
     "day": day,
 }

@@ -48,6 +48,26 @@
     });
   }
 
+  for (const box of document.querySelectorAll("input[data-filters]")) {
+    const all = [...document.querySelectorAll(box.dataset.filters)];
+    const count = box.closest(".filter").querySelector("output");
+    const filter = () => {
+      let fits;
+      try {
+        const wanted = new RegExp(box.value, "i");
+        fits = (text) => wanted.test(text);
+        box.removeAttribute("aria-invalid");
+      } catch {
+        fits = (text) => text.includes(box.value);
+        box.setAttribute("aria-invalid", "true");
+      }
+      for (const each of all) each.hidden = !fits(each.dataset.text ?? each.textContent);
+      count.textContent = all.filter((each) => !each.hidden).length + " of " + all.length;
+    };
+    box.addEventListener("input", filter);
+    filter();
+  }
+
   for (const block of document.querySelectorAll(".command")) {
     const code = block.querySelector("code");
     const button = block.querySelector("button");

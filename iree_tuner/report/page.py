@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iree_tuner.errors import TunerError
@@ -42,27 +43,44 @@ def check_installed() -> None:
 def page_of(report: RunReport) -> str:
     """The page. Raises TunerError where a library for drawing is missing."""
     check_installed()
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=PackageLoader("iree_tuner.report", ""), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters.update(FILTERS)
-    template = environment.get_template("template.html.jinja")
-    # These three are this package's own; everything else is escaped.
-    page = template.render(
+    return filled(
+        "template.html.jinja",
         report=report,
         headline=headline(report),
         charts=_charts(report),
         spaces=list(_spaces(report)),
         saved=_saved(report),
-        style=Markup(_own("style.css")),
-        script=Markup(_own("page.js")),
-        vega=Markup(_vega()),
     )
-    return text(page)
+
+
+def filled(template: str, *, package: str = _FOLDER, **values: object) -> str:
+    """A page from a template, which extends `frame.html.jinja`.
+
+    Args:
+        template: its name.
+        package: where it is; what it includes may also be here.
+        values: what it names. All of it is escaped.
+    """
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(each, "") for each in (package, _FOLDER)]), autoescape=True,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters.update(FILTERS)
+    # These three are this package's own; everything else is escaped.
+    own = {"style": Markup(_own("style.css")), "script": Markup(_own("page.js")), "vega": Markup(_vega())}
+    return text(environment.get_template(template).render(**own, **values))
+
+
+def save(page: str, path: Path) -> Path:
+    """Write a page to a file. Raises TunerError when it cannot."""
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+    return path
 
 
 def headline(report: RunReport) -> str:

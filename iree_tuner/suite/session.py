@@ -30,6 +30,7 @@ from iree_tuner.targets import Target, target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
 
+_WAIT_S = 0.5
 _AGAIN = ("missing", "lost")
 """States of rows that are measured again when a run goes on."""
 
@@ -60,7 +61,8 @@ class _Session:
         self._watch = _OneAtATime(watch)
         self._lost = lost
         self._folder = ResultsFolder(plan.folder)
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._busy = 0  # operations that devices have taken
         self._on_host = threading.Lock()  # devices that compute on the host's cores take turns
         self._stop = StopRequest()
         self._error: Exception | None = None
@@ -173,30 +175,43 @@ class _Session:
         own.mkdir()
         try:
             with DeviceRun(self._plan, device, first, own, self._watch, self._lost) as running:
-                while (item := self._next()) is not None:
-                    if not self._finish(running, item, device):
-                        return
+                while self._go_on(running, device):
+                    pass
         except Exception as error:  # told by the thread that waits
             self._error = self._error or error
             self._stop.request()
 
-    def _finish(self, running: DeviceRun, item: Item, device: Device) -> bool:
-        """Measure an operation; whether the device is still there."""
+    def _go_on(self, running: DeviceRun, device: Device) -> bool:
+        """Measure the next operation; whether there may be another one for this device."""
+        item = self._next()
+        if item is None:
+            return False
+        lost = False
         try:
             with self._on_host if device.uri.startswith("local-") else nullcontext():
                 for row in running.measure(item, self._rows):
                     self._add(row)
+            self._watch.done(item.operation.name)
         except DeviceLostError as error:
+            lost = True
             self._watch.noted(f"{device.uri} does not answer any more: {error}")
+        finally:
             with self._lock:
-                self._left.appendleft(item)
-            return False
-        self._watch.done(item.operation.name)
-        return True
+                self._busy -= 1
+                if lost:
+                    self._left.appendleft(item)
+                self._lock.notify_all()
+        return not lost
 
     def _next(self) -> Item | None:
+        """An operation; None when there will be none: one that a device had when it went away comes back."""
         with self._lock:
-            return None if self._stop.requested or not self._left else self._left.popleft()
+            while self._busy and not self._left and not self._stop.requested:
+                self._lock.wait(_WAIT_S)
+            if self._stop.requested or not self._left:
+                return None
+            self._busy += 1
+            return self._left.popleft()
 
     def _add(self, row: Row) -> None:
         with self._lock:

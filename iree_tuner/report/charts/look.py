@@ -62,14 +62,15 @@ def ratios(low: float, high: float) -> list[float]:
     """Where the axis of a ratio is labeled: logarithmic scales of less than a decade have few labels."""
     if high / low >= _DECADES:
         places = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        marks = [digit * 10.0**place for place in places for digit in (1, 2, 5)]
+        digits = (1,) if high / low >= _MANY_DECADES else (1, 2, 5)
+        marks = [digit * 10.0**place for place in places for digit in digits]
     else:
         step = next((step for step in _STEPS if (high - low) / step <= _LABELS), _STEPS[-1])
         marks = [round(place * step, 6) for place in range(1, math.ceil(high / step) + 1)]
     return [mark for mark in marks if low <= mark <= high]
 
 
-_DECADES, _LABELS = 8.0, 9
+_DECADES, _MANY_DECADES, _LABELS = 8.0, 1e3, 9
 _STEPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 _CONFIG: Mapping[str, object] = {

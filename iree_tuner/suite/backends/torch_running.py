@@ -134,7 +134,7 @@ class GpuCalls(Generic[A]):
         torch.cuda.synchronize(device)
         self._stream = torch.cuda.Stream(device)
         with torch.inference_mode(), torch.cuda.stream(self._stream):
-            for inputs in (*copies[:1] * _WARM_UP, *copies):
+            for inputs in [*[copies[0]] * _WARM_UP, *copies]:
                 call(inputs)  # what is compiled, tuned or loaded is so before anything is captured
             self._stream.synchronize()
             self._graph, self.note = self._captured() if graph else (None, "")

@@ -197,7 +197,7 @@ def _tuned(
     tensors: Sequence[Tensor],
     constants: Mapping[str, object],
 ) -> Launch:
-    """A launch that tries all configurations when the first of its kind is made, on whichever copy that is."""
+    """A launch; the first of its kind tries all configurations, on whichever copy that is."""
     if tensors[0].device.type == "cpu":  # interpreted, where all are alike
         blocks = min((each[0] for each in configurations), key=lambda each: math.prod(each.values()))
         return lambda: kernel[grid](*tensors, **constants, **blocks)

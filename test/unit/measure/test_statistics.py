@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.measure.statistics import compare_pairs, compare_rows
+from iree_tuner.measure.statistics import center_of, compare_pairs, compare_rows
 
 
 def noisy(rng, center, count=40, spread=0.05):
@@ -144,3 +144,27 @@ def test_a_few_pairs_are_no_evidence():
     assert compare_pairs([([200.0], [100.0])]).verdict == "tie"
     assert compare_pairs([([200.0] * 7, [100.0] * 7)]).verdict == "tie"
     assert compare_pairs([([200.0] * 8, [100.0] * 8)]).verdict == "win"
+
+
+def test_a_center_is_where_other_samples_have_theirs():
+    rng = np.random.default_rng(8)
+    found = [center_of(100 * np.exp(rng.normal(0, 0.05, 40))) for _ in range(400)]
+    centers, errors = np.array(found).T
+    assert centers.mean() == pytest.approx(np.log(100), abs=0.002)
+    assert centers.std() <= np.median(errors) <= 1.6 * centers.std()
+
+
+def test_spikes_do_not_move_a_center():
+    assert center_of([10.0] * 20 + [500.0] * 3) == pytest.approx((np.log(10), 0.0))
+
+
+def test_waves_widen_the_error_of_a_center():
+    rng = np.random.default_rng(9)
+    white = rng.normal(0, 0.05, 80)
+    assert center_of(np.exp(np.sort(white)))[1] > 2 * center_of(np.exp(white))[1]
+
+
+@pytest.mark.parametrize("samples", [[], [1.0, 0.0], [float("nan")]])
+def test_a_center_needs_times(samples):
+    with pytest.raises(ValueError, match="above 0"):
+        center_of(samples)

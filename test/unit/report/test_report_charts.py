@@ -17,7 +17,8 @@ from iree_tuner.report.charts.gain import draw_gain, gain_rows
 from iree_tuner.report.charts.look import ratios
 from iree_tuner.report.charts.outcomes import draw_outcomes, outcome_rows
 from iree_tuner.report.charts.profile import MOST, draw_profile, profile_rows
-from iree_tuner.report.charts.roofline import draw_roofline, told_apart
+from iree_tuner.report.charts.roofline import draw_roofline
+from iree_tuner.report.charts.roofs import told_apart
 from iree_tuner.report.charts.space import BEST, FAILED, REST, draw_spaces, sampled
 from iree_tuner.report.data import (
     Compared,

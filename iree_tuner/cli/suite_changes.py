@@ -1,0 +1,140 @@
+"""`iree-tuner suite changes`: what is faster, slower, broken between two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, cast
+
+from cyclopts import Parameter
+from rich.table import Column, Table
+
+from iree_tuner.cli.database import AsJson
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.percents import parse_percent
+from iree_tuner.cli.suite_inputs import run_named_as
+from iree_tuner.errors import UsageError
+from iree_tuner.report.page import check_installed, save
+from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, Verdict, cautions, counts
+from iree_tuner.suite.changes import changes as changes_of
+from iree_tuner.suite.history import History, read_history
+from iree_tuner.suite.pages.changes_page import changes_page, headline
+from iree_tuner.suite.spread import USUAL, Spreads, spreads_of
+
+_TOLD = ("BROKEN", "FIXED", "SLOWER", "FASTER", "NEW", "GONE")
+_COLUMNS = ("verdict", "operation", "back end", "device", "times as fast", "before us", "after us")
+
+
+def changes(
+    old: str,
+    new: str,
+    /,
+    *,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="Write them as one HTML file.")
+    ] = None,
+    worth: Annotated[str, Parameter(help="Difference that is worth a word.")] = f"{WORTH:.0%}",
+    alike: Annotated[str, Parameter(help="Difference up to which times are the same.")] = f"{ALIKE:.0%}",
+    history: Annotated[
+        Path | None, Parameter(help="Runs that tell how much times differ from run to run.")
+    ] = None,
+    fail_on: Annotated[
+        str, Parameter(help="Exit with 1 where there is one of these: slower, or slower,broken.")
+    ] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Say what changed from one run to another. A run is a folder of results, or HISTORY.jsonl@RUN.
+
+    RUN is a run's id, what its commit begins with, `first` or `last`.
+
+    Example: `iree-tuner suite changes history.jsonl@last results -o changes.html --fail-on slower,broken`
+    """
+    bounds = {"worth": parse_percent(worth), "alike": parse_percent(alike)}
+    fatal = _verdicts(fail_on)
+    if output:
+        check_installed()
+    before, after = run_named_as(old), run_named_as(new)
+    known = read_history(history) if history else before.history or after.history
+    spreads = spreads_of(known) if known else Spreads()
+    found = changes_of(before.results, after.results, **bounds, spreads=spreads)
+    heads = before.results.facts, after.results.facts
+    _warn([*_notes(known, before.history, after.history), *cautions(*heads)])
+    if as_json:
+        for each in found:
+            print_json(_to_json(each))
+        print_json({"before": heads[0].id, "after": heads[1].id, "counts": counts(found)})
+    if output:
+        save(changes_page(before.results, after.results, **bounds, spreads=spreads), output)
+    _tell(found, spreads)
+    people.print(f"{output}: {headline(found)}" if output else headline(found), markup=False)
+    failed = {each: count for each, count in counts(found).items() if each in fatal}
+    if failed:
+        told = ", ".join(f"{count} {each.lower()}" for each, count in failed.items())
+        people.print(f"failed, as there are {told}", style="red", markup=False)
+    return int(bool(failed))
+
+
+def _verdicts(text: str) -> set[Verdict]:
+    names = {each.strip().upper() for each in text.split(",") if each.strip()}
+    unknown = sorted(names - set(VERDICTS))
+    if unknown:
+        raise UsageError(f"--fail-on: no verdict '{unknown[0].lower()}'", hint=", ".join(VERDICTS).lower())
+    return cast("set[Verdict]", names)
+
+
+def _notes(*histories: History | None) -> Iterable[str]:
+    return dict.fromkeys(each.note for each in histories if each is not None and each.note)
+
+
+def _warn(notes: Sequence[str]) -> None:
+    for note in notes:
+        people.print(note, style="yellow", markup=False)
+
+
+def _tell(found: Sequence[Change], spreads: Spreads) -> None:
+    table = Table(*(Column(each, no_wrap=True) for each in _COLUMNS), "how", box=None)
+    told = [each for each in found if each.verdict in _TOLD]
+    for each in sorted(told, key=lambda each: (_TOLD.index(each.verdict), each.ratio or 0.0)):
+        table.add_row(
+            each.verdict, each.key[0], " ".join(filter(None, each.key[1:3])), each.key[3], _ratio(each),
+            _side(each, "before"), _side(each, "after"), _how(each),
+        )  # fmt: skip
+    if told:
+        people.print(table, markup=False)
+    if any(each.ratio is not None and not each.paired for each in found):
+        known = [f"{spread:.1%} on {name or 'the device'}" for name, spread in spreads.devices.items()]
+        told = ", ".join(known) or f"{USUAL:.0%}, as nothing is known of this machine"
+        people.print(f"from run to run, times of the same code are taken to differ by {told}", markup=False)
+
+
+def _ratio(change: Change) -> str:
+    if change.ratio is None or change.interval is None:
+        return "" if change.ratio is None else f"{change.ratio:.3f}x"
+    return f"{change.ratio:.3f}x ({change.interval[0]:.3f} to {change.interval[1]:.3f})"
+
+
+def _side(change: Change, side: str) -> str:
+    row = change.before if side == "before" else change.after
+    if row is None:
+        return ""
+    return row.state if row.state != "ok" or row.time_us is None else f"{row.time_us:.1f}"
+
+
+def _how(change: Change) -> str:
+    if change.ratio is not None:
+        return "in turns" if change.paired else "run by run"
+    rows = (change.after, change.before)
+    return next((row.message for row in rows if row is not None and row.state != "ok"), "")
+
+
+def _to_json(change: Change) -> dict[str, object]:
+    rows = {"before": change.before, "after": change.after}
+    return {
+        **dict(zip(("operation", "backend", "configuration", "device"), change.key, strict=True)),
+        "verdict": change.verdict,
+        "ratio": change.ratio,
+        "interval": change.interval,
+        "paired": change.paired,
+        **{f"{name}_us": row and row.time_us for name, row in rows.items()},
+        **{f"{name}_state": row and row.state for name, row in rows.items()},
+    }

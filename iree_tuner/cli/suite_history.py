@@ -1,0 +1,89 @@
+"""`iree-tuner suite history`: runs kept in one file, and shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich.table import Table
+
+from iree_tuner.cli.database import AsJson
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.report.numbers import day
+from iree_tuner.report.page import check_installed, save
+from iree_tuner.suite.history import add as add_run
+from iree_tuner.suite.history import read_history, runs
+from iree_tuner.suite.pages.history_page import history_page
+from iree_tuner.suite.results import read_results
+
+app = App(
+    name="history",
+    help="""Keep runs in one file, and see how times changed.
+
+    Example: `iree-tuner suite history add results --to history.jsonl`
+    """,
+)
+
+
+@app.command
+def add(
+    results: Annotated[tuple[Path, ...], Parameter(negative="", help="Folders of results.")],
+    /,
+    *,
+    to: Annotated[Path, Parameter(help="The history, .jsonl; it is made where there is none.")],
+    as_json: AsJson = False,
+) -> None:
+    """Append runs to a history; what is there already is not added again.
+
+    Example: `iree-tuner suite history add results --to history.jsonl`
+    """
+    for folder in results:
+        found = read_results(folder)
+        added = add_run(found, to)
+        told = f"{added} rows added" if added else "it is there already"
+        people.print(f"{to}: run {found.facts.id} of {folder}: {told}", markup=False)
+        if as_json:
+            print_json({"run": found.facts.id, "rows": len(found.rows), "added": added})
+
+
+@app.command
+def show(
+    file: Path,
+    /,
+    *,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="Write all of it as one HTML file.")
+    ] = None,
+    commit: Annotated[str, Parameter(help="List runs of this commit, or of those that begin so.")] = "",
+    compiler: Annotated[str, Parameter(help="List runs of this release of the compiler.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List the runs of a history, or draw how times changed.
+
+    Example: `iree-tuner suite history show history.jsonl -o history.html`
+    """
+    if output:
+        check_installed()
+    history = read_history(file)
+    if history.note:
+        people.print(history.note, style="yellow", markup=False)
+    by_run = {each.facts.id: each.rows for each in history.results}
+    table = Table("run", "started", "commit", "compiler", "devices", "rows", "ok", "name", box=None)
+    for each in runs(history, commit=commit, compiler=compiler):
+        rows = by_run[each.id]
+        devices = [name or uri for uri, name in each.devices.items()]
+        ok = sum(row.state == "ok" for row in rows)
+        table.add_row(
+            each.id, day(each.started), each.commit[:12], each.compiler, ", ".join(devices), str(len(rows)),
+            str(ok), each.name,
+        )  # fmt: skip
+        if as_json:
+            print_json({
+                "run": each.id, "started": each.started, "commit": each.commit, "compiler": each.compiler,
+                "devices": devices, "rows": len(rows), "ok": ok, "name": each.name,
+            })  # fmt: skip
+    people.print(table if table.row_count else "no runs", markup=False)
+    if output:
+        save(history_page(history), output)
+        people.print(f"{output}: {len(history.results)} runs", markup=False)

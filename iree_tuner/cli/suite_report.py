@@ -1,0 +1,64 @@
+"""`iree-tuner suite report`: results as a page, and as a table for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from iree_tuner.cli.database import AsJson
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.report.page import check_installed, save
+from iree_tuner.suite.pages.contenders import gains, standings
+from iree_tuner.suite.pages.run_page import headline, run_page
+from iree_tuner.suite.pages.together import together
+from iree_tuner.suite.results import read_results, write_csv
+
+_DEFAULT = Path("suite.html")
+
+
+def report(
+    results: Annotated[
+        tuple[Path, ...], Parameter(negative="", help="Folders of results; several are put together.")
+    ],
+    /,
+    *,
+    output: Annotated[
+        Path | None,
+        Parameter(name=["--output", "-o"], help="The page to write; suite.html where --csv is not given."),
+    ] = None,
+    csv: Annotated[Path | None, Parameter(help="Write the rows as a table, too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write results as one HTML file, with charts; it opens without a network.
+
+    Example: `iree-tuner suite report results -o suite.html --csv rows.csv`
+    """
+    output = output if output or csv else _DEFAULT
+    if output:
+        check_installed()
+    found = [read_results(each) for each in results]
+    shown = together(found)
+    for note in shown.notes:
+        people.print(note, style="yellow", markup=False)
+    if csv:
+        write_csv((row for each in found for row in each.rows), csv)
+        people.print(f"{csv}: {sum(len(each.rows) for each in found)} rows", markup=False)
+    if output:
+        save(run_page(found), output)
+        people.print(f"{output}: {len(shown.rows)} rows of {len(shown.operations)} operations", markup=False)
+    best = gains(standings(shown.rows))
+    table = Table("back end", "device", "over IREE's default", "operations", "faster", "slower", box=None)
+    for each in best:
+        numbers = map(str, (each.operations, each.faster, each.slower))
+        table.add_row(each.contender, each.device, f"{each.speedup:.2f}x", *numbers)
+        if as_json:
+            print_json({
+                "backend": each.contender, "device": each.device, "speedup": each.speedup,
+                "operations": each.operations, "faster": each.faster, "slower": each.slower,
+            })  # fmt: skip
+    if best:
+        people.print(table, markup=False)
+    people.print(f"{headline(shown, best)}.", markup=False)

@@ -1,0 +1,126 @@
+"""The roofs of a device, and the axes that they share with points below them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import altair as alt
+
+from iree_tuner.report.charts.look import FAINT, Row, Rows
+from iree_tuner.report.data import Level, Roof
+
+PLAIN = "f32"
+"""Element type whose peak is shown where none of the points' types has one."""
+
+_ALIKE = 0.8
+_MARGIN = 2.0  # of both axes, beyond points and corners
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What is drawn behind points, and what they are drawn with.
+
+    Attributes:
+        x, y: axes: operations for each byte, and operations a second.
+        layers: the roofs and their names.
+        data: of the layers.
+    """
+
+    x: alt.X
+    y: alt.Y
+    layers: tuple[alt.Chart, ...]
+    data: Mapping[str, Rows]
+
+
+def roofs_behind(points: Rows, roof: Roof) -> Behind:
+    """Roofs for points, of which there is at least one.
+
+    Args:
+        points: each with its `intensity`, `rate` and element `type`.
+        roof: of the device.
+    """
+    types = {str(row["type"]) for row in points}
+    peaks = {kind: peak for kind, peak in roof.peaks.items() if kind in types} or {
+        kind: peak for kind, peak in roof.peaks.items() if kind == PLAIN
+    }
+    intensities = [float(str(row["intensity"])) for row in points]
+    rates = [float(str(row["rate"])) for row in points]
+    corners = [peak / level.bytes_per_s for peak in peaks.values() for level in roof.levels]
+    x_ends = min([*intensities, *corners]) / _MARGIN, max([*intensities, *corners]) * _MARGIN
+    y_ends = min(rates) / _MARGIN, max([*rates, *peaks.values()]) * _MARGIN
+    roofs = list(_roof_rows(roof, peaks, x_ends, y_ends))
+    x = alt.X(
+        "intensity:Q", scale=alt.Scale(type="log", domain=list(x_ends), nice=False),
+        title="operations for each byte moved", axis=alt.Axis(format="~g"),
+    )  # fmt: skip
+    y = alt.Y(
+        "rate:Q", scale=alt.Scale(type="log", domain=list(y_ends), nice=False),
+        title="operations a second", axis=alt.Axis(format="~s"),
+    )  # fmt: skip
+    return Behind(x, y, _roof_layers(x, y), {"roofs": roofs, "names": _names(roofs)})
+
+
+def _roof_layers(x: alt.X, y: alt.Y) -> tuple[alt.Chart, ...]:
+    lines = (
+        alt.Chart(alt.NamedData("roofs"))
+        .mark_line(stroke=FAINT, strokeWidth=1.5, clip=True)
+        .encode(x=x, y=y, detail="roof:N")
+    )
+    names = alt.Chart(alt.NamedData("names")).encode(x=x, y=y, text="roof:N")
+    peaks = names.transform_filter("datum.side == 'right'").mark_text(align="right", dy=-7, fill=FAINT)
+    slopes = names.transform_filter("datum.side == 'left'").mark_text(align="left", dx=6, dy=10, fill=FAINT)
+    return lines, peaks, slopes
+
+
+def _roof_rows(
+    roof: Roof, peaks: dict[str, float], x_ends: tuple[float, float], y_ends: tuple[float, float]
+) -> Iterator[Row]:
+    """Slopes up to the highest peak, and the peaks from where the fastest memory reaches them."""
+    low, high = x_ends
+    top = max(peaks.values(), default=y_ends[1])
+    for level in told_apart(roof.levels):
+        name = _level_name(level.capacity_bytes)
+        corner = top / level.bytes_per_s
+        start = max(low, y_ends[0] / level.bytes_per_s)
+        for intensity in (start, min(corner, high)):
+            yield {"roof": name, "intensity": intensity, "rate": intensity * level.bytes_per_s}
+    fastest = max((level.bytes_per_s for level in roof.levels), default=None)
+    for kind, peak in peaks.items():
+        start = low if fastest is None else max(low, peak / fastest)
+        for intensity in (start, high):
+            yield {"roof": f"{kind} peak", "intensity": intensity, "rate": peak}
+
+
+def _level_name(capacity_bytes: float | None) -> str:
+    if capacity_bytes is None:
+        return "memory"
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if capacity_bytes >= size:
+            return f"within {capacity_bytes / size:.3g} {unit}"
+    return f"within {capacity_bytes:.0f} B"
+
+
+def told_apart(levels: Sequence[Level]) -> list[Level]:
+    """Levels without those that the next larger one is nearly as fast as."""
+    return [
+        level
+        for level, larger in zip_longest(levels, levels[1:])
+        if larger is None or larger.bytes_per_s < _ALIKE * level.bytes_per_s
+    ]
+
+
+def _names(roofs: Sequence[Row]) -> list[Row]:
+    """Where the names stand: peaks at their right end, levels half way up, as the axes show it."""
+    found: list[Row] = []
+    for start, end in zip(roofs[::2], roofs[1::2], strict=True):
+        if start["rate"] == end["rate"]:
+            found.append({**end, "side": "right"})
+            continue
+        middle = {
+            name: math.sqrt(float(str(start[name])) * float(str(end[name]))) for name in ("intensity", "rate")
+        }
+        found.append({"roof": start["roof"], "side": "left", **middle})
+    return found

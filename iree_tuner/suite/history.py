@@ -1,0 +1,205 @@
+"""The history of many runs: one file of JSON lines, one a row of a run, to which nightly jobs append.
+
+What a line says of its run is in the line, so that lines of several machines can be put together with `cat`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from io import FileIO
+from pathlib import Path
+from typing import Any, cast
+
+from iree_tuner.errors import TunerError
+from iree_tuner.suite import row as rows_
+from iree_tuner.suite import run_facts
+from iree_tuner.suite.results import Results
+from iree_tuner.suite.row import Row
+from iree_tuner.suite.run_facts import RunFacts
+
+_KEPT = ("name", "commit", "compiler", "versions", "conditions", "against", "started")
+"""Of a run's facts, beside its id."""
+
+
+@dataclass(frozen=True)
+class History:
+    """A history, read.
+
+    Attributes:
+        path: where it is.
+        results: the runs, oldest first; without samples and rooflines, which a history does not keep.
+        note: what was left out on reading, in one line; empty for nothing.
+    """
+
+    path: Path
+    results: tuple[Results, ...]
+    note: str = ""
+
+
+def add(results: Results, path: Path) -> int:
+    """Append what a history does not have of a run, all at once; how many rows that is.
+
+    A run that is there already adds nothing, and one that went on since then its other rows. Others that add
+    or read meanwhile wait. What a killed writer left of a line is removed.
+
+    Raises:
+        TunerError: the run has no rows, or the history cannot be read or written.
+    """
+    if not results.rows:
+        raise TunerError(f"run {results.facts.id} has no rows yet")
+    try:
+        with path.open("a+b", buffering=0) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
+            file.seek(0)
+            data = file.read()
+            whole = _whole(data)
+            known = {_identity(facts, row): row for facts, row in _records(whole, path)}
+            lines = [
+                json.dumps(_to_json(results.facts, row)) + "\n"
+                for row in map(_kept, results.rows)
+                if known.get(_identity(results.facts, row)) != row
+            ]
+            if lines:
+                _append(file, len(data), whole, "".join(lines).encode())
+            return len(lines)
+    except OSError as error:
+        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+
+
+def read_history(path: Path) -> History:
+    """A history. Raises TunerError for a file that cannot be read, and for a line that is not a row."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            data = file.read()
+    except OSError as error:
+        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
+    whole = _whole(data)
+    found: dict[str, dict[tuple[str, ...], Row]] = {}
+    heads: dict[str, RunFacts] = {}
+    for facts, row in _records(whole, path):
+        rows = found.setdefault(facts.id, {})
+        rows.pop(row.key, None)
+        rows[row.key] = row
+        heads[facts.id] = facts
+    results = [Results(_with_devices(heads[run], rows.values()), tuple(rows.values()))
+               for run, rows in found.items()]  # fmt: skip
+    torn = len(whole) < len(data)
+    note = f"{path}: the last line was not written to its end, and is left out" if torn else ""
+    return History(path, tuple(sorted(results, key=lambda each: each.facts.started)), note)
+
+
+def runs(history: History, *, commit: str = "", compiler: str = "") -> tuple[RunFacts, ...]:
+    """The runs, oldest first: all, or those of a commit (or what it begins with), or of a compiler."""
+    return tuple(
+        each.facts
+        for each in history.results
+        if each.facts.commit.startswith(commit) and compiler in ("", each.facts.compiler)
+    )
+
+
+def rows_of(history: History, run: str) -> tuple[Row, ...]:
+    """The rows of a run. Raises TunerError as `run_named`."""
+    return run_named(history, run).rows
+
+
+def run_named(history: History, name: str) -> Results:
+    """A run of a history.
+
+    Args:
+        history: where it is.
+        name: `first`, `last`, a run's id, or what a commit begins with: of several runs of it the last.
+
+    Raises:
+        TunerError: there is none, or commits of several beginnings fit.
+    """
+    if not history.results:
+        raise TunerError("the history has no runs", location=str(history.path))
+    if name in ("first", "last"):
+        return history.results[0 if name == "first" else -1]
+    named = next((each for each in history.results if each.facts.id == name), None)
+    if named is not None:
+        return named
+    fitting = [each for each in history.results if name and each.facts.commit.startswith(name)]
+    commits = sorted({each.facts.commit for each in fitting})
+    if len(commits) > 1:
+        raise TunerError(f"several commits begin with '{name}'", location=str(history.path),
+                         hint=", ".join(commits))  # fmt: skip
+    if not fitting:
+        raise TunerError(f"no run or commit '{name}'", location=str(history.path),
+                         hint=f"the last run is {history.results[-1].facts.id}")  # fmt: skip
+    return fitting[-1]
+
+
+def _identity(facts: RunFacts, row: Row) -> tuple[str, ...]:
+    return facts.id, *row.key
+
+
+def _kept(row: Row) -> Row:
+    """What a history keeps: samples are many, and say little that the interval does not."""
+    return replace(row, arguments=dict(row.arguments), samples_us=())
+
+
+def _append(file: FileIO, size: int, whole: bytes, lines: bytes) -> None:
+    """Write after the last whole line; all of it or nothing."""
+    if len(whole) < size:
+        file.truncate(len(whole))
+    elif whole and not whole.endswith(b"\n"):
+        lines = b"\n" + lines
+    left = memoryview(lines)
+    try:
+        while left:
+            left = left[file.write(left) :]
+        os.fsync(file.fileno())
+    except OSError:
+        file.truncate(len(whole))
+        raise
+
+
+def _whole(data: bytes) -> bytes:
+    """Without what is left of a last line; all of it where the last one only lacks its end-of-line."""
+    end = data.rfind(b"\n") + 1
+    try:
+        _from_json(json.loads(data[end:]))
+    except (ValueError, KeyError, TypeError):
+        return data[:end]
+    return data
+
+
+def _records(data: bytes, path: Path) -> Sequence[tuple[RunFacts, Row]]:
+    """What the lines say. Raises TunerError with the number of the first that is not a row."""
+    found: list[tuple[RunFacts, Row]] = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(_from_json(json.loads(line)))
+        except (ValueError, KeyError, TypeError) as error:
+            message = f"not a row of a history: {type(error).__name__}: {error}"
+            raise TunerError(message, location=f"{path}:{number}") from None
+    return found
+
+
+def _to_json(facts: RunFacts, row: Row) -> dict[str, Any]:
+    head = run_facts.to_json(facts)
+    known = {name: value for name, value in rows_.to_json(row).items() if value not in (None, ())}
+    return {"run": facts.id, **{name: head[name] for name in _KEPT}, **known}
+
+
+def _from_json(data: object) -> tuple[RunFacts, Row]:
+    if not isinstance(data, dict):
+        raise TypeError("not an object")
+    record = cast("Mapping[str, Any]", data)
+    for name in ("run", "name", "commit", "compiler", "against"):
+        if not isinstance(record[name], str):
+            raise TypeError(f"{name} is {record[name]!r}")
+    facts = run_facts.from_json({"id": record["run"], **{name: record[name] for name in _KEPT}})
+    return replace(facts, started=float(facts.started)), rows_.from_json(record)
+
+
+def _with_devices(facts: RunFacts, rows: Iterable[Row]) -> RunFacts:
+    return replace(facts, devices={row.device: row.device_name for row in rows})

@@ -1,0 +1,123 @@
+"""The page of what changed between two runs: broken and slower first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iree_tuner.report.page import check_installed, filled
+from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, cautions, changes, counts
+from iree_tuner.suite.pages.contenders import labels_of
+from iree_tuner.suite.pages.words import facts_words
+from iree_tuner.suite.results import Results
+from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.spread import Spreads
+
+if TYPE_CHECKING:
+    from iree_tuner.suite.pages.ratios import Ratios
+
+
+_WORDS = {
+    "BROKEN": "do not work any more", "FIXED": "work again", "SLOWER": "are slower", "FASTER": "are faster",
+    "AMBIGUOUS": "may have changed", "NEW": "are new", "GONE": "are gone", "SAME": "are the same",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A back end's rows on a device, together.
+
+    Attributes:
+        backend, device: which.
+        ratio: geometric mean of the rows' ratios.
+        rows: how many; `paired` of them took turns with the earlier code.
+        faster, slower: how many of them are so.
+    """
+
+    backend: str
+    device: str
+    ratio: float
+    rows: int
+    paired: int
+    faster: int
+    slower: int
+
+
+def changes_page(
+    before: Results,
+    after: Results,
+    *,
+    worth: float = WORTH,
+    alike: float = ALIKE,
+    spreads: Spreads | None = None,
+) -> str:
+    """The page; arguments as those of `changes`.
+
+    Raises:
+        TunerError: a library for drawing is missing, or the runs have no row in common.
+    """
+    check_installed()
+    from iree_tuner.suite.pages.ratios import draw_ratios
+
+    found = changes(before, after, worth=worth, alike=alike, spreads=spreads)
+    labels = labels_of(tuple(dict.fromkeys(each.key[0] for each in found)))
+    devices = tuple(dict.fromkeys(each.key[3] for each in found))
+    charts: list[tuple[str, Ratios | None]] = [
+        (device, draw_ratios([each for each in found if each.key[3] == device], labels, worth))
+        for device in devices
+    ]
+    return filled(
+        "changes.html.jinja",
+        package="iree_tuner.suite.pages",
+        before=before.facts,
+        after=after.facts,
+        headline=headline(found),
+        counts=counts(found),
+        cautions=cautions(before.facts, after.facts),
+        wholes=wholes(found),
+        charts=[(names(after.facts, device), each) for device, each in charts],
+        several=len(devices) > 1,
+        changes=sorted(found, key=_interest),
+        labels=labels,
+        facts=[("before", facts_words(before.facts)), ("after", facts_words(after.facts))],
+        worth=worth,
+        alike=alike,
+    )
+
+
+def headline(found: Sequence[Change]) -> str:
+    """What changed, in one sentence."""
+    told = [f"{count} {_WORDS[each]}" for each, count in counts(found).items()]
+    return f"Of {len(found)} rows, {', '.join(told)}" if told else "No row works in either run"
+
+
+def wholes(found: Sequence[Change]) -> tuple[Whole, ...]:
+    """Each back end's rows together, where they were timed: what moves all of them is rarely the code."""
+    groups: dict[tuple[str, str], list[Change]] = {}
+    for each in found:
+        if each.ratio is not None:
+            groups.setdefault((each.key[1], each.key[3]), []).append(each)
+    return tuple(
+        Whole(
+            backend,
+            device,
+            math.exp(sum(math.log(each.ratio or 1.0) for each in group) / len(group)),
+            len(group),
+            sum(each.paired for each in group),
+            sum(each.verdict == "FASTER" for each in group),
+            sum(each.verdict == "SLOWER" for each in group),
+        )
+        for (backend, device), group in groups.items()
+    )
+
+
+def names(facts: RunFacts, device: str) -> str:
+    """A device's name, and its URI."""
+    name = facts.devices.get(device, "")
+    return f"{name} ({device})" if name else device
+
+
+def _interest(change: Change) -> tuple[int, float]:
+    return VERDICTS.index(change.verdict), change.ratio or 0.0

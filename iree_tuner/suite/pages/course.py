@@ -1,0 +1,139 @@
+"""The course of an operation's times over runs: a small chart with a line for each back end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from iree_tuner.report.charts import look
+from iree_tuner.report.charts.look import FAINT, Drawing, drawn, ratios
+from iree_tuner.report.numbers import day
+from iree_tuner.report.reading import positive
+from iree_tuner.suite.pages.series import color_of
+from iree_tuner.suite.results import Results
+from iree_tuner.suite.row import Row
+
+_HEIGHT_PX = 130
+_DAY = len("2025-01-31")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A row of a run.
+
+    Attributes:
+        place: of the run among those that are shown, from 0 on.
+        time_us: of the row.
+        ratio: times as fast as in the first run that timed it.
+    """
+
+    place: int
+    time_us: float
+    ratio: float
+
+
+Lines = Mapping[str, Sequence[Point]]
+"""Points by back end (and configuration), oldest first."""
+
+
+def lines_of(runs: Sequence[Results], device: str) -> Mapping[str, Lines]:
+    """The lines of each operation on a device (by its URI and name in one text, see `device_of`)."""
+    found: dict[str, dict[str, list[Point]]] = {}
+    for place, run in enumerate(runs):
+        for row in run.rows:
+            time_us = positive(row.time_us)
+            if device_of(row) == device and row.state == "ok" and time_us is not None:
+                line = found.setdefault(row.operation, {}).setdefault(series_of(row), [])
+                first_us = line[0].time_us if line else time_us
+                line.append(Point(place, time_us, first_us / time_us))
+    return found
+
+
+def series_of(row: Row) -> str:
+    """What a line is of: the back end, and its configuration where that is one of several."""
+    plain = row.configuration in ("", "default", "spec")
+    return row.backend if plain else f"{row.backend} {row.configuration}"
+
+
+def device_of(row: Row) -> str:
+    """What runs on one machine are kept together by."""
+    return f"{row.device_name} ({row.device})" if row.device_name else row.device
+
+
+def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Sequence[str]) -> Drawing:
+    """A line for each back end, relative to its first run.
+
+    Args:
+        operation: for those who cannot see it.
+        lines: at least one, of this operation.
+        runs: those that are shown.
+        all_: lines of the page, for their colors.
+    """
+    rows = list(_rows(lines, runs))
+    shown = [each for each in all_ if each in lines]
+    found = [float(str(row["ratio"])) for row in rows]
+    low, high = min(0.9, *found) / 1.02, max(1.1, *found) * 1.02
+    last = max(1, len(runs) - 1)
+    days = json.dumps([day(each.facts.started)[:_DAY] for each in runs])
+    base = alt.Chart(alt.NamedData("course")).encode(
+        x=alt.X(
+            "place:Q",
+            title=None,
+            scale=alt.Scale(domain=[-0.02 * last, 1.02 * last], nice=False),
+            axis=alt.Axis(values=sorted({0, len(runs) - 1}), labelExpr=f"{days}[datum.value]", grid=False),
+        ),
+        y=alt.Y(
+            "ratio:Q",
+            title=None,
+            scale=alt.Scale(type="log", domain=[low, high], nice=False),
+            axis=alt.Axis(format="~g", values=_few(ratios(low, high))),
+        ),
+        color=alt.Color(
+            "line:N",
+            legend=None,
+            scale=alt.Scale(domain=shown, range=[color_of(each, all_) for each in shown]),
+        ),
+        tooltip=[
+            alt.Tooltip("line:N", title="back end"),
+            alt.Tooltip("ratio:Q", title="times as fast as first", format=".3f"),
+            alt.Tooltip("time:Q", title="µs", format=",.4~g"),
+            alt.Tooltip("commit:N"),
+            alt.Tooltip("compiler:N"),
+            alt.Tooltip("day:N", title="started"),
+        ],
+    )
+    marks = (
+        alt.Chart(alt.NamedData("compilers")).mark_rule(color=FAINT, strokeDash=[2, 3]).encode(x="place:Q")
+    )
+    one = alt.Chart(alt.NamedData("one")).mark_rule(color=FAINT, opacity=0.6).encode(y="one:Q")
+    lines_ = base.mark_line(strokeWidth=1.5, point=alt.OverlayMarkDef(size=18))
+    chart = alt.layer(one, marks, lines_).properties(height=_HEIGHT_PX)
+    data = {"course": rows, "compilers": _compilers(runs), "one": [{"one": 1.0}]}
+    return drawn(chart, data, f"How times of {operation} changed over the runs, by back end")
+
+
+def _rows(lines: Lines, runs: Sequence[Results]) -> Iterable[look.Row]:
+    for name, points in lines.items():
+        for each in points:
+            facts = runs[each.place].facts
+            yield {
+                "line": name, "place": each.place, "ratio": round(each.ratio, 5),
+                "time": round(each.time_us, 4), "commit": facts.commit[:12] or "not known",
+                "compiler": facts.compiler or "not known", "day": day(facts.started),
+            }  # fmt: skip
+
+
+def _compilers(runs: Sequence[Results]) -> list[look.Row]:
+    """Where the compiler is another than in the run before."""
+    names = [each.facts.compiler for each in runs]
+    return [{"place": place - 0.5} for place in range(1, len(runs)) if names[place] != names[place - 1]]
+
+
+def _few(marks: Sequence[float]) -> list[float]:
+    """Some of them, with 1: small charts have no place for more."""
+    step = -(-len(marks) // 4)
+    first = marks.index(1.0) % step if 1.0 in marks else 0
+    return list(marks[first::step])

@@ -1,0 +1,106 @@
+"""Rows of one or more runs, for one page: which devices there are, and what each could do at best."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from iree_tuner.errors import TunerError
+from iree_tuner.profiling import roofline
+from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.suite.results import Results
+from iree_tuner.suite.row import Row
+from iree_tuner.suite.run_facts import RunFacts
+
+
+@dataclass(frozen=True)
+class Together:
+    """What a page shows.
+
+    Attributes:
+        runs: the facts of each run, as given.
+        rows: of all runs; `device` is what the page calls the device, unlike any other.
+        rooflines: by that; without the devices of which nothing is known.
+        notes: what a reader has to know before numbers of several runs are compared; a line each.
+    """
+
+    runs: tuple[RunFacts, ...]
+    rows: tuple[Row, ...]
+    rooflines: Mapping[str, Roofline]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """As the page calls them, in the order of the rows."""
+        return tuple(dict.fromkeys(row.device for row in self.rows))
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """In the order of the rows."""
+        return tuple(dict.fromkeys(row.operation for row in self.rows))
+
+    def on(self, device: str) -> tuple[Row, ...]:
+        """The rows of a device."""
+        return tuple(row for row in self.rows if row.device == device)
+
+
+def together(results: Sequence[Results]) -> Together:
+    """The runs' rows; of equal ones the last counts.
+
+    Raises:
+        TunerError: there are no rows, or a device's roofline is none.
+    """
+    if not any(each.rows for each in results):
+        raise TunerError("there are no rows yet", location=", ".join(each.facts.id for each in results))
+    labels = _labels(results)
+    rows: dict[tuple[str, ...], Row] = {}
+    rooflines: dict[str, Roofline] = {}
+    doubled = 0
+    for each in results:
+        for row in each.rows:
+            found = replace(row, device=labels[row.device, row.device_name])
+            doubled += rows.pop(found.key, None) is not None
+            rows[found.key] = found
+        for (uri, name), label in labels.items():
+            if uri in each.facts.rooflines and each.facts.devices.get(uri, name) == name:
+                rooflines.setdefault(label, _roofline(each.facts.rooflines[uri], label))
+    found = tuple(rows.values())
+    if len(results) > 1:
+        found = tuple(_normalized(row, rooflines.get(found[0].device)) for row in found)
+    return Together(tuple(each.facts for each in results), found, rooflines, _notes(results, doubled))
+
+
+def _labels(results: Sequence[Results]) -> dict[tuple[str, str], str]:
+    """URI and name to what the page calls it: the name, where that is enough."""
+    devices = dict.fromkeys((row.device, row.device_name) for each in results for row in each.rows)
+    names = Counter(name for _, name in devices)
+    return {
+        (uri, name): (name if names[name] == 1 else f"{name} ({uri})") if name else uri
+        for uri, name in devices
+    }
+
+
+def _roofline(data: Mapping[str, object], device: str) -> Roofline:
+    try:
+        return roofline.from_json(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise TunerError(f"not a roofline: {error}", location=device) from None
+
+
+def _normalized(row: Row, first: Roofline | None) -> Row:
+    """Normalized to the first device of all runs, and not of its own."""
+    if first is None or not row.roofline_share:
+        return replace(row, normalized_us=None)
+    least_us = first.attainable_us(row.flops, row.bytes, row.compute_type)
+    return replace(row, normalized_us=least_us / row.roofline_share or None)
+
+
+def _notes(results: Sequence[Results], doubled: int) -> tuple[str, ...]:
+    first = results[0].facts
+    runs = (each.facts for each in results)
+    other = [each.name or each.id for each in runs if each.conditions != first.conditions]
+    notes = [f"{', '.join(other)}: measured under other conditions than {first.name}"] if other else []
+    if doubled:
+        notes.append(f"{doubled} rows are in several of the runs: the last of them counts")
+    return tuple(notes)

@@ -1,0 +1,56 @@
+"""What runs were taken under, in words."""
+
+from __future__ import annotations
+
+from iree_tuner.report.numbers import day, seconds
+from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.run_facts import RunFacts
+
+_TIMING = {
+    "call": "what a caller waits for: one call after the other, each waited for",
+    "device": "what the device takes: calls in batches, without the cost of an empty batch",
+}
+_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+
+
+def facts_words(facts: RunFacts) -> tuple[tuple[str, str], ...]:
+    """Names and values of all that is known of a run, for people; what is not known is left out."""
+    devices = (f"{name} ({uri})" if name else uri for uri, name in facts.devices.items())
+    found = (
+        ("device" if len(facts.devices) == 1 else "devices", ", ".join(devices)),
+        ("commit", facts.commit),
+        ("compiler", f"IREE {facts.compiler}" if facts.compiler else ""),
+        ("libraries", ", ".join(f"{name} {each}" for name, each in facts.versions.items() if each)),
+        *conditions_words(facts.conditions),
+        ("run", facts.id),
+        ("in turns with", facts.against),
+        ("started", day(facts.started or None)),
+    )
+    return tuple((name, value) for name, value in found if value)
+
+
+def conditions_words(conditions: Conditions) -> tuple[tuple[str, str], ...]:
+    """How samples were taken, as names and values for people."""
+    size = conditions.copies_bytes
+    cold = f"cold: inputs rotate through copies of {_size(size)}"
+    neighbour = conditions.neighbour_s
+    return (
+        ("times are", _TIMING[conditions.timing]),
+        ("caches", cold if size else "warm: one copy of the inputs"),
+        ("threads", f"{conditions.threads} of the host" if conditions.threads else "the device's own"),
+        ("side by side", f"{conditions.streams} streams" if conditions.streams > 1 else "nothing"),
+        ("neighbour", f"a large product for {_short(neighbour)} before each sample" if neighbour else "none"),
+        (
+            "samples",
+            f"at most {conditions.rounds} of at least {_short(conditions.batch_s)}, after a pause of "
+            f"{_short(conditions.pause_s)}; at most {seconds(conditions.seconds)} for an operation",
+        ),
+    )
+
+
+def _size(bytes_: int) -> str:
+    return next((f"{bytes_ / size:.3g} {unit}" for unit, size in _UNITS if bytes_ >= size), f"{bytes_} B")
+
+
+def _short(duration_s: float) -> str:
+    return f"{duration_s:.3g} s" if duration_s >= 1 else f"{duration_s * 1e3:.3g} ms"

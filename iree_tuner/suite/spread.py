@@ -1,0 +1,107 @@
+"""How much runs of the same code differ, beyond what their samples tell: clocks, memory, neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+
+from iree_tuner.measure.statistics import CONFIDENCE_Z
+from iree_tuner.suite.history import History
+from iree_tuner.suite.results import Results
+from iree_tuner.suite.row import Row
+from iree_tuner.suite.run_facts import RunFacts
+
+USUAL = 0.02
+"""Standard deviation of the logarithm of the ratio of two runs, where nothing else is known."""
+
+LEAST_PAIRS = 5
+"""Pairs of runs: fewer say too little about a device."""
+
+_Place = tuple[str, str, str, str]  # operation, back end, configuration, name of the device
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """Standard deviations of logarithms of ratios of two runs' times, of the same code.
+
+    Attributes:
+        devices: by name: that of the middle row.
+        rows: of those rows that differ more than their device's middle row.
+    """
+
+    devices: Mapping[str, float] = field(default_factory=dict[str, float])
+    rows: Mapping[_Place, float] = field(default_factory=dict[_Place, float])
+
+    def of(self, row: Row) -> float:
+        """Of a row; the usual one where its device is not known."""
+        return self.rows.get(_place(row), self.devices.get(row.device_name, USUAL))
+
+
+def spreads_of(history: History) -> Spreads:
+    """From neighbouring runs of equal commit, compiler, libraries and conditions, by device.
+
+    The middle of the rows counts for their device, so that a few that jump do not speak for all; a row that
+    jumps has its own. What is less than usual counts together with `LEAST_PAIRS` pairs of the usual spread: a
+    handful of runs that happen to be close together does not prove that they always are.
+    """
+    squares: dict[str, dict[_Place, list[float]]] = {}
+    pairs: dict[str, int] = {}
+    for before, after in _equal_runs(history):
+        for device in {row.device_name for row in after.rows} & {row.device_name for row in before.rows}:
+            pairs[device] = pairs.get(device, 0) + 1
+        for place, square in _squares(before, after):
+            squares.setdefault(place[-1], {}).setdefault(place, []).append(square)
+    devices: dict[str, float] = {}
+    rows: dict[_Place, float] = {}
+    for device, by_place in squares.items():
+        if pairs[device] < LEAST_PAIRS:
+            continue
+        found = {place: _deviation(each) for place, each in by_place.items()}
+        devices[device] = median(found.values())
+        rows |= {place: each for place, each in found.items() if each > devices[device]}
+    return Spreads(devices, rows)
+
+
+def _equal_runs(history: History) -> Iterator[tuple[Results, Results]]:
+    """Each with the next of its kind: pairs that share no more than a run are nearly independent."""
+    kinds: dict[object, list[Results]] = {}
+    for each in history.results:
+        if each.facts.commit:
+            kinds.setdefault(_kind(each.facts), []).append(each)
+    for runs in kinds.values():
+        yield from pairwise(runs)
+
+
+def _kind(facts: RunFacts) -> object:
+    return facts.commit, facts.compiler, tuple(sorted(facts.versions.items())), facts.conditions
+
+
+def _squares(before: Results, after: Results) -> Iterator[tuple[_Place, float]]:
+    """Squared logarithms of ratios, less what the samples' own errors explain."""
+    known = {_place(row): row for row in before.rows}
+    for row in after.rows:
+        one, other = estimate(row), estimate(known.get(_place(row)))
+        if one is not None and other is not None:
+            yield _place(row), (one[0] - other[0]) ** 2 - one[1] ** 2 - other[1] ** 2
+
+
+def estimate(row: Row | None) -> tuple[float, float] | None:
+    """Logarithm of a row's time, and its standard error as its interval tells it; None where it has none."""
+    if row is None or row.state != "ok" or row.interval_us is None or not row.time_us:
+        return None
+    low, high = row.interval_us
+    if not 0 < low <= high < math.inf or not 0 < row.time_us < math.inf:
+        return None
+    return math.log(row.time_us), math.log(high / low) / (2 * CONFIDENCE_Z)
+
+
+def _deviation(squares: list[float]) -> float:
+    with_usual = (LEAST_PAIRS * USUAL**2 + sum(squares)) / (LEAST_PAIRS + len(squares))
+    return math.sqrt(max(0.0, with_usual, sum(squares) / len(squares)))
+
+
+def _place(row: Row) -> _Place:
+    return row.operation, row.backend, row.configuration, row.device_name
