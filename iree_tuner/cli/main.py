@@ -54,7 +54,6 @@ app.command(script_app)
 app.command(suite_app)
 app.command(db_app)
 app.command(report)
-app.command(suite_app)
 app.command(doctor)
 
 
