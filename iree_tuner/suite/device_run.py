@@ -26,6 +26,7 @@ from iree_tuner.suite.programs import has_programs
 from iree_tuner.suite.references import References
 from iree_tuner.suite.results import PROGRAMS, SPECS
 from iree_tuner.suite.row import Row, State
+from iree_tuner.suite.solving import SOLVER
 from iree_tuner.suite.tuned import tuned_version
 from iree_tuner.suite.watch import Watch
 from iree_tuner.targets import Target
@@ -170,7 +171,8 @@ class DeviceRun:
             kept = self._plan.folder / SPECS / f"{item.operation.name}.mlir"
             self._watch.working(self._device.uri, f"tuning {item.operation.name}")
             try:
-                tuned = tuned_version(program, self._lab, self._plan.tuning, kept, self._plan.chip)
+                with SOLVER:
+                    tuned = tuned_version(program, self._lab, self._plan.tuning, kept, self._plan.chip)
             except FAILED as error:
                 entrants.append(Entrant(self._iree(TUNED), "spec", ("failed", f"not tuned: {error}")))
             else:
@@ -206,7 +208,8 @@ class DeviceRun:
             (each for each in plain if each.backend.name == DEFAULT and each.problem is None), None
         )
         try:
-            found = Configurations(program, self._lab)
+            with SOLVER:
+                found = Configurations(program, self._lab)
         except FAILED as error:
             self._watch.noted(f"{item.operation.name}: no configurations: {error}")
             return
@@ -216,13 +219,17 @@ class DeviceRun:
             if (item.operation.name, DEFAULT, each.name) not in known
             and self._matches(f"{item.operation.name}_{each.name}")
         )
-        while chunk := list(islice(versions, self._lab.jobs)):
+        while chunk := self._some(versions):
             begun = [(each, self._begin(program, each)) for each in chunk]
             for version, compilation in begun:
                 problem = self._end(compilation, item, version.name)
                 backend = replace(self._iree(DEFAULT), compiled=version.name)
                 entrant = Entrant(backend, version.name, problem)
                 yield [entrant] if default is None else [default, entrant]
+
+    def _some(self, versions: Iterator[Version]) -> list[Version]:
+        with SOLVER:
+            return list(islice(versions, self._lab.jobs))
 
     def _begin(self, program: Program, version: Version) -> Compilation | str:
         try:

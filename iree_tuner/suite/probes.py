@@ -17,7 +17,7 @@ from iree_tuner.suite.kinds.matmul import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.row import Row
 
-_HOST_SIDE, _GPU_SIDE = 1024, 8192
+_HOST_SIDE, _GPU_SIDE = 1024, 4096
 _HOST_ROWS, _GPU_ROWS = 2048, 16384
 _COLUMNS = 4096
 _LEAST = "f32"
@@ -26,7 +26,7 @@ Measure = Callable[[Item], Iterable[Row]]
 
 
 def probes(compute_types: Iterable[str], *, on_host: bool) -> list[Operation]:
-    """A product of each type and a sum of two long vectors: 1024 wide and 96 MiB on processors, else 8 times.
+    """A product of each type and a sum of two long vectors: large enough for the device.
 
     Args:
         compute_types: of the operations of a run.

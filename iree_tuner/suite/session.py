@@ -31,6 +31,7 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
 
 _WAIT_S = 0.5
+_PROBE_ROUNDS = 8
 _AGAIN = ("missing", "lost")
 """States of rows that are measured again when a run goes on."""
 
@@ -146,7 +147,7 @@ class _Session:
     def _probed(self, device: Device) -> Roofline:
         """By the back ends of this run, under its conditions but for what makes them model-like."""
         with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-            plain = replace(self._plan.conditions, neighbour_s=0.0, streams=1)
+            plain = replace(self._plan.conditions, neighbour_s=0.0, streams=1, rounds=_PROBE_ROUNDS)
             plan = replace(
                 self._plan, folder=Path(folder), conditions=plain, tuning=None, choice=None, patterns=(),
                 verify=False, against=None, launches=1,
