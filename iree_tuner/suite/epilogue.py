@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from iree_tuner.errors import UsageError
+from iree_tuner.measure.bench import Tolerance
 from iree_tuner.suite import scalars
 from iree_tuner.suite.element_types import INTEGERS, WIDE
 from iree_tuner.suite.hints import did_you_mean
@@ -23,6 +24,7 @@ from iree_tuner.suite.tensors import element, elementwise, shape_of
 FUNCTIONS: dict[str, Unary] = {each: each for each in ("relu", "gelu", "gelu_tanh", "silu")}
 ADDED = ("bias", "residual")
 _OF_INTEGERS = ("relu", *ADDED)
+_ROUNDINGS = 4  # as so many factors: 1.5 epsilons of the largest result
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,16 @@ class Epilogue:
     def flops(self) -> float:
         """One for each step and element."""
         return float(len(self.steps) * math.prod(self.result.shape))
+
+    def tolerance(self, held: str, length: int) -> Tolerance:
+        """That of sums of so many values, held in a type.
+
+        Libraries round sums to the result's type before they go on with them. What comes of it is a part of
+        the largest sum and not of the result, as it is where factors are rounded.
+        """
+        if not self.steps or self.result.element_type not in WIDE:
+            return Tolerance(held, length)
+        return Tolerance(held, length, self.result.element_type, _ROUNDINGS)
 
     def build(self, sums: ir.Value, extras: Sequence[ir.Value]) -> ir.Value:
         """The result from sums of its shape; they themselves where nothing is to be done with them."""

@@ -78,8 +78,6 @@ def _values(field: str, default: Value, part: str) -> Sequence[Value]:
             raise UsageError(f"{field}: '{part}' is neither true nor false")
         return [_BOOLEANS[part]]
     try:
-        if isinstance(default, float):
-            return [float(part)]
         first, *more = map(int, part.split(":"))
     except ValueError:
         raise _no_number(field, part) from None

@@ -119,8 +119,8 @@ class Convolution(Operation):
 
     @property
     def tolerance(self) -> Tolerance:
-        """That of a sum over window and channels."""
-        return Tolerance(self._sums, self._window_size)
+        """That of a sum over window and channels, and of what follows."""
+        return self._epilogue.tolerance(self._sums, self._window_size)
 
     def check(self) -> None:
         """Raise UsageError for arguments that make no convolution."""

@@ -95,8 +95,8 @@ class Product(Operation):
 
     @property
     def tolerance(self) -> Tolerance:
-        """That of a sum of k."""
-        return Tolerance(self._sums, self.k)
+        """That of a sum of k, and of what follows."""
+        return self._behind.tolerance(self._sums, self.k)
 
     def check(self) -> None:
         """Raise UsageError for arguments that make no product."""

@@ -21,9 +21,7 @@ KINDS: Mapping[str, type[Operation]] = {
     each.kind: each for each in (Matmul, BatchMatmul, Convolution, Attention, Reduction, Softmax, Elementwise)
 }
 
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,),
-}  # fmt: skip
+_TYPES: Mapping[str, type] = {"int": int, "str": str, "bool": bool}
 
 
 def kind_named(name: str) -> type[Operation]:

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from iree_tuner.measure.numerics import compare
 from iree_tuner.suite.exact import Exact, reference
 from iree_tuner.suite.kinds.registry import KINDS, make
 from iree_tuner.suite.primitives import Window
@@ -129,3 +130,24 @@ def test_long_operations_are_computed_in_single_precision(monkeypatch):
     monkeypatch.setattr("iree_tuner.suite.exact._MOST_FLOPS", 3.0)
     reference(operation, inputs)
     assert used == [np.float64, np.float32]
+
+
+@pytest.mark.parametrize("element_type", ["f16", "bf16"])
+def test_libraries_may_round_sums_before_they_go_on(element_type, rng):
+    arguments = {"m": 64, "n": 64, "k": 64, "epilogue": "bias+gelu+residual"}
+    operation = make(KINDS["matmul"], {**arguments, **KINDS["matmul"].of_type(element_type)})
+    inputs = [EXACT.cast(rng.standard_normal(each.shape) / 2, element_type) for each in operation.inputs]
+    a, b, bias, residual = inputs
+
+    def rounded(x):
+        return EXACT.cast(x, element_type)
+
+    sums = rounded(rounded(EXACT.matmul(a, b, "f32")).astype(float) + bias)
+    got = rounded(rounded(EXACT.unary("gelu", sums)).astype(float) + residual)
+    told, expected = operation.tolerance, reference(operation, inputs)
+    arguments = (element_type, told.accumulator_type, told.reduction_length)
+    factors = (told.factor_type, told.factors)
+    assert compare(got, expected, *arguments, factors=factors).ok
+    assert not compare(got, expected, *arguments).ok
+    without = reference(operation, [a, b, np.zeros_like(bias), residual])
+    assert not compare(without, expected, *arguments, factors=factors).ok
