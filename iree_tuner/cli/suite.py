@@ -8,6 +8,7 @@ from iree_tuner.cli.suite_changes import changes
 from iree_tuner.cli.suite_compare import compare
 from iree_tuner.cli.suite_generate import generate
 from iree_tuner.cli.suite_history import app as history_app
+from iree_tuner.cli.suite_list import list_
 from iree_tuner.cli.suite_report import report
 from iree_tuner.cli.suite_run import run
 
@@ -18,6 +19,7 @@ app = App(
     Example: `iree-tuner suite generate --m 768 --n 512 --k 1024`
     """,
 )
+app.command(list_, name="list")
 app.command(generate)
 app.command(run)
 app.command(compare)

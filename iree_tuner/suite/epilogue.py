@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from iree_tuner.errors import UsageError
+from iree_tuner.measure.bench import Tolerance
 from iree_tuner.suite import scalars
-from iree_tuner.suite.element_types import INTEGERS
+from iree_tuner.suite.element_types import INTEGERS, WIDE
 from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.operation import TensorType
 from iree_tuner.suite.primitives import Primitives, T, Unary
@@ -23,6 +24,7 @@ from iree_tuner.suite.tensors import element, elementwise, shape_of
 FUNCTIONS: dict[str, Unary] = {each: each for each in ("relu", "gelu", "gelu_tanh", "silu")}
 ADDED = ("bias", "residual")
 _OF_INTEGERS = ("relu", *ADDED)
+_ROUNDINGS = 4  # as so many factors: 1.5 epsilons of the largest result
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,16 @@ class Epilogue:
         """One for each step and element."""
         return float(len(self.steps) * math.prod(self.result.shape))
 
+    def tolerance(self, held: str, length: int) -> Tolerance:
+        """That of sums of so many values, held in a type.
+
+        Libraries round sums to the result's type before they go on with them. What comes of it is a part of
+        the largest sum and not of the result, as it is where factors are rounded.
+        """
+        if not self.steps or self.result.element_type not in WIDE:
+            return Tolerance(held, length)
+        return Tolerance(held, length, self.result.element_type, _ROUNDINGS)
+
     def build(self, sums: ir.Value, extras: Sequence[ir.Value]) -> ir.Value:
         """The result from sums of its shape; they themselves where nothing is to be done with them."""
         out, kind = element(self.result.element_type), ir.RankedTensorType(sums.type).element_type
@@ -83,8 +95,15 @@ class Epilogue:
 
         return elementwise(operands, self.result, body)
 
-    def compute(self, ops: Primitives[T], sums: T, extras: Sequence[T]) -> T:
-        """The same by a library's primitives, up to the conversion to the result's type."""
+    def asked(self, sums: str) -> str:
+        """The type that a library's sums need at least, where they are held in `sums`."""
+        out = self.result.element_type
+        return sums if sums in INTEGERS or out not in WIDE else out
+
+    def compute(self, ops: Primitives[T], sums: T, held: str, extras: Sequence[T]) -> T:
+        """The same by a library's primitives, of sums that are held in a type."""
+        if held in INTEGERS and self.result.element_type not in INTEGERS:
+            sums = ops.cast(sums, "f32")
         left = iter(extras)
         behind = len(self.result.shape) - 1 - self.channel
         for step in self.steps:
@@ -95,7 +114,7 @@ class Epilogue:
             if step == "bias" and behind:
                 other = ops.reshape(other, (self.result.shape[self.channel], *[1] * behind))
             sums = ops.binary("add", sums, other)
-        return sums
+        return ops.cast(sums, self.result.element_type)
 
 
 def steps_of(text: str) -> tuple[str, ...]:
