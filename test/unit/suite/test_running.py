@@ -46,7 +46,8 @@ def test_calls_go_round_the_copies(waits, each, expected):
 @pytest.mark.parametrize("name", ["torch", "onnxruntime", "jax"])
 @pytest.mark.parametrize("timing", ["call", "device"])
 def test_both_ways_of_timing_give_the_result(name, timing, tmp_path):
-    pytest.importorskip(name, reason=f"{name} is not installed")
+    if why := backend(name).missing("local-task"):
+        pytest.skip(why)
     operation = Made(case="matmul f32")
     conditions = Conditions(threads=1, timing=timing)
     running = backend(name).load(Job(operation, saved(operation, tmp_path), "local-task", conditions, 3))
