@@ -5,6 +5,7 @@ from __future__ import annotations
 from cyclopts import App
 
 from iree_tuner.cli.suite_generate import generate
+from iree_tuner.cli.suite_list import list_
 
 app = App(
     name="suite",
@@ -14,3 +15,4 @@ app = App(
     """,
 )
 app.command(generate)
+app.command(list_, name="list")

@@ -14,7 +14,7 @@ from iree.compiler import ir
 
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import scalars
-from iree_tuner.suite.element_types import INTEGERS
+from iree_tuner.suite.element_types import INTEGERS, WIDE
 from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.operation import TensorType
 from iree_tuner.suite.primitives import Primitives, T, Unary
@@ -83,8 +83,15 @@ class Epilogue:
 
         return elementwise(operands, self.result, body)
 
-    def compute(self, ops: Primitives[T], sums: T, extras: Sequence[T]) -> T:
-        """The same by a library's primitives, up to the conversion to the result's type."""
+    def asked(self, sums: str) -> str:
+        """The type that a library's sums need at least, where they are held in `sums`."""
+        out = self.result.element_type
+        return sums if sums in INTEGERS or out not in WIDE else out
+
+    def compute(self, ops: Primitives[T], sums: T, held: str, extras: Sequence[T]) -> T:
+        """The same by a library's primitives, of sums that are held in a type."""
+        if held in INTEGERS and self.result.element_type not in INTEGERS:
+            sums = ops.cast(sums, "f32")
         left = iter(extras)
         behind = len(self.result.shape) - 1 - self.channel
         for step in self.steps:
@@ -95,7 +102,7 @@ class Epilogue:
             if step == "bias" and behind:
                 other = ops.reshape(other, (self.result.shape[self.channel], *[1] * behind))
             sums = ops.binary("add", sums, other)
-        return sums
+        return ops.cast(sums, self.result.element_type)
 
 
 def steps_of(text: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.element_types import OWN_F8
+from iree_tuner.suite.element_types import FLOATS, INTEGERS, OWN_F8, check_type
 from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.kinds.registry import fields_of, make
 from iree_tuner.suite.operation import Operation, Value
@@ -41,17 +41,15 @@ def sweep(kind: type[Operation], given: Mapping[str, object], f8: str) -> list[O
                 f"{kind.kind} has no field '{name}'", hint=did_you_mean(name, [TYPES, *defaults])
             )
     values = {name: values_of(name, defaults.get(name, ""), told) for name, told in given.items()}
-    types = values.pop(TYPES, None)
-    count = math.prod(map(len, values.values())) * len(types or [""])
+    types = [_type(each, f8) for each in values.pop(TYPES, [])]
+    count = math.prod(map(len, values.values())) * (len(types) or 1)
     if count > _MOST:
         raise UsageError(f"these are {count} operations of {kind.kind}, more than {_MOST}")
     found: list[Operation] = []
     for chosen in itertools.product(*values.values()):
         fields = dict(zip(values, chosen, strict=True))
-        for each in types or [""]:
-            typed = kind.of_type(str(_own(each, f8))) if each else {}
-            arguments = {name: _own(value, f8) for name, value in fields.items()}
-            found.append(make(kind, {**typed, **arguments}))
+        own = {name: _own(value, f8) for name, value in fields.items()}
+        found += [make(kind, {**each, **own}) for each in map(kind.of_type, types)] or [make(kind, own)]
     return found
 
 
@@ -97,6 +95,11 @@ def _values(field: str, default: Value, part: str) -> Sequence[Value]:
 
 def _no_number(field: str, part: str) -> UsageError:
     return UsageError(f"{field}: '{part}' is no number", hint="64, or 64:1024:128 for a sweep")
+
+
+def _type(told: Value, f8: str) -> str:
+    check_type(TYPES, str(told), (*FLOATS, *INTEGERS, OWN_F8))
+    return str(_own(told, f8))
 
 
 def _own(value: Value, f8: str) -> Value:

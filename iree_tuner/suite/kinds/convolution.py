@@ -120,15 +120,14 @@ class Convolution(Operation):
     @property
     def tolerance(self) -> Tolerance:
         """That of a sum over window and channels."""
-        return Tolerance(sums_of(self.image, self.filters), self._window_size)
+        return Tolerance(self._sums, self._window_size)
 
     def check(self) -> None:
         """Raise UsageError for arguments that make no convolution."""
         check_sizes(self, "n", "h", "w", "c", "f", "kh", "kw", "sh", "sw", "dh", "dw", "groups")
         check_type("image", self.image, (*FLOATS, "i8"))
         check_type("filters", self.filters, (*FLOATS, "i8"))
-        integers = sums_of(self.image, self.filters) == "i32"
-        check_type("out", self.out, (*FLOATS, "i32") if integers else FLOATS)
+        check_type("out", self.out, (*FLOATS, "i32") if self._sums == "i32" else FLOATS)
         if self.layout not in _LAYOUTS:
             raise UsageError(f"layout: '{self.layout}' is none of {', '.join(_LAYOUTS)}")
         for name, channels in (("c", self.c), ("f", self.f)):
@@ -154,19 +153,20 @@ class Convolution(Operation):
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
         """A convolution, and the steps behind it."""
         image, filters, *extras = inputs
-        kind = sums_of(self.image, self.filters)
         if self.image != self.filters:
-            image, filters = ops.cast(image, kind), ops.cast(filters, kind)
+            image, filters = ops.cast(image, self._sums), ops.cast(filters, self._sums)
         window = Window((self.sh, self.sw), (self.dh, self.dw), self.groups)
-        integers = kind == "i32"
-        sums = ops.convolution(image, filters, window, self._layouts, kind if integers else self.out)
-        if integers and self.out != "i32":
-            sums = ops.cast(sums, "f32")
-        return ops.cast(self._epilogue.compute(ops, sums, extras), self.out)
+        asked = self._epilogue.asked(self._sums)
+        sums = ops.convolution(image, filters, window, self._layouts, asked)
+        return self._epilogue.compute(ops, sums, self._sums, extras)
 
     @property
     def _layouts(self) -> tuple[ImageLayout, FilterLayout]:
         return _LAYOUTS[self.layout]
+
+    @property
+    def _sums(self) -> str:
+        return sums_of(self.image, self.filters)
 
     @property
     def _window_size(self) -> int:
@@ -178,7 +178,7 @@ class Convolution(Operation):
         return Epilogue(steps, self.result, self._layouts[0].index("c"))
 
     def _named(self, make: _Make, image: ir.Value, filters: ir.Value, shape: Sequence[int]) -> ir.Value:
-        out = filled(shape, sums_of(self.image, self.filters))
+        out = filled(shape, self._sums)
         return make(image, filters, outs=[out], strides=[self.sh, self.sw], dilations=[self.dh, self.dw])
 
     @property
@@ -227,5 +227,5 @@ class Convolution(Operation):
             access(8, range(5)),
         ]
         kinds = [*["parallel"] * 5, *["reduction"] * 3]
-        out = filled(shape, sums_of(self.image, self.filters))
+        out = filled(shape, self._sums)
         return generic([image, filters], out, maps, kinds, multiply_add)

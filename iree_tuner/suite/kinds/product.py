@@ -96,15 +96,14 @@ class Product(Operation):
     @property
     def tolerance(self) -> Tolerance:
         """That of a sum of k."""
-        return Tolerance(sums_of(self.lhs, self.rhs), self.k)
+        return Tolerance(self._sums, self.k)
 
     def check(self) -> None:
         """Raise UsageError for arguments that make no product."""
         check_sizes(self, "m", "n", "k", "split_k", *(("batch",) if self._batch else ()))
         check_type("lhs", self.lhs, (*FLOATS, "i8"))
         check_type("rhs", self.rhs, (*FLOATS, "i8"))
-        integers = self._sums == "i32"
-        check_type("out", self.out, (*FLOATS, "i32") if integers else FLOATS)
+        check_type("out", self.out, (*FLOATS, "i32") if self._sums == "i32" else FLOATS)
         if self.layout not in _LAYOUTS:
             raise UsageError(f"layout: '{self.layout}' is none of {', '.join(_LAYOUTS)}")
         if self.k % self.split_k:
@@ -131,11 +130,8 @@ class Product(Operation):
         ]  # fmt: skip
         if self.lhs != self.rhs:
             factors = [ops.cast(each, self._sums) for each in factors]
-        integers = self._sums == "i32"
-        sums = ops.matmul(factors[0], factors[1], "i32" if integers else self.out)
-        if integers and self.out != "i32":
-            sums = ops.cast(sums, "f32")
-        return ops.cast(self._behind.compute(ops, sums, extras), self.out)
+        sums = ops.matmul(factors[0], factors[1], self._behind.asked(self._sums))
+        return self._behind.compute(ops, sums, self._sums, extras)
 
     @property
     def _batch(self) -> tuple[int, ...]:

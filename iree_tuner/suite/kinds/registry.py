@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.hints import did_you_mean
@@ -53,9 +53,10 @@ def make(kind: type[Operation], arguments: Mapping[str, object]) -> Operation:
     return operation
 
 
-def operation_of(data: Mapping[str, Any]) -> Operation:
+def operation_of(data: object) -> Operation:
     """The inverse of `operation.to_json`. Raises TunerError for data that is no operation."""
-    kind, arguments = data.get("kind"), data.get("arguments")
+    known = cast("Mapping[str, object]", data) if isinstance(data, Mapping) else {}
+    kind, arguments = known.get("kind"), known.get("arguments")
     if not isinstance(kind, str) or not isinstance(arguments, Mapping):
         raise TunerError("an operation is an object with a kind and its arguments")
-    return make(kind_named(kind), arguments)
+    return make(kind_named(kind), cast("Mapping[str, object]", arguments))

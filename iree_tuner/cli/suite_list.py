@@ -1,0 +1,47 @@
+"""`iree-tuner suite list`: kinds of operations with their fields, and the suites that ship."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.suite.kinds.registry import KINDS, fields_of
+from iree_tuner.suite.operation import Value
+from iree_tuner.suite.suite_file import suites
+
+
+def list_(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+    """List the kinds of operations with their fields, and the suites that ship with how many they have.
+
+    Example: `iree-tuner suite list`
+
+    Parameters
+    ----------
+    as_json
+        One JSON object a kind and a suite on standard output.
+    """
+    kinds = Table("operation", "fields and their defaults", box=None)
+    for name, kind in KINDS.items():
+        fields = fields_of(kind)
+        kinds.add_row(name, " ".join(f"{field}={_told(value)}" for field, value in fields.items()))
+        if as_json:
+            print_json({"operation": name, "fields": fields})
+    known = Table("suite", "operations", "what", box=None)
+    for each in suites():
+        counts = Counter(operation.kind for operation in each.operations)
+        known.add_row(each.name, str(len(each.operations)), each.summary)
+        if as_json:
+            print_json({"suite": each.name, "summary": each.summary, "operations": dict(counts)})
+    people.print(kinds, markup=False)
+    people.print()
+    people.print(known, markup=False)
+    return 0
+
+
+def _told(value: Value) -> str:
+    """As flags and suites have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
