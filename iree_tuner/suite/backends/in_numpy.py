@@ -130,11 +130,12 @@ class NumpyPrimitives:
         return _softmax_in(x.astype(np.result_type(x.dtype, np.float32)), axis)
 
     def reduce(self, kind: Reduction, x: Values, axes: Sequence[int], element_type: str) -> Values:
-        """Over axes; sums and means are held in the type that is asked for, or a wider one."""
+        """Over axes; sums and means of floats are held in f32 at least."""
         where = tuple(axes)
         if kind in ("max", "min"):
             return np.asarray(_EXTREMES[kind](x, axis=where))
-        dtype = np.result_type(x.dtype, dtype_of(element_type) or x.dtype)
+        least = np.float32 if x.dtype.kind == "f" else x.dtype
+        dtype = np.result_type(x.dtype, dtype_of(element_type) or x.dtype, least)
         total = np.asarray(np.sum(x, axis=where, dtype=dtype))
         return total if kind == "sum" else total / dtype.type(math.prod(x.shape[axis] for axis in where))
 
@@ -155,9 +156,9 @@ def _check_blas(*factors: Values) -> None:
 
 
 def saturated(x: Values, dtype: np.dtype[Any]) -> Values:
-    """Floats as integers, towards zero, and those beyond the type's range at its ends."""
+    """Floats as integers, rounded to nearest, and those beyond the type's range at its ends."""
     limits = np.iinfo(dtype)
-    inside = np.clip(np.trunc(x.astype(np.float64)), limits.min, limits.max)
+    inside = np.clip(np.rint(x.astype(np.float64)), limits.min, limits.max)
     return np.where(x >= limits.max, limits.max, inside.astype(dtype)).astype(dtype)
 
 

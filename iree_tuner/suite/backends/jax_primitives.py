@@ -32,7 +32,7 @@ class JaxPrimitives:
         dtype = _dtype(element_type)
         if jnp.issubdtype(x.dtype, jnp.floating) and jnp.issubdtype(dtype, jnp.integer):
             limits = jnp.iinfo(dtype)
-            inside = jnp.clip(jnp.trunc(x), limits.min, limits.max).astype(dtype)
+            inside = jnp.clip(jnp.rint(x), limits.min, limits.max).astype(dtype)
             return jnp.where(x >= limits.max, jnp.asarray(limits.max, dtype), inside)
         return x.astype(dtype)
 
@@ -107,14 +107,14 @@ class JaxPrimitives:
         return jax.nn.softmax(x, axis=axis)
 
     def reduce(self, kind: Reduction, x: Traced, axes: Sequence[int], element_type: str) -> Traced:
-        """Over axes; sums and means are held in the type that is asked for, or a wider one."""
+        """Over axes; sums and means of floats are held in f32 at least."""
         where = tuple(axes)
         if kind in ("max", "min"):
             return (jnp.max if kind == "max" else jnp.min)(x, axis=where)
         dtype = _wide(x, element_type)
-        if kind == "sum":
-            return jnp.sum(x, axis=where, dtype=dtype)
-        return jnp.mean(x, axis=where, dtype=jnp.promote_types(dtype, jnp.float32))
+        if kind == "mean" or jnp.issubdtype(dtype, jnp.floating):
+            dtype = jnp.promote_types(dtype, jnp.float32)
+        return (jnp.sum if kind == "sum" else jnp.mean)(x, axis=where, dtype=dtype)
 
     def unary(self, kind: Unary, x: Traced) -> Traced:
         """Element by element; those of several steps in f32 at least, which costs nothing where XLA fuses."""

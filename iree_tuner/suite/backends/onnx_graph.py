@@ -117,7 +117,7 @@ class OnnxPrimitives:
             assert dtype is not None, "it is one of `TYPES`"
             limits = np.iinfo(dtype.name)
             ends = [np.float64(limits.min), np.nextafter(np.float64(limits.max) + 1, 0.0)]
-            wide = self.cast(x, "f64")
+            wide = self._add("Round", [self.cast(x, "f64")], x.shape, "f64")
             x = self._add("Clip", [wide, *(self._held(np.asarray(end)) for end in ends)], wide.shape, "f64")
         more = {"saturate": 0} if element_type.startswith("f8") else {}
         return self._add("Cast", [x], x.shape, element_type, to=_type_of(element_type), **more)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.backends.backend import Backend
@@ -21,24 +21,12 @@ def backends() -> Mapping[str, Backend]:
     Raises:
         TunerError: two packages bring one name, or what one brings cannot be used.
     """
-    found: dict[str, Backend] = {}
-    values: dict[str, str] = {}
+    entries: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
-        other = values.setdefault(entry.name, entry.value)
-        if other != entry.value:
-            raise TunerError(f"two packages bring a back end '{entry.name}': {other} and {entry.value}")
-        if entry.name in found:
-            continue
-        try:
-            made: Backend = entry.load()()
-        except Exception as error:  # whatever another package's code does
-            raise TunerError(
-                f"the back end '{entry.name}' ({entry.value}) cannot be used: {error}"
-            ) from error
-        if made.name != entry.name:
-            raise TunerError(f"the back end '{entry.name}' ({entry.value}) calls itself '{made.name}'")
-        found[entry.name] = made
-    return found
+        other = entries.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise TunerError(f"two packages bring a back end '{entry.name}': {other.value} and {entry.value}")
+    return {name: _made(entry) for name, entry in entries.items()}
 
 
 def backend(name: str) -> Backend:
@@ -49,3 +37,14 @@ def backend(name: str) -> Backend:
     close = difflib.get_close_matches(name, known, 3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}"
     raise UsageError(f"there is no back end '{name}'", hint=hint)
+
+
+def _made(entry: EntryPoint) -> Backend:
+    try:
+        made: Backend = entry.load()()
+        name = made.name
+    except Exception as error:  # whatever another package's code does
+        raise TunerError(f"the back end '{entry.name}' ({entry.value}) cannot be used: {error}") from error
+    if name != entry.name:
+        raise TunerError(f"the back end '{entry.name}' ({entry.value}) calls itself '{name}'")
+    return made

@@ -63,7 +63,7 @@ class TorchPrimitives:
         kind = type_of(element_type)
         if x.dtype.is_floating_point and not kind.is_floating_point:
             limits = torch.iinfo(kind)
-            inside = x.double().clamp(limits.min, limits.max).to(kind)  # i64's largest is no float
+            inside = x.double().round().clamp(limits.min, limits.max).to(kind)  # i64's largest is no float
             return torch.where(x >= limits.max, limits.max, inside)
         return x.to(kind)
 

@@ -146,8 +146,8 @@ def gemm(
         if K % BK == 0:
             x, y = tl.load(left), tl.load(right)
         else:
-            x = tl.load(left, mask=depth[None, :] < K - start, other=0)
-            y = tl.load(right, mask=depth[:, None] < K - start, other=0)
+            x = tl.load(left, mask=depth[None, :] < K - start, other=0.0)
+            y = tl.load(right, mask=depth[:, None] < K - start, other=0.0)
         if NARROW:  # sums of f8 are held with few bits: they are added to others after each step
             acc = tl.dot(x, y, acc, max_num_imprecise_acc=BK, out_dtype=kind)
         else:
@@ -175,8 +175,8 @@ def _attend(
         left = k + keys[None, :] * K[2] + sizes[:, None] * K[3]
         right = v + keys[:, None] * V[2] + values[None, :] * V[3]
         if EDGE or SIZE != SIZE_2 or VALUES != VALUES_2:
-            key = tl.load(left, mask=(keys[None, :] < KEYS) & (sizes[:, None] < SIZE), other=0)
-            value = tl.load(right, mask=(keys[:, None] < KEYS) & (values[None, :] < VALUES), other=0)
+            key = tl.load(left, mask=(keys[None, :] < KEYS) & (sizes[:, None] < SIZE), other=0.0)
+            value = tl.load(right, mask=(keys[:, None] < KEYS) & (values[None, :] < VALUES), other=0.0)
         else:
             key, value = tl.load(left), tl.load(right)
         scores = tl.dot(query, key, input_precision=PRECISION) * (SCALE * _LOG2_E)
@@ -217,7 +217,7 @@ def flash(
     rows, sizes = block * BM + tl.arange(0, BM), tl.arange(0, SIZE_2)
     values = tl.arange(0, VALUES_2)
     source = q + batch * Q[0] + head * Q[1] + rows[:, None] * Q[2] + sizes[None, :] * Q[3]
-    query = tl.load(source, mask=(rows[:, None] < QUERIES) & (sizes[None, :] < SIZE), other=0)
+    query = tl.load(source, mask=(rows[:, None] < QUERIES) & (sizes[None, :] < SIZE), other=0.0)
     k += batch * K[0] + (head // SHARED) * K[1]
     v += batch * V[0] + (head // SHARED) * V[1]
     mask += batch * MASK[0] + head * MASK[1]

@@ -79,7 +79,7 @@ def gemm(a: Tensor, b: Tensor, epilogue: Epilogue, out: Tensor) -> Launch:
     configurations = [
         ({"BM": bm, "BN": bn, "BK": depth // size, "GROUP": 8}, warps, stages)
         for bm, bn, depth, warps, stages in _GEMM
-        if bm <= max(16, 2 * _up(m)) and bn <= max(32, 2 * _up(n))
+        if bm <= max(16, 2 * _up(m)) and bn <= max(64, 2 * _up(n))
     ]
 
     def grid(chosen: Mapping[str, int]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from iree_tuner.suite.operation import Operation, TensorType
 from iree_tuner.suite.primitives import Window
 
 F32, F16, I32 = "f32", "f16", "i32"
+EXACT = Tolerance()
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Case:
     out: str
     compute: Callable[..., Any]
     exact: Callable[..., Any]
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = EXACT
     positive: bool = False
 
 
@@ -100,7 +101,7 @@ def expected(operation: Made, inputs: Sequence[np.ndarray]) -> np.ndarray:
     dtype = dtype_of(case.out)
     if dtype.kind == "i":
         limits = np.iinfo(dtype)
-        return np.clip(np.trunc(found), limits.min, limits.max).astype(dtype)
+        return np.clip(np.rint(found), limits.min, limits.max).astype(dtype)
     return found.astype(dtype)
 
 

@@ -1,0 +1,111 @@
+"""Back ends are found in installed packages, and none of their libraries is imported for it."""
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.suite.backends import library, registry
+
+HERE = ("hipblaslt", "jax", "numpy", "onnxruntime", "rocblas", "torch", "torch-compiled", "triton")
+
+
+@pytest.fixture
+def entries(monkeypatch):
+    """Puts entry points in the place of those that are installed."""
+
+    def put(*pairs):
+        found = [EntryPoint(name, value, registry.GROUP) for name, value in pairs]
+        monkeypatch.setattr(registry, "entry_points", lambda group: found)
+        registry.backends.cache_clear()
+
+    yield put
+    registry.backends.cache_clear()
+
+
+def test_what_is_installed_is_found():
+    found = registry.backends()
+    assert set(HERE) <= set(found)
+    assert list(found) == sorted(found)
+    assert all(each.name == name and each.title for name, each in found.items())
+    assert registry.backend("numpy") is found["numpy"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("tourch", "did you mean torch"), ("magic", "there are: .*numpy.*triton")]
+)
+def test_an_unknown_name_is_told_with_those_that_are_meant_perhaps(name, hint):
+    with pytest.raises(UsageError, match=rf"there is no back end '{name}' \({hint}"):
+        registry.backend(name)
+
+
+def test_two_owners_of_a_name_are_an_error_that_names_both(entries):
+    entries(("blas", "one.blas:Blas"), ("blas", "two.blas:Blas"))
+    with pytest.raises(TunerError, match=r"'blas'.*one\.blas:Blas.*two\.blas:Blas"):
+        registry.backends()
+
+
+def test_one_package_that_is_found_twice_is_none(entries):
+    entries(*[("numpy", "iree_tuner.suite.backends.in_numpy:Numpy")] * 2)
+    assert list(registry.backends()) == ["numpy"]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("no.such.package:Blas", "cannot be used: No module named 'no'"),
+        ("iree_tuner.suite.backends.in_numpy:NoSuch", "cannot be used: .*NoSuch"),
+        ("iree_tuner.suite.backends.in_numpy:Numpy", "calls itself 'numpy'"),
+    ],
+)
+def test_what_cannot_be_used_is_an_error_of_one_line(value, reason, entries):
+    entries(("blas", value))
+    with pytest.raises(TunerError, match=reason) as caught:
+        registry.backends()
+    assert "\n" not in str(caught.value)
+
+
+def test_the_coordinator_imports_no_library():
+    script = (
+        "import sys; from iree_tuner.suite.backends.registry import backends;"
+        "found = backends().values();"
+        "[(each.missing(uri), each.version()) for each in found for uri in ('local-task', 'cuda://0')];"
+        "print(*sorted({'torch', 'jax', 'onnx', 'onnxruntime', 'triton', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_what_is_not_installed_is_told_with_what_to_install(monkeypatch):
+    monkeypatch.setattr(library, "find_spec", lambda name: None)
+    found = registry.backends()
+    for name, modules in (
+        ("torch", "torch"), ("onnxruntime", "onnx, onnxruntime"), ("jax", "jax, jaxlib"),
+    ):  # fmt: skip
+        why = found[name].missing("local-task")
+        assert f"is not installed ({modules}): pip install 'iree-tuner[compare]'" in why
+    assert "pip install 'iree-tuner[triton,compare]'" in found["triton"].missing("cuda://0")
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_devices_that_a_library_does_not_know(name):
+    assert registry.backend(name).missing("vulkan://0")
+
+
+def test_who_computes_where():
+    host = {name for name in HERE if not registry.backend(name).missing("local-task")}
+    assert "numpy" in host
+    assert not host & {"triton", "rocblas", "hipblaslt"}
+    assert registry.backend("triton").missing("local-task") == "Triton needs an NVIDIA or AMD GPU"
+    assert registry.backend("numpy").missing("cuda://0") == "NumPy computes on the host only"
+
+
+def test_compiling_needs_a_compiler(monkeypatch):
+    pytest.importorskip("torch", reason="torch is not installed")
+    compiled = registry.backend("torch-compiled")
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "needs a C++ compiler, and there is no no-such-compiler" in compiled.missing("local-task")
+    monkeypatch.setenv("CXX", sys.executable)
+    assert compiled.missing("local-task") == ""
