@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from iree_tuner.report.labels import short, unlike
-from iree_tuner.report.reading import interval, positive
 from iree_tuner.suite.row import Row
 
 BASE = "iree"
@@ -61,16 +60,14 @@ def contender_of(row: Row) -> str:
 
 
 def standings(rows: Iterable[Row]) -> tuple[Standing, ...]:
-    """The fastest row of each device, operation and contender, in their order."""
+    """The fastest row of each device, operation and contender, in their order; of rows as a page has them."""
     found: dict[tuple[str, str, str], Standing] = {}
     for row in rows:
-        time_us, contender = positive(row.time_us), contender_of(row)
+        time_us, contender = row.time_us, contender_of(row)
         place = (row.device, row.operation, contender)
         if row.state != "ok" or time_us is None or (place in found and found[place].time_us <= time_us):
             continue
-        against = (
-            (None, None) if contender == BASE else (positive(row.speedup), interval(row.speedup_interval))
-        )
+        against = (None, None) if contender == BASE else (row.speedup, row.speedup_interval)
         found[place] = Standing(contender, row, time_us, *against)
     return tuple(found.values())
 

@@ -8,7 +8,6 @@ import altair as alt
 
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import SERIES, Drawing, drawn, rows_high
-from iree_tuner.report.reading import positive
 from iree_tuner.suite.pages.contenders import Standing
 
 MOST = 60
@@ -57,9 +56,7 @@ def draw_devices(
 
 def device_rows(found: Sequence[Standing], contender: str, labels: Mapping[str, str]) -> list[look.Row]:
     """Of the first operations that several devices have."""
-    mine = [
-        each for each in found if each.contender == contender and positive(each.row.normalized_us) is not None
-    ]
+    mine = [each for each in found if each.contender == contender and each.row.normalized_us is not None]
     names = [each.row.operation for each in mine]
     shown = set([name for name in dict.fromkeys(names) if names.count(name) > 1][:MOST])
     return [

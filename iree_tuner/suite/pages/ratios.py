@@ -11,6 +11,7 @@ import altair as alt
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import FAINT, SAME, VERDICTS, Drawing, drawn, ratios, rows_high
 from iree_tuner.report.labels import unlike
+from iree_tuner.report.reading import positive
 from iree_tuner.suite.changes import Change
 
 MOST = 60
@@ -91,8 +92,9 @@ def ratio_rows(timed: Sequence[Change], labels: Mapping[str, str]) -> list[look.
         {
             "label": name, "operation": each.key[0], "backend": " ".join(filter(None, each.key[1:3])),
             "verdict": each.verdict, "ratio": each.ratio, "low": (each.interval or (each.ratio,))[0],
-            "high": (each.interval or (each.ratio,))[-1], "before": each.before and each.before.time_us,
-            "after": each.after and each.after.time_us,
+            "high": (each.interval or (each.ratio,))[-1],
+            "before": each.before and positive(each.before.time_us),
+            "after": each.after and positive(each.after.time_us),
         }
         for name, each in zip(names, shown, strict=True)
     ]  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from iree_tuner.errors import TunerError
 from iree_tuner.profiling import roofline
 from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.report.reading import interval, positive
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.row import Row
 from iree_tuner.suite.run_facts import RunFacts
@@ -20,7 +21,7 @@ class Together:
 
     Attributes:
         runs: the facts of each run, as given.
-        rows: of all runs; `device` is what the page calls the device, unlike any other.
+        rows: of all runs, with plain numbers only; `device` is what the page calls it, unlike any other.
         rooflines: by that; without the devices of which nothing is known.
         notes: what a reader has to know before numbers of several runs are compared; a line each.
     """
@@ -40,10 +41,6 @@ class Together:
         """In the order of the rows."""
         return tuple(dict.fromkeys(row.operation for row in self.rows))
 
-    def on(self, device: str) -> tuple[Row, ...]:
-        """The rows of a device."""
-        return tuple(row for row in self.rows if row.device == device)
-
 
 def together(results: Sequence[Results]) -> Together:
     """The runs' rows; of equal ones the last counts.
@@ -59,7 +56,7 @@ def together(results: Sequence[Results]) -> Together:
     doubled = 0
     for each in results:
         for row in each.rows:
-            found = replace(row, device=labels[row.device, row.device_name])
+            found = _plain(replace(row, device=labels[row.device, row.device_name]))
             doubled += rows.pop(found.key, None) is not None
             rows[found.key] = found
         for (uri, name), label in labels.items():
@@ -69,6 +66,21 @@ def together(results: Sequence[Results]) -> Together:
     if len(results) > 1:
         found = tuple(_normalized(row, rooflines.get(found[0].device)) for row in found)
     return Together(tuple(each.facts for each in results), found, rooflines, _notes(results, doubled))
+
+
+def _plain(row: Row) -> Row:
+    """Without what is no time, speedup or amount: charts have axes of logarithms."""
+    return replace(
+        row,
+        flops=positive(row.flops) or 0.0,
+        bytes=positive(row.bytes) or 0.0,
+        time_us=positive(row.time_us),
+        interval_us=interval(row.interval_us),
+        roofline_share=positive(row.roofline_share),
+        normalized_us=positive(row.normalized_us),
+        speedup=positive(row.speedup),
+        speedup_interval=interval(row.speedup_interval),
+    )
 
 
 def _labels(results: Sequence[Results]) -> dict[tuple[str, str], str]:

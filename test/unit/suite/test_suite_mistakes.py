@@ -1,0 +1,122 @@
+"""What is wrong with the input of the suite's pages, changes and histories: one line, and a status."""
+
+import re
+import shutil
+
+import pytest
+from made_runs import Made, made_run, write
+
+from iree_tuner.cli.main import run
+from iree_tuner.cli.percents import parse_percent
+from iree_tuner.errors import UsageError
+from iree_tuner.report import page
+from iree_tuner.suite.history import add
+
+HINT = "(a folder of results, or HISTORY.jsonl@RUN: a run's id, what a commit begins with, first or last)"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """With two runs that have no rows in common, one without rows, one that is broken, and a history."""
+    monkeypatch.chdir(tmp_path)
+    cpu = made_run(Made("cpu", operations=1))
+    write(cpu, "cpu")
+    write(made_run(Made("gpu", operations=1, devices=("cuda://0",))), "gpu")
+    shutil.copytree("cpu", "norows")
+    (tmp_path / "norows" / "rows.jsonl").unlink()
+    shutil.copytree("cpu", "broken")
+    with (tmp_path / "broken" / "rows.jsonl").open("a") as file:
+        file.write('{"operation": "a", "kind": "", "arguments": {}, "backend": "", "time_us": "soon"}\n')
+    add(cpu, tmp_path / "h.jsonl")
+    (tmp_path / "empty.jsonl").touch()
+    return tmp_path
+
+
+MISTAKES = {
+    "report norows": "cpu: there are no rows yet",
+    "report broken": "broken/rows.jsonl:7: not a row: time_us is 'soon'",
+    "report h.jsonl": "h.jsonl: no results of `iree-tuner suite` (there is no run.json)",
+    "report cpu -o missing/suite.html": "missing/suite.html: cannot write: No such file or directory",
+    "report cpu -o gpu": "gpu: cannot write: Is a directory",
+    "report cpu --csv gpu": "gpu: cannot write: Is a directory",
+    "changes cpu gpu": "the runs cpu and gpu have no rows in common (rows are known by operation, back end, "
+    "configuration and device)",
+    "changes norows cpu": "norows: there are no rows yet",
+    "changes missing cpu": f"missing: no such results {HINT}",
+    "changes missing.jsonl@last cpu": f"missing.jsonl@last: no such results {HINT}",
+    "changes cpu empty.jsonl@last": "empty.jsonl: the history has no runs",
+    "changes cpu cpu --history missing.jsonl": "missing.jsonl: cannot read: No such file or directory",
+    "changes cpu cpu -o missing/c.html": "missing/c.html: cannot write: No such file or directory",
+    "history add missing --to h.jsonl": "missing: no results of `iree-tuner suite` (there is no run.json)",
+    "history add norows --to h.jsonl": "run cpu has no rows yet",
+    "history add cpu --to missing/h.jsonl": "missing/h.jsonl: cannot write: No such file or directory",
+    "history show missing.jsonl": "missing.jsonl: cannot read: No such file or directory",
+    "history show cpu": "cpu: cannot read: Is a directory",
+    "history show empty.jsonl -o no.html": "empty.jsonl: the history has no runs",
+}
+MISUSE = {
+    "report": 'Command "suite report" parameter RESULTS requires an argument.',
+    "changes cpu": 'Command "suite changes" parameter NEW requires an argument.',
+    "changes h.jsonl cpu": f"h.jsonl: which run of it? {HINT}",
+    "changes cpu cpu --worth 3": "'3' is not a share (write 3% or 0.03)",
+    "changes cpu cpu --alike=-1%": "'-1%' is not a share (write 3% or 0.03)",
+    "changes cpu cpu --fail-on slow": "--fail-on: no verdict 'slow' (broken, fixed, slower, faster, "
+    "ambiguous, new, gone, same)",
+}
+
+
+@pytest.mark.parametrize("command", [*MISTAKES, *MISUSE])
+def test_a_mistake_is_told_in_one_line(folder, capsys, command):
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert run(["suite", *command.split()]) == (2 if command in MISUSE else 1)
+    told = capsys.readouterr().err.strip().splitlines()
+    assert told[-1] == f"error: {MISTAKES.get(command) or MISUSE[command]}"
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before, "nothing is written"
+
+
+@pytest.mark.parametrize(
+    "command", ["report cpu", "changes cpu cpu -o c.html", "history show h.jsonl -o h.html"]
+)
+def test_pages_ask_for_their_libraries(folder, capsys, monkeypatch, command):
+    monkeypatch.setattr(page, "_LIBRARIES", ("no_such_library",))
+    assert run(["suite", *command.split()]) == 1
+    assert (
+        "error: a report needs no_such_library (pip install 'iree-tuner[report]')" in capsys.readouterr().err
+    )
+
+
+def test_tables_and_texts_need_no_libraries(folder, capsys, monkeypatch):
+    monkeypatch.setattr(page, "_LIBRARIES", ("no_such_library",))
+    for command in ("report cpu --csv rows.csv", "changes cpu h.jsonl@last", "history show h.jsonl"):
+        assert run(["suite", *command.split()]) == 0
+    assert (folder / "rows.csv").read_text().count("\n") == 7
+    assert not (folder / "suite.html").exists()
+
+
+def test_other_conditions_are_told(folder, capsys):
+    written = (folder / "cpu" / "run.json").read_text()
+    (folder / "cpu" / "run.json").write_text(written.replace('"threads": 2', '"threads": 1'))
+    assert run(["suite", "changes", "h.jsonl@last", "cpu"]) == 0
+    assert "the conditions differ: threads was 2 and is 1" in capsys.readouterr().err
+
+
+def test_a_history_tells_how_much_runs_differ(folder, capsys):
+    for place in range(6):
+        add(made_run(Made(f"run-{place}", place, 1, started=place)), folder / "h.jsonl")
+    for command in ("changes h.jsonl@run-1 cpu", "changes cpu gpu2 --history h.jsonl"):
+        write(made_run(Made("gpu2", 9, operations=1)), "gpu2")
+        assert run(["suite", *command.split()]) == 0
+        assert re.search(r"are taken to differ by [12]\.\d% on a CPU", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("3%", 0.03), ("2.5 %", 0.025), ("0.03", 0.03), (".1", 0.1), ("0", 0.0)]
+)
+def test_shares(text, share):
+    assert parse_percent(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["", "%", "3", "1", "nan", "-1%", "1e-2", "3%%", "three"])
+def test_what_is_no_share(text):
+    with pytest.raises(UsageError, match="is not a share"):
+        parse_percent(text)
