@@ -328,11 +328,7 @@ def test_channels_that_grow_are_wrong(prepare) -> None:
     """docs/upstream/cuda_padded_channels.md: 109 of 109 gave NaN, and none of the others."""
     space = prepare("cuda:sm_80", FOURTEEN).supplemented[IGEMM]
     for tile, allowed in ((2, {0, 32}), (3, {0}), (8, {0})):
-        found = {
-            pad
-            for pad in (0, tile * 16)
-            if space.complete({"red_6": tile, "pad_c": pad}) is not None
-        }
+        found = {pad for pad in (0, tile * 16) if space.complete({"red_6": tile, "pad_c": pad}) is not None}
         assert found == allowed, tile
 
 
