@@ -72,6 +72,7 @@ def load(backend: Backend, job: Job, expected: str, magnitudes: str) -> Loaded:
     global _held
     forget()
     with _told():
+        neighbour = _neighbour(backend, job) if job.conditions.neighbour_s else None
         running = [backend.load(job) for _ in range(job.conditions.streams)]
         agreement = None
         if expected:
@@ -79,7 +80,6 @@ def load(backend: Backend, job: Job, expected: str, magnitudes: str) -> Loaded:
         note = getattr(running[0], "note", "")
         if agreement is not None and not agreement.ok:
             return Loaded(agreement, note)
-        neighbour = _neighbour(backend, job) if job.conditions.neighbour_s else None
         runs = SideBySide(running)
         _held = _Held(job, runs, Batches(runs, job.conditions.batch_s), neighbour)
         return Loaded(agreement, note)

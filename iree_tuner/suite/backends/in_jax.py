@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from iree_tuner.suite.backends.backend import Array, Job, Running
 from iree_tuner.suite.backends.calls import Calls, copies_of
-from iree_tuner.suite.backends.library import device_number, is_gpu, lacks, on_host, versions
+from iree_tuner.suite.backends.library import device_number, first_line, is_gpu, lacks, on_host, versions
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 
@@ -56,7 +56,7 @@ class Jax:
 
         copies = [[jax.device_put(each, device) for each in copy] for copy in copies_of(job)]
         jax.clear_caches()
-        compiled = jax.jit(compute).lower(*copies[0]).compile()
+        compiled = _compiled(jax, compute, copies[0])
 
         def call(inputs: Sequence[Any]) -> Any:  # noqa: ANN401
             return compiled(*inputs)
@@ -75,6 +75,15 @@ def _device(jax: Any, uri: str) -> Any:  # noqa: ANN401
         return jax.devices(uri.partition("://")[0].replace("hip", "rocm"))[number]
     except (RuntimeError, IndexError):
         raise CannotError(f"this JAX finds no device {uri}: pip install 'jax[cuda12]'") from None
+
+
+def _compiled(jax: Any, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:  # noqa: ANN401
+    try:
+        return jax.jit(function).lower(*inputs).compile()
+    except (RuntimeError, NotImplementedError) as error:
+        if isinstance(error, NotImplementedError) or "UNIMPLEMENTED" in str(error):
+            raise CannotError(f"JAX: {first_line(error)}") from None
+        raise
 
 
 def _read(result: Any) -> Array:  # noqa: ANN401

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
@@ -184,11 +185,7 @@ class GpuCalls(Generic[A]):
 
 def _call_of(operation: Operation, compiled: bool, inputs: Sequence[Tensor]) -> Call:
     """The operation as a function, called once: what PyTorch cannot do is known then."""
-    ops = TorchPrimitives()
-
-    def plain(*tensors: Tensor) -> Tensor:
-        return operation.compute(ops, tensors)
-
+    plain = _function(operation)
     with torch.inference_mode():
         try:
             plain(*inputs)
@@ -196,18 +193,27 @@ def _call_of(operation: Operation, compiled: bool, inputs: Sequence[Tensor]) -> 
             if isinstance(error, NotImplementedError) or "not implemented for" in str(error):
                 raise CannotError(f"PyTorch: {first_line(error)}") from None
             raise
-    if not compiled:
-        return lambda tensors: operation.compute(ops, tensors)
-    function = _compiled(plain)
+    function = _compiled(operation) if compiled else plain
     return lambda tensors: function(*tensors)
 
 
-def _compiled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+@lru_cache(maxsize=1)  # one for all streams of an operation
+def _function(operation: Operation) -> Callable[..., Tensor]:
+    ops = TorchPrimitives()
+
+    def function(*tensors: Tensor) -> Tensor:
+        return operation.compute(ops, tensors)
+
+    return function
+
+
+@lru_cache(maxsize=1)
+def _compiled(operation: Operation) -> Callable[..., Tensor]:
     """Through `torch.compile`, as one graph, forgetting what was compiled for the operation before."""
     torch.compiler.reset()
     config: Any = import_module("torch._inductor.config")
     config.compile_threads = 1  # no processes that wait beside what is timed
-    return torch.compile(function, fullgraph=True, dynamic=False)
+    return torch.compile(_function(operation), fullgraph=True, dynamic=False)
 
 
 def _settle() -> None:

@@ -73,6 +73,28 @@ def test_pytorch_compiles_an_operation_as_a_whole(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (NotImplementedError("no rule for it\nmore"), CannotError),
+        (RuntimeError("UNIMPLEMENTED: no such product\nmore"), CannotError),
+        (RuntimeError("INTERNAL: a bug"), RuntimeError),
+    ],
+)
+def test_what_xla_has_not_is_no_failure(error, state, tmp_path, monkeypatch):
+    pytest.importorskip("jax", reason="jax is not installed")
+    from iree_tuner.suite.backends.jax_primitives import JaxPrimitives
+
+    def matmul(self, a, b, element_type):
+        raise error
+
+    monkeypatch.setattr(JaxPrimitives, "matmul", matmul)
+    operation = Made(case="matmul f32")
+    with pytest.raises(state) as caught:
+        backend("jax").load(Job(operation, saved(operation, tmp_path), "local-task", Conditions()))
+    assert state is RuntimeError or "more" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("name", "why"),
     [
         ("torch", "finds no GPU: it may be built without CUDA or ROCm"),
