@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WORDS = {
     "BROKEN": "do not work any more", "FIXED": "work again", "SLOWER": "are slower", "FASTER": "are faster",
-    "AMBIGUOUS": "may have changed", "NEW": "are new", "GONE": "are gone", "SAME": "are the same",
+    "AMBIGUOUS": "are ambiguous", "NEW": "are new", "GONE": "are gone", "SAME": "are the same",
 }  # fmt: skip
 
 
