@@ -22,7 +22,7 @@ def write_inputs(operation: Operation, folder: Path) -> tuple[str, ...]:
     for number, each in enumerate(operation.inputs):
         path = folder / f"{operation.name}.{number}.npy"
         try:
-            np.save(path, _plain(random_values(each.shape, each.element_type, seed, rng)))
+            write_array(path, random_values(each.shape, each.element_type, seed, rng))
         except OSError as error:
             raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
         paths.append(str(path))
@@ -34,13 +34,15 @@ def read_inputs(operation: Operation, paths: tuple[str, ...]) -> list[Array]:
     return [read_array(path, each.element_type) for path, each in zip(paths, operation.inputs, strict=True)]
 
 
-def _plain(values: Array) -> Array:
-    """Types of ml_dtypes as bits: files that name some of them cannot be read."""
-    return values if values.dtype.isbuiltin == 1 else values.view(f"u{values.dtype.itemsize}")
+def write_array(path: Path | str, values: Array) -> None:
+    """A .npy file; of types of ml_dtypes the bits: files that name some of them cannot be read."""
+    np.save(path, values if values.dtype.isbuiltin == 1 else values.view(f"u{values.dtype.itemsize}"))
 
 
 def read_array(path: str, element_type: str) -> Array:
-    """A .npy file of elements of an MLIR type, which it may not name: one of ml_dtypes; others stay."""
+    """A .npy file of elements of an MLIR type, as `write_array` writes it, or of wider ones, which stay."""
     found = np.load(path, mmap_mode="r", allow_pickle=False)
     dtype = dtype_of(element_type)
-    return found.view(dtype) if dtype is not None and found.dtype.kind == "V" else found
+    return (
+        found.view(dtype) if dtype is not None and dtype.isbuiltin != 1 and found.dtype.kind == "u" else found
+    )

@@ -171,8 +171,7 @@ class DeviceRun:
             kept = self._plan.folder / SPECS / f"{item.operation.name}.mlir"
             self._watch.working(self._device.uri, f"tuning {item.operation.name}")
             try:
-                with SOLVER:
-                    tuned = tuned_version(program, self._lab, self._plan.tuning, kept, self._plan.chip)
+                tuned = tuned_version(program, self._lab, self._plan.tuning, kept, self._plan.chip)
             except FAILED as error:
                 entrants.append(Entrant(self._iree(TUNED), "spec", ("failed", f"not tuned: {error}")))
             else:

@@ -10,7 +10,7 @@ import numpy as np
 
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
 from iree_tuner.suite.backends.backend import Array
-from iree_tuner.suite.data import read_inputs
+from iree_tuner.suite.data import read_inputs, write_array
 from iree_tuner.suite.exact import reference
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
@@ -88,9 +88,9 @@ def expected_here(
     """Compute a right result and what its sums can reach, and write both. Runs in a worker."""
     compute = _torch if library == TORCH else reference
     arrays = read_inputs(operation, inputs)
-    np.save(path, compute(operation, arrays))
+    write_array(path, compute(operation, arrays))
     absolute = [np.abs(each) if each.dtype.kind != "i" else each for each in arrays]
-    np.save(magnitudes, compute(operation, absolute))
+    write_array(magnitudes, compute(operation, absolute))
 
 
 def _torch(operation: Operation, arrays: list[Array]) -> Array:

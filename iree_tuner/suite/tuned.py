@@ -15,7 +15,8 @@ from iree_tuner.store import Store
 from iree_tuner.store.queries import Summary, summaries
 from iree_tuner.suite.backends.iree import TUNED
 from iree_tuner.suite.iree_build import Version, spec_of
-from iree_tuner.tune import tune_module
+from iree_tuner.suite.solving import SOLVER
+from iree_tuner.suite.tuned_apart import TuningRun, tune_apart
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
@@ -67,16 +68,12 @@ def tuned_version(program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: 
     if tuning.spec is not None:
         return _of_spec(tuning.spec, lab)
     if tuning.effort is None and tuning.db is not None:
-        return _from_store(program, lab, tuning.db)
+        with SOLVER:
+            return _from_store(program, lab, tuning.db)
     if not kept.is_file():
-        found = tune_module(
-            program, device=lab.target.device or "", chip=chip, effort=tuning.effort or "quick",
-            budget_s=tuning.budget_s, db=tuning.db, profile=False,
-        )  # fmt: skip
-        if found.interrupted:
-            raise TunerError("tuning was interrupted", location=program.name)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        found.save(kept)
+        effort = tuning.effort or "quick"
+        how = TuningRun(lab.target.device or "", chip, effort, tuning.budget_s, lab.jobs, tuning.db)
+        tune_apart(program, how, kept)
     return _of_spec(kept, lab)
 
 

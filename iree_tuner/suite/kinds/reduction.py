@@ -69,6 +69,11 @@ class Reduction(Operation):
         return TensorType(kept or (1,), "i32" if integers else self.element_type)
 
     @property
+    def positive(self) -> bool:
+        """A sum of all elements of both signs may be near zero, and nothing is known of it then."""
+        return self.axis == "both" and self.function in ("sum", "mean")
+
+    @property
     def flops(self) -> float:
         """One for each value."""
         return float(self.rows * self.columns)
