@@ -15,9 +15,11 @@ from iree_tuner.suite.configurations import Choice
 from iree_tuner.suite.item import Item
 from iree_tuner.suite.kinds.matmul import Matmul
 from iree_tuner.suite.plan import Plan
-from iree_tuner.suite.results import ROWS, Results, read_results
+from iree_tuner.suite.programs import load_programs
+from iree_tuner.suite.results import PROGRAMS, ROWS, Results, read_results
 from iree_tuner.suite.row import Row
 from iree_tuner.suite.session import run_suite
+from iree_tuner.suite.tuned import Tuning
 
 QUICK = Conditions(threads=1, batch_s=0.001, pause_s=0.0, rounds=8)
 ITEMS = [Item(Matmul(m=size, n=16, k=16)) for size in (16, 32)]
@@ -92,6 +94,42 @@ def test_configurations_are_verified_and_timed_beside_the_default(plan: Plan) ->
     again = Remembers()
     run_suite(chosen, again)
     assert again.rows == []
+
+
+def test_device_time_is_that_of_dispatches(plan: Plan) -> None:
+    device = replace(plan, items=ITEMS[:1], conditions=replace(QUICK, timing="device"))
+    (row,) = run_suite(device, Remembers()).rows
+    assert (row.state, row.verification, row.message) == ("ok", "SUCCESS", "")
+    assert row.time_us is not None
+    (programs,) = (plan.folder / PROGRAMS).glob("*.json")
+    found = load_programs(programs.parent, programs.stem)
+    assert len(found.parts) == 1
+
+
+def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(plan: Plan, tmp_path: Path) -> None:
+    """The same operation three times; what tuning found is kept, and used again."""
+    item = Item(Matmul(m=128, n=256, k=512))
+    db = tmp_path / "trials.db"
+    tuning = replace(plan, items=[item], tuning=Tuning(effort="quick", budget_s=8.0, db=db))
+    tuned = of(run_suite(tuning, Remembers()), "iree-tuned")[0]
+    assert (tuned.state, tuned.verification, tuned.configuration) == ("ok", "SUCCESS", "spec"), tuned.message
+    spec = plan.folder / "specs" / f"{item.operation.name}.mlir"
+    assert spec.is_file()
+    by_spec = replace(plan, items=[item], folder=tmp_path / "by_spec", tuning=Tuning(spec=spec))
+    tuned = of(run_suite(by_spec, Remembers()), "iree-tuned")[0]
+    assert (tuned.state, tuned.verification) == ("ok", "SUCCESS"), tuned.message
+    by_store = replace(plan, items=[item], folder=tmp_path / "by_store", tuning=Tuning(db=db))
+    stored = of(run_suite(by_store, Remembers()), "iree-tuned")[0]
+    # What wins is for the machine to say; where nothing does, the row tells what to do.
+    assert stored.state == "ok" or "no earlier run proved anything better" in stored.message
+
+
+def test_a_spec_that_is_none_is_a_row(plan: Plan, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.mlir"
+    wrong.write_text("module {}\n")
+    results = run_suite(replace(plan, items=ITEMS[:1], tuning=Tuning(spec=wrong)), Remembers())
+    assert [row.state for row in results.rows] == ["failed", "ok"]
+    assert "not a tuning spec" in of(results, "iree-tuned")[0].message
 
 
 def test_a_run_goes_on_where_it_ended(plan: Plan) -> None:
