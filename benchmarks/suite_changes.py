@@ -75,7 +75,9 @@ def main() -> None:
         if row.key[0] == planted:
             print(f"planted in {planted}: {row.verdict}, {row.ratio} {row.interval}")
     if given.json:
-        lines = [json.dumps({"comparison": what, **asdict(row)}) for what, rows in found.items() for row in rows]
+        lines = [
+            json.dumps({"comparison": what, **asdict(row)}) for what, rows in found.items() for row in rows
+        ]
         given.json.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

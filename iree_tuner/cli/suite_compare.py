@@ -71,7 +71,7 @@ def compare(
         tuning=tuning if tuning != Tuning() else None,
         verify=how.verify,
         reference=how.reference,
-        launches=how.launches,
+        launches=how.launches or 1,
         rooflines=where.rooflines,
         probe=where.probe,
         commit=where.commit_of_code(),

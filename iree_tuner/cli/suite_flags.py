@@ -130,7 +130,8 @@ class How:
     seconds
         For the samples of one operation at most.
     launches
-        How often all is loaded anew for one operation: what differs between launches is in the intervals.
+        How often all is loaded anew for one operation, so that what differs between launches is in the
+        intervals; once by default, three times where an earlier run takes turns.
     verify
         Compare results with a reference.
     reference
@@ -146,7 +147,7 @@ class How:
     rounds: int = 24
     sample: str = "0.02s"
     seconds: float = 60.0
-    launches: int = 1
+    launches: int | None = None
     verify: bool = True
     reference: str | None = None
 
@@ -179,7 +180,7 @@ class How:
             raise UsageError(f"there is no reference '{self.reference}'", hint=f"there are: {known}")
         if self.threads is not None and not 1 <= self.threads <= cores:
             raise UsageError(f"--threads {self.threads}: this process may use {cores} cores")
-        if min(self.streams, self.rounds, self.launches) < 1 or self.seconds <= 0:
+        if min(self.streams, self.rounds, self.launches or 1) < 1 or self.seconds <= 0:
             raise UsageError("--streams, --rounds, --launches and --seconds must be positive")
         if self.rotate is not None and (self.warm or self.rotate < 0):
             raise UsageError("--rotate is 0 or more, and does not go with --warm")

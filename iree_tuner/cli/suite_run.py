@@ -19,6 +19,7 @@ from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.tuned import Tuning
 
 _WHERE, _HOW = Where(), How()
+_LAUNCHES_BESIDE = 3
 
 
 def run(
@@ -67,7 +68,7 @@ def run(
         verify=how.verify,
         reference=how.reference,
         against=against,
-        launches=how.launches,
+        launches=how.launches or (_LAUNCHES_BESIDE if against else 1),
         rooflines=where.rooflines,
         probe=where.probe,
         commit=where.commit_of_code(),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -25,6 +26,7 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 DEFAULT, TUNED, BEFORE = "iree", "iree-tuned", "iree-before"
 """Names of back ends: as the compiler makes it, tuned, and as an earlier run's compiler made it."""
 
+_streams = itertools.count()
 _TITLES = {DEFAULT: "IREE", TUNED: "IREE, tuned", BEFORE: "IREE, as before"}
 
 
@@ -61,6 +63,7 @@ class Iree:
 
     def load(self, job: Job) -> IreeRunning:
         """Load an operation. Raises CannotError where it does not load."""
+        job = _in_own_stream(job)
         if job.conditions.threads and job.device.startswith("local-task"):
             rt.flags.parse_flags(f"--task_topology_group_count={job.conditions.threads}")
         programs = load_programs(Path(self.folder), f"{job.operation.name}.{self.compiled}")
@@ -68,6 +71,14 @@ class Iree:
             return IreeRunning(job, programs)
         except RUNTIME_ERRORS as error:
             raise CannotError(f"it does not load: {first_line(error)}") from None
+
+
+def _in_own_stream(job: Job) -> Job:
+    """Of several that run side by side on a GPU, each opens the device for itself: a device has one stream."""
+    if job.conditions.streams == 1 or job.device.startswith("local-"):
+        return job
+    uri = job.device if "://" in job.device else f"{job.device}://"
+    return replace(job, device=f"{uri}?stream={next(_streams) % job.conditions.streams}")
 
 
 class IreeRunning:
