@@ -42,9 +42,11 @@ class BackendHost:
         self._patience_s = patience_s
         self._workers: Workers | None = None
         self._threads = 0
-        self._job: Job | None = None
+        self._jobs: dict[str, Job] = {}
 
-    def load(self, backend: Backend, job: Job, expected: str = "", magnitudes: str = "") -> Loaded:
+    def load(
+        self, backend: Backend, job: Job, expected: str = "", magnitudes: str = "", slot: str = ""
+    ) -> Loaded:
         """Load an operation in the place of the last one, and compare its result.
 
         One whose result is wrong stays unloaded: it cannot be sampled.
@@ -55,12 +57,13 @@ class BackendHost:
             expected: a .npy file of the expected result, in its type or in double precision; empty for none.
             magnitudes: one of the expected result for the inputs' absolute values, which tells how large sums
                 get on the way (`measure.numerics.compare`); empty for none.
+            slot: of one version of the operation, where several are to take turns in this process.
 
         Raises:
             BackendError: it is missing, cannot do the operation, or failed, in one line. The next operation
                 is loaded in a fresh process if this one failed.
         """
-        self._job = None
+        self._jobs.pop(slot, None)
         if why := backend.missing(self.device):
             raise BackendError("missing", why)
         if why := backend.refuses(job.operation, self.device):
@@ -71,32 +74,32 @@ class BackendHost:
         # Each time: the process may be another one than last time.
         self._ask(use_cores, self._threads, limit_s=self._patience_s)
         limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.neighbour_s
-        loaded = self._ask(hosted.load, backend, job, expected, magnitudes, limit_s=limit_s)
+        loaded = self._ask(hosted.load, backend, job, expected, magnitudes, slot, limit_s=limit_s)
         if loaded.agreement is None or loaded.agreement.ok:
-            self._job = job
+            self._jobs[slot] = job
         return loaded
 
-    def sample(self, pause_s: float = 0.0) -> float:
+    def sample(self, pause_s: float = 0.0, slot: str = "") -> float:
         """Microseconds of one call, from a batch of them, after a pause.
 
         Raises:
             BackendError: it failed; it has to be loaded again.
         """
-        job = self._job
+        job = self._jobs.get(slot)
         if job is None:
             raise BackendError("failed", "nothing is loaded")
         limit_s = self._limit_s(job) * job.conditions.streams + 2 * job.conditions.neighbour_s + pause_s
-        return self._ask(hosted.sample, pause_s, limit_s=limit_s)
+        return self._ask(hosted.sample, pause_s, slot, limit_s=limit_s)
 
     def forget(self) -> None:
         """Drop what is loaded; the process stays."""
-        if self._job is not None:
-            self._job = None
+        if self._jobs:
+            self._jobs.clear()
             self._ask(hosted.forget, limit_s=self._patience_s)
 
     def close(self) -> None:
         """End the process."""
-        self._job = None
+        self._jobs.clear()
         workers, self._workers = self._workers, None
         if workers is not None:
             workers.close()

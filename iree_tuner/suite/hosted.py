@@ -1,6 +1,7 @@
 """What the process of a back end can be asked to do. Every function here runs in it, but for `Loaded`.
 
-It holds one operation at a time, and what keeps the device busy before samples.
+It holds one operation at a time, in one version or in several that take turns, each in a slot of its own, and
+what keeps the device busy before samples.
 """
 
 from __future__ import annotations
@@ -50,13 +51,14 @@ class _Held:
     neighbour: Neighbour | None
 
 
-_held: _Held | None = None
+_held: dict[str, _Held] = {}
+"""By slot; of one operation."""
 _neighbours: dict[str, Neighbour] = {}
 """By device; a back end's process has one."""
 
 
-def load(backend: Backend, job: Job, expected: str, magnitudes: str) -> Loaded:
-    """Load an operation in the place of the last one, and compute it once.
+def load(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
+    """Load an operation in the place of what the slot held, and of other operations; compute it once.
 
     One whose result is wrong is not calibrated: there is nothing to time.
 
@@ -65,12 +67,14 @@ def load(backend: Backend, job: Job, expected: str, magnitudes: str) -> Loaded:
         job: what to load, and how it is timed.
         expected: a .npy file of the expected result, in its type or a wider one; empty for none.
         magnitudes: one of the expected result for the inputs' absolute values; empty for none.
+        slot: of the version.
 
     Raises:
         BackendError: why not.
     """
-    global _held
-    forget()
+    if any(each.job.operation != job.operation for each in _held.values()):
+        forget()
+    _drop(slot)
     with _told():
         neighbour = _neighbour(backend, job) if job.conditions.neighbour_s else None
         running = [backend.load(job) for _ in range(job.conditions.streams)]
@@ -81,31 +85,37 @@ def load(backend: Backend, job: Job, expected: str, magnitudes: str) -> Loaded:
         if agreement is not None and not agreement.ok:
             return Loaded(agreement, note)
         runs = SideBySide(running)
-        _held = _Held(job, runs, Batches(runs, job.conditions.batch_s), neighbour)
+        _held[slot] = _Held(job, runs, Batches(runs, job.conditions.batch_s), neighbour)
         return Loaded(agreement, note)
 
 
-def sample(pause_s: float) -> float:
+def sample(pause_s: float, slot: str = "") -> float:
     """Microseconds of one call, from a batch, after a pause and what the neighbour takes.
 
     Raises:
         BackendError: it failed, or nothing is loaded.
     """
-    if _held is None:
+    held = _held.get(slot)
+    if held is None:
         raise BackendError("failed", "nothing is loaded: the process that had it loaded is gone")
     time.sleep(pause_s)
     with _told():
-        if _held.neighbour is not None:
-            _held.neighbour.run_for(_held.job.conditions.neighbour_s)
-        return _held.batches.batch() / _held.job.conditions.streams
+        if held.neighbour is not None:
+            held.neighbour.run_for(held.job.conditions.neighbour_s)
+        return held.batches.batch() / held.job.conditions.streams
 
 
 def forget() -> None:
-    """Drop the operation, and with it its memory."""
-    global _held
-    if _held is not None:
-        _held.runs.close()
-    _held = None
+    """Drop the operation in all its versions, and with it its memory."""
+    for slot in list(_held):
+        _drop(slot)
+
+
+def _drop(slot: str) -> None:
+    held = _held.pop(slot, None)
+    if held is not None:
+        held.runs.close()
+    del held
     gc.collect()
 
 

@@ -19,7 +19,7 @@ from iree_tuner.measure.statistics import Floats
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Job
-from iree_tuner.suite.backends.iree import BEFORE, DEFAULT
+from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.copies import copies_for
 from iree_tuner.suite.data import write_inputs
@@ -32,12 +32,23 @@ from iree_tuner.suite.row import Row
 from iree_tuner.suite.turns import take_rounds
 
 
-@dataclass
+@dataclass(frozen=True)
+class _Seat:
+    """One version of an operation in a back end's process: what is sampled."""
+
+    host: BackendHost
+    slot: str
+
+    def sample(self, pause_s: float) -> float:
+        """Microseconds of one call. Raises BackendError where it failed."""
+        return self.host.sample(pause_s, self.slot)
+
+
+@dataclass(frozen=True)
 class _Loaded:
     """An entrant whose operation is loaded; its row so far."""
 
-    entrant: Entrant
-    host: BackendHost
+    seat: _Seat
     row: Row
 
 
@@ -126,7 +137,7 @@ class Lane:
         if not loaded:
             return None
         order = list(loaded)
-        taken = take_rounds([loaded[index].host for index in order], self._conditions)
+        taken = take_rounds([loaded[index].seat for index in order], self._conditions)
         for place, error in taken.failures.items():
             index = order[place]
             rows[index] = replace(rows[index], state=error.state, message=error.message)
@@ -134,11 +145,11 @@ class Lane:
         return stayed, taken.samples_us[:, [order.index(index) for index in stayed]]
 
     def _load(self, entrant: Entrant, job: Job, row: Row, expected: Expected) -> _Loaded:
-        host = self._host(entrant)
+        seat = _Seat(self._host(entrant), _slot(entrant))
         try:
-            loaded = host.load(entrant.backend, job, expected.result, expected.magnitudes)
+            loaded = seat.host.load(entrant.backend, job, expected.result, expected.magnitudes, seat.slot)
         except BackendError as error:
-            return _Loaded(entrant, host, replace(row, state=error.state, message=error.message))
+            return _Loaded(seat, replace(row, state=error.state, message=error.message))
         message = "; ".join(filter(None, (row.message, loaded.note)))
         row = replace(row, message="; ".join(dict.fromkeys(message.split("; "))))
         agreement = loaded.agreement
@@ -148,11 +159,11 @@ class Lane:
                 row = replace(
                     row, state="failed", verification="FAILED", message=f"wrong results: {agreement.message}"
                 )
-        return _Loaded(entrant, host, row)
+        return _Loaded(seat, row)
 
     def _host(self, entrant: Entrant) -> BackendHost:
-        """The process of a back end; versions of IREE's code have one each, so that they can take turns."""
-        key = entrant.backend.name + (", chosen" if _is_chosen(entrant) else "")
+        """The process of a back end; one for all of IREE's versions: two that run the same code differ."""
+        key = DEFAULT if entrant.backend.name in (TUNED, BEFORE) else entrant.backend.name
         if key not in self._hosts:
             self._hosts[key] = BackendHost(self.device)
         return self._hosts[key]
@@ -182,6 +193,11 @@ class Lane:
 def _is_own(entrant: Entrant) -> bool:
     """Whether an entrant has a row; an earlier run's code is only compared with."""
     return entrant.backend.name != BEFORE
+
+
+def _slot(entrant: Entrant) -> str:
+    """Of a version in its process; configurations have one together, as they come one after the other."""
+    return f"{entrant.backend.name}{', chosen' if _is_chosen(entrant) else ''}"
 
 
 def _is_chosen(entrant: Entrant) -> bool:

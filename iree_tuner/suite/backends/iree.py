@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +17,7 @@ from iree_tuner.compiler.versions import installed
 from iree_tuner.measure.memory import Memory
 from iree_tuner.measure.program_loaded import first_line, hal_type
 from iree_tuner.measure.runner import LoadedDispatch
+from iree_tuner.program.bindings import Harness
 from iree_tuner.suite.backends.backend import Array, Job
 from iree_tuner.suite.data import read_inputs
 from iree_tuner.suite.operation import Operation
@@ -74,7 +76,7 @@ class Iree:
 
 
 def _in_own_stream(job: Job) -> Job:
-    """Of several that run side by side on a GPU, each opens the device for itself: a device has one stream."""
+    """Of several side by side on a GPU, each opens the device for itself: a device has one stream."""
     if job.conditions.streams == 1 or job.device.startswith("local-"):
         return job
     uri = job.device if "://" in job.device else f"{job.device}://"
@@ -95,7 +97,7 @@ class IreeRunning:
         if job.conditions.timing == "device":
             for part in programs.parts:
                 copies = max(1, job.conditions.copies_bytes // part.harness.stride)
-                memory = Memory.for_timing(part.harness, job.device, copies)
+                memory = _memory(part.harness, job.device, copies)
                 loaded = LoadedDispatch(part.vmfb.read_bytes(), part.harness, job.device, memory)
                 loaded.run(1)
                 self._parts.append((loaded, part.calls))
@@ -123,9 +125,7 @@ class _Whole:
         if function is None:
             raise ValueError("the program has no function @main")
         self._function = function
-        inputs = read_inputs(job.operation, job.inputs)
-        types = [each.element_type for each in job.operation.inputs]
-        self._arguments = [self._pushed(inputs, types) for _ in range(max(1, job.copies))]
+        self._arguments = _arguments(job)
         self._next = 0
 
     def run(self, count: int) -> float:
@@ -143,15 +143,31 @@ class _Whole:
         view = cast(rt.HalBufferView, results.get_variant(0).deref(rt.HalBufferView))
         return np.array(rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host())
 
-    def _pushed(self, inputs: Sequence[Array], types: Sequence[str]) -> rt.VmVariantList:
-        arguments = rt.VmVariantList(len(inputs))
-        for value, element_type in zip(inputs, types, strict=True):
-            view = self._device.allocator.allocate_buffer_copy(
-                memory_type=rt.MemoryType.DEVICE_LOCAL,
-                allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-                device=self._device,
-                buffer=np.ascontiguousarray(value),
-                element_type=hal_type(element_type, value),
-            )
-            arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
-        return arguments
+
+@lru_cache(maxsize=1)
+def _arguments(job: Job) -> list[rt.VmVariantList]:
+    """Copies of the inputs on the device: versions of an operation that take turns have the same."""
+    inputs = read_inputs(job.operation, job.inputs)
+    types = [each.element_type for each in job.operation.inputs]
+    device = device_for(job.device)[0].device
+    return [_pushed(device, inputs, types) for _ in range(max(1, job.copies))]
+
+
+@lru_cache(maxsize=4)
+def _memory(harness: Harness, device: str, copies: int) -> Memory:
+    """What dispatches run on that have the same bindings."""
+    return Memory.for_timing(harness, device, copies)
+
+
+def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str]) -> rt.VmVariantList:
+    arguments = rt.VmVariantList(len(inputs))
+    for value, element_type in zip(inputs, types, strict=True):
+        view = device.allocator.allocate_buffer_copy(
+            memory_type=rt.MemoryType.DEVICE_LOCAL,
+            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+            device=device,
+            buffer=np.ascontiguousarray(value),
+            element_type=hal_type(element_type, value),
+        )
+        arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
+    return arguments

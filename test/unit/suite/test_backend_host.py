@@ -64,8 +64,8 @@ class OneBackend(BackendHost):
         super().__init__(device, patience_s=patience_s)
         self.backend = backend
 
-    def load(self, job, expected="", magnitudes=""):
-        return super().load(self.backend, job, expected, magnitudes)
+    def load(self, job, expected="", magnitudes="", slot=""):
+        return super().load(self.backend, job, expected, magnitudes, slot)
 
 
 @pytest.fixture
