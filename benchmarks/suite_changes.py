@@ -1,12 +1,11 @@
 """Does the suite see what changed, and nothing else? The same build twice, then one that is slower somewhere.
 
-    python benchmarks/suite_changes.py cpu --only 'f32t_f32t_f32t$' --json changes.jsonl
+    python benchmarks/suite_changes.py cpu --only f32 --device local-sync --rounds 64 --launches 2 --json changes.jsonl
 
-1. Operations are generated and run.
+1. Operations are generated and run, with few samples: only the code of this run is used.
 2. They are run again, in turns with what the first run compiled: everything should be SAME.
 3. One program is given a tenth more to do: a tenth of its rows is computed a second time, and put where it
-   was already. Its result is right, so that only its time tells. It is run in turns with the first one's code.
-4. The runs of 1 and 2 are compared a second time as if they had not taken turns.
+   was already. Its result is right, so that only its time tells. It takes turns with the first one's code.
 
 Prints how often each verdict was given, and the planted one with its interval.
 """
@@ -30,6 +29,7 @@ from iree_tuner.cli.suite_flags import How
 from iree_tuner.cli.suite_progress import SuiteProgress
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
+from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.suite.changes import Change, changes, counts
 from iree_tuner.suite.folder import operations_in, write
 from iree_tuner.suite.item import Item, items_from
@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=24, help="in each launch")
     parser.add_argument("--launches", type=int, default=3)
     parser.add_argument("--sample", default="0.02s")
+    parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--json", type=Path, help="write the verdicts there, a line each")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="suite_changes_") as scratch:
@@ -60,20 +61,20 @@ def main() -> None:
             if given.only in each.operation.name:
                 write(folder / "generated", each.operation)
         items = [Item(operation, path) for operation, path in operations_in(folder / "generated")]
-        first = run("first", items, given, folder)
+        few = argparse.Namespace(**{**vars(given), "rounds": LEAST_PAIRS, "launches": 1})
+        first = run("first", items, few, folder)
         second = run("second", items, given, folder, against="first")
         planted = plant(items, given.slower)
         slower = [each for each in items if each.operation.name == planted]
         third = run("third", slower, given, folder, against="first")
         before = replace(first, rows=tuple(each for each in first.rows if each.operation == planted))
     found = {
-        "same build, in turns": changes(first, second),
-        "same build, not in turns": changes(first, alone(second)),
-        "one slower, in turns": changes(before, third),
+        "same build": changes(first, second),
+        "one slower": changes(before, third),
     }
     for what, rows in found.items():
         print(f"{what}: {told(rows)}")
-    for row in found["one slower, in turns"]:
+    for row in found["one slower"]:
         if row.key[0] == planted:
             print(f"planted in {planted}: {row.verdict}, {row.ratio} {row.interval}")
     if given.json:
@@ -87,7 +88,7 @@ def run(
     name: str, items: Sequence[Item], given: argparse.Namespace, folder: Path, against: str = ""
 ) -> Results:
     """A run with IREE alone."""
-    how = How(rounds=given.rounds, sample=given.sample)
+    how = How(rounds=given.rounds, sample=given.sample, pause=given.pause)
     plan = Plan(
         name, items, (given.device,), folder / name, how.conditions((given.device,)),
         against=folder / against if against else None, launches=given.launches,
@@ -95,11 +96,6 @@ def run(
     )  # fmt: skip
     with SuiteProgress(people, as_json=False, blocks=False) as progress:
         return run_suite(plan, progress)
-
-
-def alone(results: Results) -> Results:
-    """A run as if it had not taken turns with another."""
-    return replace(results, facts=replace(results.facts, against=""))
 
 
 def plant(items: Sequence[Item], name: str | None) -> str:

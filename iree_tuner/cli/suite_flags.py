@@ -127,6 +127,8 @@ class How:
         Samples of each back end at most.
     sample
         Least length of a sample: 0.02s.
+    pause
+        Seconds before each sample, for pools of threads that go on turning; 0 where IREE is alone.
     seconds
         For the samples of one operation at most.
     launches
@@ -146,6 +148,7 @@ class How:
     streams: int = 1
     rounds: int = 24
     sample: str = "0.02s"
+    pause: float = 0.02
     seconds: float = 60.0
     launches: int | None = None
     verify: bool = True
@@ -168,6 +171,7 @@ class How:
             neighbour_s=parse_duration(self.neighbour) if self.neighbour else 0.0,
             streams=self.streams,
             batch_s=parse_duration(self.sample),
+            pause_s=self.pause,
             rounds=self.rounds,
             seconds=self.seconds,
         )
@@ -180,7 +184,7 @@ class How:
             raise UsageError(f"there is no reference '{self.reference}'", hint=f"there are: {known}")
         if self.threads is not None and not 1 <= self.threads <= cores:
             raise UsageError(f"--threads {self.threads}: this process may use {cores} cores")
-        if min(self.streams, self.rounds, self.launches or 1) < 1 or self.seconds <= 0:
+        if min(self.streams, self.rounds, self.launches or 1) < 1 or self.seconds <= 0 or self.pause < 0:
             raise UsageError("--streams, --rounds, --launches and --seconds must be positive")
         if self.rotate is not None and (self.warm or self.rotate < 0):
             raise UsageError("--rotate is 0 or more, and does not go with --warm")

@@ -44,5 +44,7 @@ def read_array(path: str, element_type: str) -> Array:
     found = np.load(path, mmap_mode="r", allow_pickle=False)
     dtype = dtype_of(element_type)
     return (
-        found.view(dtype) if dtype is not None and dtype.isbuiltin != 1 and found.dtype.kind == "u" else found
+        found.view(dtype)
+        if dtype is not None and dtype.isbuiltin != 1 and found.dtype.kind in "uV"
+        else found
     )
