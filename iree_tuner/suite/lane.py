@@ -20,6 +20,7 @@ from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED
+from iree_tuner.suite.changes import ALIKE, WORTH, verdict_of
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.copies import copies_for
 from iree_tuner.suite.data import write_inputs
@@ -30,6 +31,9 @@ from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.references import Expected, References
 from iree_tuner.suite.row import Row
 from iree_tuner.suite.turns import take_rounds
+
+_MOST_TIMES = 4
+"""So many times the launches that were asked for, where it is not clear what changed."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ class Lane:
         conditions: of all samples.
         references: who says what is right; None to verify nothing.
         roofline: of the device; None where it is not known.
-        launches: how often everything is loaded anew for one operation.
+        launches: how often everything is loaded anew for one operation; more often, up to four times that, where
+            it is not clear yet what changed since an earlier run.
         scratch: folder for inputs.
     """
 
@@ -89,10 +94,12 @@ class Lane:
         rows = {index: self._row(operation, each, expected.problem) for index, each in enumerate(entrants)}
         launches: list[tuple[list[int], Floats]] = []
         try:
-            for _ in range(self._launches):
+            for count in range(1, _MOST_TIMES * self._launches + 1):
                 taken = self._launch(job, entrants, rows, expected)
                 if taken is not None:
                     launches.append(taken)
+                if count >= self._launches and _is_decided(_judged(entrants, dict(rows), launches)):
+                    break
         finally:
             for path in job.inputs:
                 Path(path).unlink(missing_ok=True)
@@ -188,6 +195,12 @@ class Lane:
             least = self.roofline.attainable_us(row.flops, row.bytes, row.compute_type)
             share = least / row.time_us if least else None
         return replace(row, roofline_share=share, at=time.time())
+
+
+def _is_decided(rows: Sequence[Row]) -> bool:
+    """Whether it is known of every row that took turns with an earlier run's code what became of it."""
+    intervals = [row.change_interval for row in rows if row.change_interval is not None]
+    return all(verdict_of(each, WORTH, ALIKE) != "AMBIGUOUS" for each in intervals)
 
 
 def _is_own(entrant: Entrant) -> bool:
