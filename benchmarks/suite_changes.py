@@ -1,6 +1,6 @@
 """Does the suite see what changed, and nothing else? The same build twice, then one that is slower somewhere.
 
-    python benchmarks/suite_changes.py cpu --only f32 --device local-sync --rounds 64 --launches 2 --json changes.jsonl
+    python benchmarks/suite_changes.py cpu --only f32 --device local-sync --rounds 64 --launches 2
 
 1. Operations are generated and run, with few samples: only the code of this run is used.
 2. They are run again, in turns with what the first run compiled: everything should be SAME.

@@ -65,8 +65,8 @@ class Lane:
         conditions: of all samples.
         references: who says what is right; None to verify nothing.
         roofline: of the device; None where it is not known.
-        launches: how often everything is loaded anew for one operation; more often, up to four times that, where
-            it is not clear yet what changed since an earlier run.
+        launches: how often everything is loaded anew for one operation; up to four times that where it is not
+            clear yet what changed since an earlier run.
         scratch: folder for inputs.
     """
 
