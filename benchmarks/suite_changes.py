@@ -33,6 +33,8 @@ from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.suite.changes import Change, changes, counts
 from iree_tuner.suite.folder import operations_in, write
 from iree_tuner.suite.item import Item, items_from
+from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.session import run_suite
@@ -61,22 +63,17 @@ def main() -> None:
             if given.only in each.operation.name:
                 write(folder / "generated", each.operation)
         items = [Item(operation, path) for operation, path in operations_in(folder / "generated")]
+        slower = planted(items, given.slower, folder / "slower")
         few = argparse.Namespace(**{**vars(given), "rounds": LEAST_PAIRS, "launches": 1})
         first = run("first", items, few, folder)
-        second = run("second", items, given, folder, against="first")
-        planted = plant(items, given.slower)
-        slower = [each for each in items if each.operation.name == planted]
-        third = run("third", slower, given, folder, against="first")
-        before = replace(first, rows=tuple(each for each in first.rows if each.operation == planted))
-    found = {
-        "same build": changes(first, second),
-        "one slower": changes(before, third),
-    }
-    for what, rows in found.items():
-        print(f"{what}: {told(rows)}")
+        found = {"same build": changes(first, run("second", items, given, folder, against="first"))}
+        print(f"same build: {told(found['same build'])}", flush=True)
+        third = run("third", [slower], given, folder, against="first")
+    name = slower.operation.name
+    before = replace(first, rows=tuple(each for each in first.rows if each.operation == name))
+    found["one slower"] = changes(before, third)
     for row in found["one slower"]:
-        if row.key[0] == planted:
-            print(f"planted in {planted}: {row.verdict}, {row.ratio} {row.interval}")
+        print(f"planted in {name}: {row.verdict}, {row.ratio} {row.interval}")
     if given.json:
         lines = [
             json.dumps({"comparison": what, **asdict(row)}) for what, rows in found.items() for row in rows
@@ -98,22 +95,28 @@ def run(
         return run_suite(plan, progress)
 
 
-def plant(items: Sequence[Item], name: str | None) -> str:
-    """Give one program a tenth more to do; the name of its operation."""
-    products = [each for each in items if each.operation.kind == "matmul"]
+def planted(items: Sequence[Item], name: str | None, folder: Path) -> Item:
+    """One of the operations with a program that has a tenth more to do."""
+    plain = [each for each in items if is_plain(each.operation)]
     chosen = (
         next(each for each in items if each.operation.name == name)
         if name
-        else max(products, key=lambda each: each.operation.flops)
+        else max(plain, key=lambda each: each.operation.flops)
     )
-    assert chosen.source is not None, "it was generated"
+    path = write(folder, chosen.operation)
     with new_context() as context, ir.Location.unknown():
-        module = parse_module(chosen.source.read_text(encoding="utf-8"), context)
+        module = parse_module(path.read_text(encoding="utf-8"), context)
         (op,) = products_in(module)
         twice(op)
         module.operation.verify()
-        chosen.source.write_text(str(module), encoding="utf-8")
-    return chosen.operation.name
+        path.write_text(str(module), encoding="utf-8")
+    return Item(chosen.operation, path)
+
+
+def is_plain(operation: Operation) -> bool:
+    """Whether it is a product of row-major matrices and nothing else."""
+    usual = isinstance(operation, Matmul) and operation.layout == "tt" and operation.split_k == 1
+    return usual and not operation.epilogue and not operation.accumulate
 
 
 def products_in(module: ir.Module) -> list[ir.Operation]:

@@ -131,8 +131,9 @@ def _neighbour(backend: Backend, job: Job) -> Neighbour:
 def _agreement(got: Array, operation: Operation, expected: str, magnitudes: str) -> Agreement:
     result, tolerance = operation.result, operation.tolerance
     wanted = read_array(expected, result.element_type)
-    if got.shape != wanted.shape or got.dtype != dtype_of(result.element_type):
-        found = f"got {got.dtype}{list(got.shape)}, expected {result}"
+    dtype = dtype_of(result.element_type)
+    if got.shape != wanted.shape or got.dtype != dtype:
+        found = f"got {got.dtype}{list(got.shape)}, expected {dtype}{list(wanted.shape)}"
         return Agreement(False, math.inf, found)
     scale = np.atleast_1d(read_array(magnitudes, result.element_type)) if magnitudes else None
     return compare(
