@@ -125,6 +125,7 @@ class _Whole:
         if function is None:
             raise ValueError("the program has no function @main")
         self._function = function
+        self._job = job
         self._arguments = _arguments(job)
         self._next = 0
 
@@ -137,9 +138,9 @@ class _Whole:
         return time.perf_counter() - start
 
     def result(self) -> Array:
-        """What the function gives."""
+        """What the function gives of inputs of its own: IREE 3.13 may write to those that it is called with."""
         results = rt.VmVariantList(1)
-        self._context.invoke(self._function, self._arguments[0], results)
+        self._context.invoke(self._function, _copies(self._job, 1)[0], results)
         view = cast(rt.HalBufferView, results.get_variant(0).deref(rt.HalBufferView))
         return np.array(rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host())
 
@@ -147,10 +148,14 @@ class _Whole:
 @lru_cache(maxsize=1)
 def _arguments(job: Job) -> list[rt.VmVariantList]:
     """Copies of the inputs on the device: versions of an operation that take turns have the same."""
+    return _copies(job, max(1, job.copies))
+
+
+def _copies(job: Job, count: int) -> list[rt.VmVariantList]:
     inputs = read_inputs(job.operation, job.inputs)
     types = [each.element_type for each in job.operation.inputs]
     device = device_for(job.device)[0].device
-    return [_pushed(device, inputs, types) for _ in range(max(1, job.copies))]
+    return [_pushed(device, inputs, types) for _ in range(count)]
 
 
 @lru_cache(maxsize=4)

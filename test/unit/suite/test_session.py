@@ -221,7 +221,7 @@ def test_the_code_of_an_earlier_run_takes_turns(plan: Plan) -> None:
         assert row.change is not None
         assert row.change_interval is not None
         assert row.change_interval[0] <= row.change <= row.change_interval[1]
-        assert len(row.samples_us) == 2 * 8
+        assert len(row.samples_us) in (16, 24, 32, 40, 48, 56, 64)  # two launches, more where it is not clear
 
 
 def test_a_folder_that_cannot_be_written_ends_the_run(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
