@@ -138,7 +138,7 @@ class _Whole:
         return time.perf_counter() - start
 
     def result(self) -> Array:
-        """What the function gives of inputs of its own: IREE 3.13 may write to those that it is called with."""
+        """Of inputs of its own: IREE 3.13 may write to those that it is called with."""
         results = rt.VmVariantList(1)
         self._context.invoke(self._function, _copies(self._job, 1)[0], results)
         view = cast(rt.HalBufferView, results.get_variant(0).deref(rt.HalBufferView))
