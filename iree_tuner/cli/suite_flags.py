@@ -14,9 +14,9 @@ from iree_tuner.cli.durations import parse_duration
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.device_facts import rotation_bytes, usable_cores
 from iree_tuner.suite.conditions import Conditions, Timing
-from iree_tuner.suite.configurations import patterns_of
 from iree_tuner.suite.element_types import own_f8
 from iree_tuner.suite.item import Item, items_from
+from iree_tuner.suite.patterns import is_found, patterns_of
 from iree_tuner.suite.references import NUMPY, TORCH
 from iree_tuner.targets import target_for_device
 
@@ -75,9 +75,7 @@ class Where:
         targets = [target_for_device(uri, self.chip) for uri in self.device]
         patterns = patterns_of(self.only)
         found = items_from(sources, own_f8(targets[0]))
-        left = [
-            each for each in found if not patterns or any(one.search(each.operation.name) for one in patterns)
-        ]
+        left = [each for each in found if is_found(patterns, each.operation.name)]
         if not left:
             raise TunerError(f"no operation's name has '{self.only}' in it, of {len(found)}")
         return left

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -14,6 +13,7 @@ from iree_tuner.suite.element_types import NARROW, check_type
 from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.kinds.registry import fields_of, kind_named
 from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.patterns import is_found, patterns_of
 from iree_tuner.suite.suite_file import DEFAULT_F8, load_suite
 from iree_tuner.suite.sweep import TYPES, distinct, sweep
 
@@ -114,13 +114,8 @@ def _swept(flags: OperationFlags, given: dict[str, str]) -> list[Operation]:
 
 def _only(operations: list[Operation], patterns: str | None) -> list[Operation]:
     """Those whose names have one of the regular expressions in them."""
-    if patterns is None:
-        return operations
-    try:
-        expressions = [re.compile(each) for each in patterns.split(",")]
-    except re.error as error:
-        raise UsageError(f"--only: '{patterns}' is no regular expression: {error}") from None
-    found = [each for each in operations if any(one.search(each.name) for one in expressions)]
+    wanted = patterns_of(patterns or "")
+    found = [each for each in operations if is_found(wanted, each.name)]
     if not found:
         raise UsageError(f"--only: no operation's name matches '{patterns}'")
     return found

@@ -12,7 +12,8 @@ from iree_tuner.cli.output import people
 from iree_tuner.cli.suite_flags import How, Where
 from iree_tuner.cli.suite_progress import SuiteProgress
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.suite.configurations import choice_of, patterns_of
+from iree_tuner.suite.configurations import choice_of
+from iree_tuner.suite.patterns import patterns_of
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.results import Results, write_csv
 from iree_tuner.suite.session import run_suite

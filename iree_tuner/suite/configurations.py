@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,6 +13,7 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace, named
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.suite.iree_build import Version, spec_of
+from iree_tuner.suite.patterns import Patterns, is_found, patterns_of
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.reading import read_tasks
@@ -35,28 +36,17 @@ class Choice:
     """
 
     count: int | None = None
-    patterns: tuple[re.Pattern[str], ...] = ()
+    patterns: Patterns = ()
     seed: int = 0
 
 
 def choice_of(text: str, seed: int = 0) -> Choice:
-    """Read `all`, a number, or regular expressions joined by commas. Raises TunerError for another text."""
+    """Read `all`, a number, or regular expressions joined by commas. Raises UsageError for another text."""
     if text == ALL:
         return Choice(seed=seed)
     if text.isdecimal():
         return Choice(count=int(text), seed=seed)
     return Choice(patterns=patterns_of(text), seed=seed)
-
-
-def patterns_of(text: str) -> tuple[re.Pattern[str], ...]:
-    """Regular expressions joined by commas. Raises TunerError for one that is none."""
-    found: list[re.Pattern[str]] = []
-    for part in filter(None, text.split(",")):
-        try:
-            found.append(re.compile(part))
-        except re.error as error:
-            raise TunerError(f"'{part}' is not a regular expression: {error}") from None
-    return tuple(found)
 
 
 def configuration_name(assignment: Assignment, label: str) -> str:
@@ -97,7 +87,7 @@ class Configurations:
     def chosen(self, choice: Choice) -> Iterator[Version]:
         """Versions that are wanted; all of them in the order of the space, or a sample."""
         members = self.space.shuffled(choice.seed) if choice.count is not None else self._every()
-        wanted = (each for each in members if _found(choice.patterns, self.name(each)))
+        wanted = (each for each in members if is_found(choice.patterns, self.name(each)))
         return map(self.version, islice(wanted, choice.count))
 
     def name(self, assignment: Assignment) -> str:
@@ -115,7 +105,3 @@ class Configurations:
         for place, space in enumerate(self.space.spaces):
             for member in space.enumerate():
                 yield self.space.join(place, member)
-
-
-def _found(patterns: Sequence[re.Pattern[str]], name: str) -> bool:
-    return not patterns or any(each.search(name) for each in patterns)

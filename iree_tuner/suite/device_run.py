@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -21,6 +20,7 @@ from iree_tuner.suite.configurations import Configurations
 from iree_tuner.suite.iree_build import FAILED, Compilation, Version
 from iree_tuner.suite.item import Entrant, Item
 from iree_tuner.suite.lane import Lane
+from iree_tuner.suite.patterns import is_found
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.programs import has_programs
 from iree_tuner.suite.references import References
@@ -216,7 +216,7 @@ class DeviceRun:
             each
             for each in found.chosen(choice)
             if (item.operation.name, DEFAULT, each.name) not in known
-            and self._matches(f"{item.operation.name}_{each.name}")
+            and is_found(self._plan.patterns, f"{item.operation.name}_{each.name}")
         )
         while chunk := self._some(versions):
             begun = [(each, self._begin(program, each)) for each in chunk]
@@ -253,11 +253,9 @@ class DeviceRun:
         """Whether regular expressions find it; the default always is there where configurations are."""
         if entrant.backend.name in (DEFAULT, BEFORE) and self._plan.choice is not None:
             return True
-        return self._matches("_".join(filter(None, (item.operation.name, entrant.configuration))))
-
-    def _matches(self, name: str) -> bool:
-        patterns: Sequence[re.Pattern[str]] = self._plan.patterns
-        return not patterns or any(each.search(name) for each in patterns)
+        return is_found(
+            self._plan.patterns, "_".join(filter(None, (item.operation.name, entrant.configuration)))
+        )
 
     def _normalised(self, row: Row) -> Row:
         """With the time that the run's first device would take, at the same share of its roofline."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from iree_tuner.suite.backends.backend import Backend
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.configurations import Choice
 from iree_tuner.suite.item import Item
+from iree_tuner.suite.patterns import Patterns
 from iree_tuner.suite.tuned import Tuning
 
 
@@ -51,7 +51,7 @@ class Plan:
     backends: Sequence[Backend] = ()
     tuning: Tuning | None = None
     choice: Choice | None = None
-    patterns: tuple[re.Pattern[str], ...] = ()
+    patterns: Patterns = ()
     verify: bool = True
     reference: str | None = None
     against: Path | None = None
