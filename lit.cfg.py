@@ -64,7 +64,7 @@ if has("iree.turbine"):
 
 # No test takes this long; one that hangs should say so. lit needs psutil to enforce it.
 if has("psutil"):
-    config.maxIndividualTestTime = lit_config.maxIndividualTestTime or 180
+    config.maxIndividualTestTime = lit_config.maxIndividualTestTime or 1200
 
 # `lit -Dupdate_golden=1 test` writes what golden files should hold instead of comparing.
 update_golden = bool(lit_config.params.get("update_golden"))

@@ -57,6 +57,7 @@ def tune_module(
     chip: str = "host",
     effort: str = "default",
     budget_s: float | None = None,
+    candidates: int | None = None,
     strategy: str = DEFAULT,
     seed: int = 0,
     jobs: int | None = None,
@@ -79,16 +80,15 @@ def tune_module(
         chip: what to compile for: `host`, `znver4`, `host+data-tiling`. With options, no others are tried.
         effort: `quick`, `default` or `full`: trials of each workload, and how they are judged.
         budget_s: seconds for all of it, spent where the program gains most by them.
-        strategy, seed: in what order candidates are tried; and of everything random.
-        jobs: compile workers; one a core by default.
+        candidates: configurations of a workload that are tried at most; None: what effort and budget allow.
+        strategy, seed, jobs: the order of candidates; of everything random; compile workers, one a core.
         self_test: try nothing but the default itself, to see that the measurements call it a tie.
         starters: specs whose configurations are tried first; those that ship for the target by default.
         db, fresh: database that keeps every trial, so that none is repeated; repeat them nevertheless.
         warm: time with data in the caches; else buffers rotate through more memory than they hold.
         run: functions, inputs and parameters (`measure.program_request.request`), or they are generated.
-        try_flags: try compiler flags, too; by default in runs of a minute and more.
         in_model: candidates of a workload that are tried in the whole program, where several win alone.
-        profile: look where the time goes, before and after; by default in runs of a minute and more.
+        try_flags, profile: try compiler flags; profile before and after; both by default from a minute up.
         observer: told of progress.
 
     Ctrl-C keeps what was found. Raises TunerError for the program or the database, UsageError for arguments.
@@ -97,7 +97,7 @@ def tune_module(
     check_strategy(strategy)
     program = load_program(module)
     options = TuningOptions(
-        effort_named(effort), strategy, seed, budget_s, self_test, run=run or request(program),
+        effort_named(effort), strategy, seed, budget_s, candidates, self_test, run=run or request(program),
         try_flags=_is_long(effort, budget_s) if try_flags is None else try_flags, in_model=in_model,
         profiled=_is_long(effort, budget_s) if profile is None else profile,
         rooflines=Path(db).with_name("rooflines.json") if db else None,

@@ -3,58 +3,85 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cyclopts import App, CycloptsError
-from rich.console import Console
 
 from iree_tuner import __version__
-from iree_tuner.cli.bench import bench
-from iree_tuner.cli.compile import compile_
-from iree_tuner.cli.db import app as db_app
-from iree_tuner.cli.doctor import doctor
-from iree_tuner.cli.extract import extract
-from iree_tuner.cli.kernel import app as kernel_app
-from iree_tuner.cli.profile import profile
-from iree_tuner.cli.record import record
-from iree_tuner.cli.replay import replay
-from iree_tuner.cli.report_html import report
-from iree_tuner.cli.run import run as run_command
-from iree_tuner.cli.script import app as script_app
-from iree_tuner.cli.space import space
-from iree_tuner.cli.spec import app as spec_app
-from iree_tuner.cli.specs import app as specs_app
-from iree_tuner.cli.suite import app as suite_app
-from iree_tuner.cli.tune import tune
+from iree_tuner.compiler.ends import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.compiler.versions import check_release
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError, UsageError
 
-app = App(
-    name="iree-tuner",
-    help="""Find faster compiler configurations for a program, and return them as an IREE tuning spec.
+_HELP = """Find faster compiler configurations for a program, and return them as an IREE tuning spec.
 
-    Example: `iree-tuner tune model.mlir --device local-task -o model.spec.mlir`
-    """,
-    version=__version__,
-)
-app.command(tune)
-app.command(compile_, name="compile")
-app.command(record)
-app.command(replay)
-app.command(extract)
-app.command(profile)
-app.command(space)
-app.command(spec_app)
-app.command(specs_app)
-app.command(kernel_app)
-app.command(run_command)
-app.command(bench)
-app.command(script_app)
-app.command(suite_app)
-app.command(db_app)
-app.command(report)
-app.command(doctor)
+Example: `iree-tuner tune model.mlir --device local-task -o model.spec.mlir`
+"""
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "tune": (
+        "tune:tune",
+        "Tune a program on a device: compiler flags, and a tuning spec for its dispatches.",
+    ),
+    "compile": (
+        "compile:compile_",
+        "Compile a program with a tuning spec, and with the compiler flags that the spec was made with.",
+    ),
+    "record": (
+        "record:record",
+        "Measure a random sample of the search space of each workload of a program, into recordings.",
+    ),
+    "replay": (
+        "replay:replay",
+        "Run search strategies against recordings, at no cost; the same seed gives the same decisions.",
+    ),
+    "extract": (
+        "extract:extract",
+        "Print a program's dispatches: what each computes and how often it is called.",
+    ),
+    "profile": (
+        "profile:profile",
+        "Show where a program's time goes: by dispatch, against what the device could do.",
+    ),
+    "space": (
+        "space:space",
+        "Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.",
+    ),
+    "spec": ("spec:app", "Build, link, check, embed and explain tuning specs."),
+    "specs": ("specs:app", "The specs that ship: tried first where a program has the same workloads."),
+    "kernel": ("kernel:app", "Put kernels that the compiler did not make in the place of what it makes."),
+    "run": (
+        "run:run",
+        "Run a program and show its results, compiled as the compiler does or with a codegen script.",
+    ),
+    "bench": (
+        "bench:bench",
+        "Time a program; with a codegen script, in turns with what the compiler makes of it.",
+    ),
+    "script": ("script:app", "Codegen scripts in the transform dialect (docs/transforms.md)."),
+    "suite": (
+        "suite:app",
+        "Generate operations, verify and time them, and compare IREE with other libraries (docs/suite.md).",
+    ),
+    "db": ("db:app", "Look at, share and clean up the trials of earlier runs."),
+    "report": (
+        "report_html:report",
+        "Write what a run found as one HTML file, with charts; it opens without a network.",
+    ),
+    "doctor": (
+        "doctor:doctor",
+        "Say what is installed and what can be tuned here. Status 1 when the IREE packages do not fit.",
+    ),
+}
+"""Where each command is, and the first line of its help: none is imported before it is called."""
+
+
+def application(arguments: Sequence[str]) -> App:
+    """The command line; what is told of each command comes from itself where it is called, else from here."""
+    app = App(name="iree-tuner", help=_HELP, version=__version__, version_format="plaintext")
+    called = arguments[0] if arguments else ""
+    for name, (home, summary) in COMMANDS.items():
+        app.command(f"iree_tuner.cli.{home}", name=name, help=None if name == called else summary)
+    return app
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -68,7 +95,9 @@ def run(arguments: Sequence[str]) -> int:
         if "doctor" not in arguments[:1]:
             check_release()
         # Status and messages are decided here, not by the framework.
-        result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        result = application(arguments)(
+            arguments, exit_on_error=False, print_error=False, result_action="return_value"
+        )
     except CycloptsError as error:
         return _tell(str(error).strip().splitlines()[0], 2)
     except UsageError as error:
@@ -85,6 +114,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _tell(message: str, status: int) -> int:
+    from rich.console import Console  # not in the way of commands that succeed
+
     line = " ".join(message.split())
     Console(stderr=True, soft_wrap=True, highlight=False).print("[bold red]error:[/]", end=" ")
     print(line, file=sys.stderr)

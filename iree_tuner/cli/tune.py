@@ -46,6 +46,9 @@ class TuneFlags:
         How much is tried: quick, default or full.
     budget
         Time for all of it: 90s, 5m, 1h30m; spent where the program gains most by it.
+    candidates
+        Configurations of a workload that are tried at most (and variants of a kernel); by default what effort
+        and budget allow.
     strategy
         In what order candidates are tried: model, local, shuffle, ... (docs/search.md).
     seed
@@ -88,6 +91,7 @@ class TuneFlags:
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
     effort: str = "default"
     budget: str | None = None
+    candidates: int | None = None
     strategy: str = DEFAULT
     seed: int = 0
     jobs: int | None = None
@@ -128,6 +132,8 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     db = chosen_database(flags.db, no_db=flags.no_db, fresh=flags.fresh)
     if flags.jobs is not None and flags.jobs < 1:
         raise UsageError("--jobs must be at least 1")
+    if flags.candidates is not None and flags.candidates < 1:
+        raise UsageError("--candidates must be at least 1")
     if flags.in_model < 1:
         raise UsageError("--in-model must be at least 1")
     source = inputs.sized(load_program(program))
@@ -143,9 +149,10 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     with Progress(people) as progress:
         result = tune_module(
             source, device=flags.device, chip=flags.chip, effort=flags.effort, budget_s=budget_s,
-            strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs, self_test=flags.self_test,
-            starters=flags.starter, db=db, fresh=flags.fresh, warm=flags.warm, run=run,
-            try_flags=flags.try_flags, in_model=flags.in_model, profile=flags.profile, observer=progress,
+            candidates=flags.candidates, strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs,
+            self_test=flags.self_test, starters=flags.starter, db=db, fresh=flags.fresh, warm=flags.warm,
+            run=run, try_flags=flags.try_flags, in_model=flags.in_model, profile=flags.profile,
+            observer=progress,
         )  # fmt: skip
     path = _save(result, path)
     if vmfb is not None:
@@ -174,8 +181,11 @@ def _competition(flags: TuneFlags, db: Path | None, until: float) -> Competition
     output = _writable(flags.kernels, (".mlir",))
     effort_named(flags.effort)
     given = target_for_device(flags.device[0], flags.chip)
+    variants = _VARIANTS[flags.effort]
+    if flags.candidates is not None:
+        variants = min(variants or flags.candidates, flags.candidates)
     return Competition(
-        given, kernels_for(given), output, _VARIANTS[flags.effort], flags.jobs, flags.as_json, db,
+        given, kernels_for(given), output, variants, flags.jobs, flags.as_json, db,
         flags.fresh, until,
     )  # fmt: skip
 

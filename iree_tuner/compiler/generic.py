@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg
+
+from iree_tuner.compiler import linalg
 
 
 def generic(

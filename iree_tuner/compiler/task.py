@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -113,6 +114,11 @@ def run(number: int, payload: bytes) -> Reply:
         reply = _raised(error)
     _flush()
     return reply
+
+
+def preload(module: str) -> None:
+    """A call that only imports a module, so that a worker has it when it is needed."""
+    import_module(module)
 
 
 def _call(payload: bytes) -> Reply:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg
 
+from iree_tuner.compiler import linalg
 from iree_tuner.kernels.expression import Atom, Polynomial, X, atom, gelu_of_x, varies
 from iree_tuner.kernels.scalar import constant_of, evaluate
 from iree_tuner.ops.canonical import captured

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg, preprocessing_transform
+from iree.compiler.dialects import preprocessing_transform
 
+from iree_tuner.compiler import linalg
 from iree_tuner.ops import matching
 from iree_tuner.ops.family import ROOT
 from iree_tuner.ops.initial import initial_parameters

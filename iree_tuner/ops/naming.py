@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg
 
+from iree_tuner.compiler import linalg
 from iree_tuner.ops.structure import indexing_maps, inputs_of, iterators, multiplies_and_accumulates
 
 _NAMED = {"linalg.reduce": "reduction", "linalg.map": "elementwise"}

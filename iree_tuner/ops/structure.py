@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg
 
+from iree_tuner.compiler import linalg
 from iree_tuner.ops.extents import bounds, extent
 from iree_tuner.ops.workload import DynamicLoop, Iterator, Workload
 

@@ -35,6 +35,7 @@ class Tuning:
         spec: one for all operations.
         effort: each operation is tuned anew: quick, default, full; what was found is kept with the results.
         budget_s: of such a run.
+        candidates: of a workload in such a run, at most.
         db: where its trials go; without an effort, what earlier runs proved there is used.
     """
 
@@ -42,6 +43,7 @@ class Tuning:
     effort: str | None = None
     budget_s: float | None = None
     db: Path | None = None
+    candidates: int | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ def tuned_version(program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: 
             return _from_store(program, lab, tuning.db)
     if not kept.is_file():
         effort = tuning.effort or "quick"
-        how = TuningRun(lab.target.device or "", chip, effort, tuning.budget_s, lab.jobs, tuning.db)
+        how = TuningRun(
+            lab.target.device or "", chip, effort, tuning.budget_s, tuning.candidates, lab.jobs, tuning.db
+        )
         tune_apart(program, how, kept)
     return _of_spec(kept, lab)
 

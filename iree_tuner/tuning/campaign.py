@@ -74,6 +74,8 @@ class Campaign:
         )
         self._engine = Engine(self._search, lab, limits, findings.stop, self._ledger)
         self.cap = _cap(weighed.share, len(self._search.starters), bool(starters), options)
+        if options.candidates is not None:
+            self.cap = min(self.cap, options.candidates)
         self._lost = ""
         self._began = time.time()
         self._seconds = self._searched_s = 0.0

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from iree_tuner.errors import UsageError
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.spec.starters import Starter
 from iree_tuner.tuning.effort import Effort
@@ -21,6 +22,7 @@ class TuningOptions:
         seed: of everything random.
         budget_s: seconds for everything, from reading the program to the last verdict; None: what the effort
             takes.
+        candidates: what is tried of a workload at most; None: what effort and budget allow.
         self_test: try nothing but the default.
         starters: configurations to try first, by the workload's key.
         run: how the program is run.
@@ -36,6 +38,7 @@ class TuningOptions:
     strategy: str
     seed: int = 0
     budget_s: float | None = None
+    candidates: int | None = None
     self_test: bool = False
     starters: Mapping[str, tuple[Starter, ...]] = field(default_factory=dict[str, tuple[Starter, ...]])
     run: ProgramRun = field(default_factory=ProgramRun)
@@ -44,3 +47,8 @@ class TuningOptions:
     profiled: bool = True
     rooflines: Path | None = None
     before_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a number of candidates that is none."""
+        if self.candidates is not None and self.candidates < 1:
+            raise UsageError("candidates must be at least 1")

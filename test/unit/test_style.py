@@ -67,28 +67,27 @@ def functions(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in FILES}
 
 
-@each_file
-def test_files_are_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= FILE_LINES
+def test_files_are_short() -> None:
+    lines = {name: len((PACKAGE / name).read_text().splitlines()) for name in TREES}
+    assert {name: count for name, count in lines.items() if count > FILE_LINES} == {}
 
 
-@each_file
-def test_functions_are_short(path: Path) -> None:
-    long = {name: lines for name, lines in functions(ast.parse(path.read_text())) if lines > FUNCTION_LINES}
-    assert long == {}
+def test_functions_are_short() -> None:
+    found = ((name, *each) for name, tree in TREES.items() for each in functions(tree))
+    assert [each for each in found if each[-1] > FUNCTION_LINES] == []
 
 
-@each_file
-def test_no_mlir_is_assembled_from_strings(path: Path) -> None:
-    name = path.relative_to(PACKAGE).as_posix()
-    allowed = tuple(start for start, home in PARSED_IN_ONE_PLACE.items() if home == name)
-    found = [(line, text) for line, text in assembled(ast.parse(path.read_text())) if MLIR.search(text)]
-    assert [
-        f"line {line}: {text!r}" for line, text in found if not (allowed and text.startswith(allowed))
-    ] == []
+def test_no_mlir_is_assembled_from_strings() -> None:
+    found: list[str] = []
+    for name, tree in TREES.items():
+        allowed = tuple(start for start, home in PARSED_IN_ONE_PLACE.items() if home == name)
+        for line, text in assembled(tree):
+            if MLIR.search(text) and not (allowed and text.startswith(allowed)):
+                found.append(f"{name}:{line}: {text!r}")
+    assert found == []
 
 
 @pytest.mark.parametrize(

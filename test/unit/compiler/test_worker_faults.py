@@ -13,12 +13,16 @@ from pathlib import Path
 
 import psutil
 import pytest
+from amounts import amount
 from compiler import faults
 
 from iree_tuner.compiler.orphans import COOKIE, coordinator
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+KILLS = amount(12, 60)
+"""Of workers at random moments."""
 
 NAMED = {fault.__name__: fault for fault in faults.FAULTS}
 
@@ -59,7 +63,7 @@ def ours(prefix=None):
     return found
 
 
-def gone(pids, within_s=10.0):
+def gone(pids, within_s=120.0):
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if not any(alive(pid) for pid in pids):
@@ -84,9 +88,10 @@ def workers():
 @pytest.mark.parametrize("name", NAMED)
 def test_each_fault_ends_as_it_should(workers, name):
     fault = NAMED[name]
+    worker = workers.call(os.getpid)
     assert ending(begin(workers, fault)) in faults.FAULTS[fault]
     if fault is faults.die_later:
-        time.sleep(0.5)  # the next call might begin before it strikes
+        assert gone([worker])  # the next call might begin before it strikes
     assert workers.call(faults.square, 7) == 49
 
 
@@ -97,8 +102,8 @@ def held():
     return (threading.active_count(), me.num_fds(), len(me.children())), me.memory_info().rss
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("count", [400])
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("count", [amount(100, 400)])
 def test_many_faults_among_good_calls(count):
     rng = random.Random(count)
     with hostile(1) as first:
@@ -118,7 +123,7 @@ def test_many_faults_among_good_calls(count):
     print("resident MiB:", [size >> 20 for size in resident])
     # In the first half every thread's heap becomes as large as it gets. What leaks stays: a peak is no leak.
     half, quarter = len(resident) // 2, len(resident) // 4
-    assert min(resident[-quarter:]) - max(resident[:half]) < 48 << 20, "the caller's memory grows"
+    assert min(resident[-quarter:]) - max(resident[:half]) < amount(128, 48) << 20, "the caller's memory grows"
 
 
 def check(pool, chosen):
@@ -140,16 +145,15 @@ def is_victim(future):
 
 def test_workers_killed_at_random_moments_cost_one_call_each():
     rng = random.Random(7)
-    kills = 0
+    kills, calls = 0, []
     others = set(ours())
     with hostile(2) as pool:
-        calls = [pool.submit(time.sleep, rng.choice((0.0, 0.001, 0.02))) for _ in range(300)]
-        values = [pool.submit(bytes, rng.choice((10, 1 << 20))) for _ in range(100)]
-        while not all(call.done() for call in (*calls, *values)):
-            time.sleep(rng.uniform(0, 0.5))
+        while kills < KILLS:
+            calls += [pool.submit(time.sleep, rng.choice((0.0, 0.001, 0.02))) for _ in range(12)]
+            calls += [pool.submit(bytes, rng.choice((10, 1 << 20))) for _ in range(4)]
+            time.sleep(rng.uniform(0, 0.2))
             kills += sum(try_to_kill(pid) for pid in set(ours()) - others if rng.random() < 0.5)
-        endings = [ending(call) for call in (*calls, *values)]
-    assert kills > 3
+        endings = [ending(call) for call in calls]
     # On a crowded machine five workers in a row may be killed before they begin a call: it has no exit code.
     assert set(endings) <= {"value", "crash -9", "crash None"}
     assert endings.count("crash -9") <= kills
@@ -215,7 +219,7 @@ def test_closing_ends_busy_and_waiting_calls():
     waiting = pool.submit(faults.square, 2)
     pids = [*(set(ours()) - others), child]
     pool.close()
-    assert wait([*busy, waiting], timeout=10).not_done == set()
+    assert wait([*busy, waiting], timeout=120).not_done == set()
     for call in (*busy, waiting):
         with pytest.raises(CancelledError):
             pool.wait(call)
@@ -231,16 +235,16 @@ def test_a_cancelled_call_ends_with_its_worker(workers):
     while not busy.running():
         time.sleep(0.01)
     assert waiting.cancel()
-    assert wait([busy, waiting], timeout=10, return_when=FIRST_COMPLETED).done == {waiting}
+    assert wait([busy, waiting], timeout=120, return_when=FIRST_COMPLETED).done == {waiting}
     assert busy.cancel()
-    assert wait([busy], timeout=10).done == {busy}
+    assert wait([busy], timeout=120).done == {busy}
     assert workers.call(faults.square, 3) == 9
 
 
 def test_the_first_to_end_is_told_first():
     with hostile(2) as pool:
         slow, quick = pool.submit(faults.sleep_in_native_code), pool.submit(faults.square, 2)
-        assert wait([slow, quick], timeout=60, return_when=FIRST_COMPLETED).done == {quick}
+        assert wait([slow, quick], timeout=120, return_when=FIRST_COMPLETED).done == {quick}
 
 
 def test_a_crash_shows_what_its_own_call_printed_last(workers):

@@ -44,13 +44,13 @@ def start(folder):
 def killed_after(count, folder):
     """Kill a bench as soon as there are so many trials; those that are there after its end."""
     process = start(folder)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while len(trials_in(folder / "trials.db")) < count:
         assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline, "no trials within two minutes"
+        assert time.monotonic() < deadline, "no trials within ten minutes"
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert process.returncode == -signal.SIGKILL
     return trials_in(folder / "trials.db")
 
@@ -61,7 +61,7 @@ def test_a_killed_bench_goes_on_where_it_was(tmp_path):
     second = killed_after(len(first) + BEFORE, tmp_path)
     assert second[: len(first)] == first, "what was measured survives"
     process = start(tmp_path)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     row = json.loads(out.splitlines()[0])
     kept = trials_in(tmp_path / "trials.db")

@@ -15,8 +15,8 @@ def screen(vmfb, bench, limit_us, plan):
     if vmfb == b"hang":
         ctypes.CDLL(None).sleep(3600)
     if vmfb in (b"slow run", b"quick run", b"slow run on a GPU"):
-        with ended_after("cuda://0" if b"GPU" in vmfb else "local-task", 0.1):
-            ctypes.CDLL(None).usleep(0 if vmfb == b"quick run" else 300_000)
+        with ended_after("cuda://0" if b"GPU" in vmfb else "local-task", 0.5):
+            ctypes.CDLL(None).usleep(0 if vmfb == b"quick run" else 1_500_000)
         ctypes.CDLL(None).usleep(200_000)  # what comes after the run may last
     if vmfb == b"poison":
         _poisoned.append(vmfb)

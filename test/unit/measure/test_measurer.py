@@ -100,15 +100,15 @@ def test_comparisons_have_a_group_for_each_place(measurer, bench):
 
 
 @pytest.fixture
-def faulty(monkeypatch):
+def faulty():
     """A measurer whose worker obeys orders, with short time limits."""
-    monkeypatch.setattr("iree_tuner.measure.measurer._SETUP_S", 2.0)
     found = Measurer(
         "cuda://0",
         Workers(1),
         screen=faulty_worker.screen,
         rounds=faulty_worker.rounds,
         agree=faulty_worker.agree,
+        setup_s=6.0,
     )
     yield found
     found.close()
@@ -168,7 +168,7 @@ def test_candidates_run_on_the_measurers_own_device(faulty):
 def test_measuring_does_without_the_compiler():
     """A worker that does not load it starts in a fraction of the time."""
     program = "import sys, iree_tuner.measure.worker; sys.exit('iree.compiler' in sys.modules)"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=600)
 
 
 def test_a_default_is_timed_once(monkeypatch):

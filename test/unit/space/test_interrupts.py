@@ -26,12 +26,10 @@ def test_signals_reach_python_while_the_judge_works(context: ir.Context) -> None
     thread = threading.Thread(target=shower)
     thread.start()
     try:
-        end = time.monotonic() + 1.0
-        while time.monotonic() < end:
+        while len(heard) < 20:
             assert space.contains(member)
     finally:
         done.set()
         thread.join()
         time.sleep(0.05)
         signal.signal(signal.SIGINT, previous)
-    assert len(heard) > 20

@@ -29,7 +29,7 @@ def small_disk(tmp_path):
 def written(path, first):
     """Write until it fails; what was acknowledged, and what it said at the end."""
     command = [sys.executable, str(WRITING), str(path), str(first), "100000"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     return {int(line) for line in done.stdout.splitlines()}, done.stderr

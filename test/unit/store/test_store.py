@@ -85,7 +85,7 @@ def test_two_processes_write_at_once(path):
         )
         for value in range(200):
             store.add(study, run, [trial(value)])
-        assert child.wait(timeout=60) == 0
+        assert child.wait(timeout=600) == 0
         assert {each["x"] for each in store.trials(study)} == {*range(200), *range(1000, 1200)}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass
 
 from iree_tuner.suite.backends.backend import Array, Job
@@ -52,16 +51,13 @@ class Fake:
 
 
 class Computed:
-    """A result that is known; a run takes a tenth of a millisecond."""
+    """A result that is known; a run takes a tenth of a millisecond, by a clock that nothing disturbs."""
 
     def __init__(self, found: Array) -> None:
         self._found = found
 
     def run(self, count: int) -> float:
-        start = time.perf_counter()
-        while time.perf_counter() < start + count * 1e-4:
-            pass
-        return time.perf_counter() - start
+        return count * 1e-4
 
     def result(self) -> Array:
         return self._found

@@ -33,10 +33,10 @@ def running(tmp_path):
         "--db", str(db), "-o", str(tmp_path / "out.spec.mlir"), "--json", "--keep-flags", "--no-profile",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while len(trials_in(db)) < 20:
+    deadline = time.monotonic() + 600
+    while len(trials_in(db)) < 4:
         assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline, "no trials within two minutes"
+        assert time.monotonic() < deadline, "no trials within ten minutes"
         time.sleep(0.2)
     yield process, db, tmp_path
     if process.poll() is None:
@@ -46,7 +46,7 @@ def running(tmp_path):
 def test_ctrl_c_ends_the_search_and_writes_the_spec(running):
     process, _, folder = running
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     assert "interrupted: this is what was found until then" in err
     assert "Traceback" not in err
@@ -58,7 +58,7 @@ def test_a_killed_run_leaves_its_trials(running):
     process, db, folder = running
     before = trials_in(db)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     after = trials_in(db)
     assert set(before) <= set(after)
     assert not (folder / "out.spec.mlir").exists()

@@ -1,4 +1,4 @@
-"""1,000 hostile candidates through the whole engine, in real workers."""
+"""Hostile candidates through the whole engine, in real workers."""
 
 import math
 import os
@@ -6,6 +6,7 @@ import random
 
 import psutil
 import pytest
+from amounts import amount
 from tuning.fakes import close, fake_lab, fake_search
 
 from iree_tuner.compiler.worker import Workers
@@ -38,13 +39,12 @@ ENDS = {
 SLOW = ("hang", "run-hang", "eat")
 """These take a second or more each: fewer of them."""
 
-COUNT = 1000
+COUNT = amount(120, 1000)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("alternate", [False])
-def test_a_thousand_faults_end_in_exactly_one_way_each(alternate):
+def test_faults_end_in_exactly_one_way_each(alternate):
     rng = random.Random(2026)
     weights = [0.1 if fault in SLOW else 20.0 if fault == "" else 3.0 for fault in ENDS]
     faults = rng.choices(list(ENDS), weights, k=COUNT)
@@ -55,7 +55,7 @@ def test_a_thousand_faults_end_in_exactly_one_way_each(alternate):
     workers = Workers(4, memory_bytes=256 << 20)
     measuring = [Workers(1) for _ in range(2)]
     lab = fake_lab(
-        alternate=alternate, jobs=4, workers=workers, measuring=measuring, timeout_s=4.0, setup_s=4.0
+        alternate=alternate, jobs=4, workers=workers, measuring=measuring, timeout_s=8.0, setup_s=8.0
     )
     stop = StopRequest()
     search = fake_search(texts)

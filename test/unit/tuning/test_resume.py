@@ -5,9 +5,8 @@ import os
 import random
 import signal
 import sqlite3
-import time
 
-import pytest
+from amounts import amount
 from tuning.fakes import close, fake_lab, fake_search
 from tuning.studies import STUDY
 
@@ -16,8 +15,8 @@ from iree_tuner.tuning.engine import Engine, Limits
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.stop import StopRequest
 
-KILLS = 200
-TRIALS = 4000
+KILLS = amount(20, 200)
+TRIALS = 20 * KILLS
 
 
 def search_all(path, texts, acknowledge, *, fresh=False):
@@ -38,8 +37,8 @@ def search_all(path, texts, acknowledge, *, fresh=False):
     return search
 
 
-def killed_run(path, texts, after_s):
-    """Run in a process of its own, killed after some time; what it acknowledged."""
+def killed_run(path, texts, after):
+    """Run in a process of its own, killed when it has acknowledged so many; what it acknowledged in all."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -50,29 +49,28 @@ def killed_run(path, texts, after_s):
         finally:
             os._exit(status)
     os.close(writer)
-    time.sleep(after_s)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
     with os.fdopen(reader) as pipe:
-        lines = pipe.read().splitlines(keepends=True)
+        lines = [pipe.readline() for _ in range(after)]
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        lines += pipe.read().splitlines(keepends=True)
     return [int(line) for line in lines if line.endswith("\n")], status == 0
 
 
-@pytest.mark.slow
-def test_two_hundred_kills(tmp_path):
+def test_kills(tmp_path):
     path = tmp_path / "trials.db"
     rng = random.Random(4)
     texts = [f"code:{index + 1} time:{rng.randrange(80, 300)}" for index in range(TRIALS)]
     done: list[int] = []
     interrupted = 0
     for _ in range(KILLS):
-        acknowledged, finished = killed_run(path, texts, rng.random() * 0.12)
+        acknowledged, finished = killed_run(path, texts, rng.randrange(16))
         interrupted += not finished
         done += acknowledged
         if path.exists():
             check = sqlite3.connect(path).execute("pragma integrity_check").fetchone()
             assert check == ("ok",)
-    assert interrupted > KILLS / 2, "most runs should have been killed before their end"
+    assert interrupted, "every run came to its end before it was killed"
     assert len(done) == len(set(done)), "a finished trial was repeated"
     with Store.open(path) as store:
         kept = {assignment["x"] for assignment in store.trials(store.study(STUDY))}
