@@ -62,6 +62,10 @@ if any(shutil.which(name) for name in (os.environ.get("CC"), "gcc", "clang") if 
 if has("iree.turbine"):
     config.available_features.add("iree-turbine")
 
+# What takes long, and a part of which is tested by default (test/run.py --all).
+if os.environ.get("IREE_TUNER_TEST_ALL") == "1":
+    config.available_features.add("exhaustive")
+
 # No test takes this long; one that hangs should say so. lit needs psutil to enforce it.
 if has("psutil"):
     config.maxIndividualTestTime = lit_config.maxIndividualTestTime or 1200
@@ -72,20 +76,33 @@ if update_golden:
     config.available_features.add("update-golden")
 
 script = tools / "iree-tuner"
-command = f'"{script}"' if script.exists() else f'"{sys.executable}" -m iree_tuner.cli'
+itself = f'"{script}"' if script.exists() else f'"{sys.executable}" -m iree_tuner.cli'
+command, filecheck = itself, "filecheck"
+if "IREE_TUNER_TEST_SERVER" in os.environ:
+    client = f'"{sys.executable}" -IS "{root / "test" / "command_client.py"}"'
+    command, filecheck = f"{client} iree-tuner", f"{client} filecheck"
+binaries = Path(importlib.util.find_spec("iree.compiler").submodule_search_locations[0], "_mlir_libs")
 config.substitutions += [
+    ("%iree_tuner_itself", itself),
     ("%iree_tuner", command),
-    ("%iree_opt", f'"{tools / "iree-opt"}"'),
+    ("%iree_opt", f'"{binaries / "iree-opt"}"'),
     ("%iree_compile", f'"{tools / "iree-compile"}"'),
     ("%python", f'"{sys.executable}"'),
     ("%golden", f'"{sys.executable}" "{root / "test" / "golden.py"}"{" --update" if update_golden else ""}'),
     ("%examples", str(root / "examples")),
     ("%specs", str(root / "specs")),
     # LLVM's spelling, for tests that come from or go there; the tool is the Python package filecheck.
-    ("FileCheck", "filecheck"),
+    ("FileCheck", filecheck),
 ]
 
-for name in ("HOME", "TMPDIR", "PYTHONPATH", "COVERAGE_PROCESS_START"):
+for name in (
+    "HOME",
+    "TMPDIR",
+    "PYTHONPATH",
+    "COVERAGE_FILE",
+    "IREE_TUNER_TEST_COVERAGE",
+    "IREE_TUNER_TEST_SERVER",
+):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.environment["PATH"] = os.pathsep.join((str(tools), os.environ.get("PATH", "")))

@@ -78,7 +78,7 @@ def tune_module(
         module: an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model).
         device: URI to tune on (`local-task`, `cuda://0`), or several GPUs of one kind; the first one judges.
         chip: what to compile for: `host`, `znver4`, `host+data-tiling`. With options, no others are tried.
-        effort: `quick`, `default` or `full`: trials of each workload, and how they are judged.
+        effort: `smoke`, `quick`, `default` or `full`: trials of each workload, and how they are judged.
         budget_s: seconds for all of it, spent where the program gains most by them.
         candidates: configurations of a workload that are tried at most; None: what effort and budget allow.
         strategy, seed, jobs: the order of candidates; of everything random; compile workers, one a core.

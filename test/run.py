@@ -1,46 +1,200 @@
-"""Run every test: lit, then pytest. All run even if the first fails; the status says whether all passed.
+"""Run the tests: lit and pytest side by side, on all cores, with the coverage of both in the end.
 
-Tests of the rooms that only compile or compute run on all cores; those that measure, or start workers, run
-alone.
+    python test/run.py                 what CI runs: everything that matters, in minutes
+    python test/run.py --all           all there is: every kill, fault, seed and compile, for hours (nightly)
+    python test/run.py --changed       what your changes since main can break: a minute or two
+    python test/run.py -k workload     other arguments go to pytest, and lit is left out
 
-Arguments go to pytest:
-
-    python test/run.py -k workload
+CONTRIBUTING.md says what is in which. The status is 0 when everything passed.
 """
 
 from __future__ import annotations
 
+import argparse
+import io
+import marshal
+import os
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from coverage import Coverage, CoverageData
+
 ROOT = Path(__file__).resolve().parent.parent
+UNIT = ROOT / "test" / "unit"
+TOOLS = Path(sys.executable).parent
 
-ROOMS = ("space", "ops", "cost", "search", "replay", "report", "spec", "store", "program", "transforms")
-OF_MEASURE = ("judging", "numerics", "reference", "statistics")
-COMPILING = (
-    *(f"test/unit/{room}" for room in ROOMS),
-    *(f"test/unit/measure/test_{name}.py" for name in OF_MEASURE),
-)
+SMOKE = "test/tune/quick.mlir"
+"""The whole way in one lit test."""
+
+LEAST_COVERED = 10
+NO_TESTS = 5  # pytest's status
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Return 0 when everything passed, 1 otherwise."""
-    lit = Path(sys.executable).parent / "lit"
-    lit_status = run([str(lit), "-sv", "test"])
-    pytest = [sys.executable, "-m", "pytest", "-q", *arguments]
-    alone = [f"--ignore={path}" for path in COMPILING]
-    statuses = [run([*pytest, "-n", "auto", *COMPILING]), run([*pytest, *alone])]
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--all", action="store_true", help="nothing is left out")
+    parser.add_argument("--changed", nargs="?", const="main", metavar="BASE", help="since BASE, or main")
+    parser.add_argument("--no-coverage", action="store_true", help="somewhat faster")
+    options, rest = parser.parse_known_args(arguments)
+    if options.changed:
+        lit, pytest = touched(changed_files(options.changed))
+        print(f"lit: {' '.join(lit) or 'nothing'}\npytest: {' '.join(pytest) or 'nothing'}", flush=True)
+    else:
+        lit, pytest = ([], rest) if rest else (["test"], [])
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
+        folder = Path(name)
+        environment = dict(os.environ)
+        if options.all:
+            environment["IREE_TUNER_TEST_ALL"] = "1"
+        measured = not (options.changed or options.no_coverage or rest)
+        if measured:
+            environment |= {
+                "IREE_TUNER_TEST_COVERAGE": str(ROOT / "pyproject.toml"),
+                "COVERAGE_FILE": str(folder / "coverage"),
+                "PYTHONPATH": os.pathsep.join(
+                    filter(None, (str(ROOT / "test" / "in_every_process"), environment.get("PYTHONPATH")))
+                ),
+            }
+        passed = run(lit, pytest, environment, folder, with_server=not options.all)
+        if measured:
+            report_coverage(environment)
+    return 0 if passed else 1
+
+
+def run(
+    lit: Sequence[str], pytest: Sequence[str], environment: dict[str, str], folder: Path, *, with_server: bool
+) -> bool:
+    """Whether all passed. pytest's output comes as it is made, lit's when both have ended."""
+    start = time.monotonic()
+    jobs = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    with_server = with_server and bool(lit)
+    with server(environment, folder, wanted=with_server) as served, (folder / "lit").open("w+") as told:
+        running = None
+        if lit:
+            command = [str(TOOLS / "lit"), "-sv", "--time-tests", "-j", jobs, *lit]
+            print(f"$ {' '.join(command)}", flush=True)
+            running = subprocess.Popen(command, cwd=ROOT, env=served, stdout=told, stderr=subprocess.STDOUT)
+        status = 0
+        if pytest or not lit or lit == ["test"]:
+            command = [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-n",
+                jobs,
+                "--dist",
+                "worksteal",
+                "--durations=40",
+                *pytest,
+            ]
+            print(f"$ {' '.join(command)}", flush=True)
+            status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+        lit_status = running.wait() if running else 0
+        told.seek(0)
+        print(told.read(), end="", flush=True)
+    print(f"{time.monotonic() - start:.0f} s", flush=True)
     if lit_status:
         print(f"lit failed with status {lit_status}: see its summary above", flush=True)
-    # 5 is pytest's "no tests": what -k selects may lie in the other half.
-    return int(lit_status != 0 or any(status not in (0, 5) for status in statuses) or statuses == [5, 5])
+    return lit_status == 0 and status in (0, NO_TESTS if running else 0)
 
 
-def run(command: list[str]) -> int:
-    """Run one tool from the repository's root, its output as it comes."""
-    print(f"$ {' '.join(command)}", flush=True)
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+@contextmanager
+def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterator[dict[str, str]]:
+    """lit's environment, with a server that runs commands while this is entered (`command_server.py`)."""
+    if not wanted:
+        yield environment
+        return
+    # Consoles are made when modules are imported: the server sees what lit's commands see (lit.cfg.py).
+    own = environment | {"NO_COLOR": "1", "COLUMNS": "120"}
+    path = folder / "commands"
+    command = [sys.executable, str(ROOT / "test" / "command_server.py"), str(path)]
+    process = subprocess.Popen(command, env=own, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    try:
+        ready = process.stdout.readline() == "ready\n"
+        yield environment | ({"IREE_TUNER_TEST_SERVER": str(path)} if ready else {})
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def report_coverage(environment: dict[str, str]) -> None:
+    """The number, and the files that are covered least."""
+    found = Path(environment["COVERAGE_FILE"])
+    workers = CoverageData(f"{found}.workers")
+    for path in found.parent.glob("lines.*[0-9]"):
+        workers.add_lines(marshal.loads(path.read_bytes()))
+    workers.write()
+    measured = Coverage(
+        data_file=str(ROOT / ".coverage"), config_file=str(ROOT / "pyproject.toml"), messages=False
+    )
+    measured.combine([str(found.parent)])
+    measured.save()
+    table = io.StringIO()
+    total = measured.report(file=table)
+    rows = [line.split() for line in table.getvalue().splitlines() if line.startswith("iree_tuner/")]
+    print(f"coverage of lit and pytest together: {total:.1f}%; least (`coverage html` shows the lines):")
+    for row in sorted(rows, key=lambda row: int(row[-1].rstrip("%")))[:LEAST_COVERED]:
+        print(f"  {row[-1]:>5}  {row[0]}")
+    sys.stdout.flush()
+
+
+def changed_files(base: str) -> list[Path]:
+    """What differs from where this branch left `base`, committed or not, new files too."""
+    git = ["git", "-C", str(ROOT)]
+    origin = subprocess.run([*git, "merge-base", base, "HEAD"], capture_output=True, text=True, check=False)
+    if origin.returncode:
+        sys.exit(f"error: git knows no '{base}' to compare with")
+    listed: list[str] = []
+    for command in (["diff", "--name-only", origin.stdout.strip()], ["ls-files", "-o", "--exclude-standard"]):
+        done = subprocess.run([*git, *command], capture_output=True, text=True, check=True)
+        listed += done.stdout.splitlines()
+    return [ROOT / name for name in dict.fromkeys(listed)]
+
+
+def touched(files: Sequence[Path]) -> tuple[list[str], list[str]]:
+    """lit's and pytest's tests of the rooms that these files are in, and those that import them."""
+    lit: set[str] = set()
+    pytest: set[str] = set()
+    sources = {path: path.read_text() for path in UNIT.rglob("test_*.py")}
+    for file in files:
+        parts = file.relative_to(ROOT).parts
+        if parts[:2] == ("test", "unit"):
+            room = [file] if file.name.startswith("test_") else file.parent.rglob("test_*.py")
+            pytest |= {str(path.relative_to(ROOT)) for path in room if path.exists()}
+        elif parts[0] == "test" and len(parts) > 2:
+            is_test = file.suffix in (".test", ".mlir") and parts[2] != "Inputs"
+            lit.add("/".join(parts) if is_test else f"test/{parts[1]}")
+        elif parts[0] == "iree_tuner" and file.suffix == ".py":
+            module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+            pytest |= {str(path.relative_to(ROOT)) for path, text in sources.items() if imports(text, module)}
+            rooms = (parts[1], file.stem.split("_")[0])  # a command's tests are in a folder named for it
+            pytest |= {f"test/unit/{room}" for room in rooms[:1] if (UNIT / room).is_dir()}
+            lit |= {f"test/{room}" for room in rooms if room != "unit" and (ROOT / "test" / room).is_dir()}
+            lit.add(SMOKE)
+            pytest.add("test/unit/test_style.py")
+            pytest.add("test/unit/test_layers.py")
+    lit -= {name for name in lit if str(Path(name).parent) in lit}
+    pytest -= {name for name in pytest if any(str(parent) in pytest for parent in Path(name).parents)}
+    return sorted(name for name in lit if (ROOT / name).exists()), sorted(pytest)
+
+
+def imports(text: str, module: str) -> bool:
+    """Whether a test's source imports a module by its own name, or from it."""
+    package, _, name = module.rpartition(".")
+    return any(
+        line.startswith((f"from {module} import", f"import {module}"))
+        or (line.startswith(f"from {package} import") and name in line)
+        for line in text.splitlines()
+    )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from iree_tuner.tuning.stop import StopRequest
 
 _DEFAULTS = InputFlags()
 _NO_SCRIPT = ScriptFlags()
-_ROUNDS, _BATCH_S, _SECONDS = 64, 0.05, 120.0
+_BATCH_S, _SECONDS = 0.05, 120.0
 _TOLD = 3  # choices that failed
 
 
@@ -84,6 +84,7 @@ def bench(
     device: str = "local-task",
     chip: str = "host",
     inputs: InputFlags = _DEFAULTS,
+    rounds: int = 64,
     jobs: int | None = None,
     save_script_to: Annotated[Path | None, Parameter(name="--save-script")] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -103,6 +104,8 @@ def bench(
         Device URI: local-task, local-sync, cuda://0.
     chip
         What to compile for, with options: host, host+data-tiling; a GPU's architecture.
+    rounds
+        Interleaved pairs of the program's comparison at most.
     jobs
         Compile workers; one a core by default.
     save_script_to
@@ -113,8 +116,8 @@ def bench(
     source, target = inputs.sized(load_program(program)), target_for_device(device, chip)
     script = scripting.load()
     searching.check(script)
-    if jobs is not None and jobs < 1:
-        raise UsageError("--jobs must be at least 1")
+    if rounds < 1 or (jobs is not None and jobs < 1):
+        raise UsageError("--rounds and --jobs must be at least 1")
     if save_script_to is not None:
         _check_output(save_script_to, script)
     request = inputs.request(source)
@@ -127,7 +130,7 @@ def bench(
         if searching.search:
             versions += _searched(source, script, lowered, searching, lab, as_json, status.update)
         status.update("the whole program")
-        compared = _compare(source, versions, lab, request)
+        compared = _compare(source, versions, lab, request, rounds)
     _report(versions, compared, lowered, as_json)
     if save_script_to is not None:
         _save_best(versions, compared, save_script_to)
@@ -183,14 +186,14 @@ def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
 
 
 def _compare(
-    source: Program, versions: list[tuple[str, Script]], lab: Lab, request: ProgramRun
+    source: Program, versions: list[tuple[str, Script]], lab: Lab, request: ProgramRun, rounds: int
 ) -> list[ProgramComparison]:
     default = compile_program(source, lab.target, lab.compilers).data
     built = [compile_with_script(source, lab.target, script, lab.compilers).vmfb for _, script in versions]
     length = reduction_length_of(source, lab)
     lab.settle()
     return compare_programs(
-        [[default, *built]], lab.measurer.device, lab.measurer.workers, _ROUNDS, length, request,
+        [[default, *built]], lab.measurer.device, lab.measurer.workers, rounds, length, request,
         batch_s=_BATCH_S, seconds=_SECONDS,
     )  # fmt: skip
 

@@ -37,6 +37,7 @@ from iree_tuner.kernels.bench import (
     look_at,
     outlook_of,
 )
+from iree_tuner.kernels.contest import ROUNDS
 from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.layers import compare_layers
@@ -135,6 +136,8 @@ class BenchFlags:
         A tuning spec; kernels must also be faster than what is tuned by it.
     variants
         Of a kernel, to try on a problem; 0 for all.
+    rounds
+        Interleaved pairs of a comparison at most.
     budget
         Time for all contests: 90s, 10m.
     jobs
@@ -159,6 +162,7 @@ class BenchFlags:
     chip: str = "host"
     spec: Path | None = None
     variants: int = 64
+    rounds: int = ROUNDS
     budget: str | None = None
     jobs: int | None = None
     db: Path | None = None
@@ -185,8 +189,8 @@ def bench(
     """
     if flags.output is not None:
         _check_output(flags.output)
-    if flags.variants < 0 or (flags.jobs is not None and flags.jobs < 1):
-        raise UsageError("--variants must be at least 0, and --jobs at least 1")
+    if flags.variants < 0 or flags.rounds < 1 or (flags.jobs is not None and flags.jobs < 1):
+        raise UsageError("--variants must be at least 0, --rounds and --jobs at least 1")
     db = chosen_database(flags.db, no_db=flags.no_db, fresh=flags.fresh)
     source, target = inputs.sized(load_program(program)), target_for_device(flags.device, flags.chip)
     wanted = _chosen(kernel, target)
@@ -228,7 +232,7 @@ def _compete(
         tell_refusals(outlook)
         tuned = configurations_of(() if flags.spec is None else (flags.spec,), lab.context)
         contests = hold_contests(
-            outlook, lab, tuned=tuned, most=flags.variants, seconds=seconds,
+            outlook, lab, tuned=tuned, most=flags.variants, rounds=flags.rounds, seconds=seconds,
             watch=lambda line: status.update(line), records=records,
         )  # fmt: skip
         choices = choices_of(contests)
@@ -237,7 +241,9 @@ def _compete(
         if choices and not flags.alone:
             status.update("the whole program")
             bases = bases_of(source, lab.target, flags.spec, lab.context)
-            compared = compare_in_program(bases, choices, outlook, lab, inputs.request(source))
+            compared = compare_in_program(
+                bases, choices, outlook, lab, inputs.request(source), rounds=flags.rounds
+            )
             report_program(compared, flags.as_json)
             chosen, spec = compared.chosen, flags.spec if compared.is_tuned else None
         if flags.layers and choices:

@@ -31,7 +31,6 @@ def compare(
     spec: Path | None = None,
     tune: str | None = None,
     budget: str | None = None,
-    candidates: int | None = None,
     db: Path | None = None,
     where: Where = _WHERE,
     how: How = _HOW,
@@ -50,21 +49,18 @@ def compare(
     spec
         A tuning spec, for `iree-tuned`.
     tune
-        Tune each operation first, for `iree-tuned`: quick, default, full. Specs are kept with the results.
+        Tune each operation first, for `iree-tuned`: smoke, quick, default, full. Specs are kept with
+        the results.
     budget
         Time for tuning each operation: 30s, 2m.
-    candidates
-        Configurations of a workload that are tried at most.
     db
         Database that tuning uses; without --tune, what earlier runs proved there is `iree-tuned`.
     """
     if spec is not None and (tune is not None or db is not None):
         raise UsageError("--spec goes neither with --tune nor with --db")
-    if (budget is not None or candidates is not None) and tune is None:
-        raise UsageError("--budget and --candidates require --tune")
-    if candidates is not None and candidates < 1:
-        raise UsageError("--candidates must be at least 1")
-    tuning = Tuning(spec, tune, parse_duration(budget) if budget else None, db, candidates)
+    if budget is not None and tune is None:
+        raise UsageError("--budget requires --tune")
+    tuning = Tuning(spec, tune, parse_duration(budget) if budget else None, db)
     plan = Plan(
         name=" ".join(sources),
         items=where.items(sources),

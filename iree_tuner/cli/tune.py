@@ -43,7 +43,7 @@ class TuneFlags:
     output
         The spec to write, .mlir or .mlirbc; the program's name with .spec.mlir by default.
     effort
-        How much is tried: quick, default or full.
+        How much is tried: smoke (to see that it works), quick, default or full.
     budget
         Time for all of it: 90s, 5m, 1h30m; spent where the program gains most by it.
     candidates
@@ -110,7 +110,7 @@ class TuneFlags:
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 
 
-_VARIANTS = {"quick": 4, "default": 32, "full": 0}  # of a kernel on a problem; 0 for all
+_VARIANTS = {"smoke": 2, "quick": 4, "default": 32, "full": 0}  # of a kernel on a problem; 0 for all
 _DEFAULTS = TuneFlags()
 _INPUTS = InputFlags()
 
@@ -179,13 +179,13 @@ def _competition(flags: TuneFlags, db: Path | None, until: float) -> Competition
     if flags.kernels is None:
         return None
     output = _writable(flags.kernels, (".mlir",))
-    effort_named(flags.effort)
+    effort = effort_named(flags.effort)
     given = target_for_device(flags.device[0], flags.chip)
     variants = _VARIANTS[flags.effort]
     if flags.candidates is not None:
         variants = min(variants or flags.candidates, flags.candidates)
     return Competition(
-        given, kernels_for(given), output, variants, flags.jobs, flags.as_json, db,
+        given, kernels_for(given), output, variants, effort, flags.jobs, flags.as_json, db,
         flags.fresh, until,
     )  # fmt: skip
 

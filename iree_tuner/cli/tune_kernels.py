@@ -21,12 +21,14 @@ from iree_tuner.kernels.bench import (
     hold_contests,
     look_at,
 )
+from iree_tuner.kernels.contest import ROUNDS
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.targets import Target
 from iree_tuner.tuned import TuningResult
+from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.stop import StopRequest
@@ -49,6 +51,7 @@ class Competition:
         kernels: those that compete.
         output: where the kernels' spec is to be.
         variants: of each kernel on each problem.
+        effort: how long they are compared.
         jobs: compile workers.
         as_json: whether rows are printed.
         db: where trials are kept; None for nowhere.
@@ -60,6 +63,7 @@ class Competition:
     kernels: tuple[Kernel, ...]
     output: Path
     variants: int
+    effort: Effort
     jobs: int | None
     as_json: bool
     db: Path | None
@@ -108,7 +112,8 @@ class Competition:
                 each.task.workload.key: each.entry.configuration for each in result.results if each.entry
             }
             contests = hold_contests(
-                outlook, lab, tuned=tuned, most=self.variants, seconds=seconds,
+                outlook, lab, tuned=tuned, most=self.variants,
+                rounds=min(ROUNDS, self.effort.rounds), seconds=seconds,
                 watch=lambda line: status.update(line), records=records,
             )  # fmt: skip
             report_contests(contests, outlook, self.as_json)
@@ -121,7 +126,13 @@ class Competition:
             bases = {DEFAULT: (result.program, self.given), TUNED: (made, result.target)}
             left_s = max(0.0, self.until - time.monotonic())
             found = compare_in_program(
-                bases, choices, outlook, lab, run, seconds=min(_COMPARED_S, left_s / 2)
+                bases,
+                choices,
+                outlook,
+                lab,
+                run,
+                rounds=min(ROUNDS, self.effort.program_rounds),
+                seconds=min(_COMPARED_S, left_s / 2),
             )
             report_program(found, self.as_json)
             if found.best is not None and found.chosen:

@@ -15,7 +15,7 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.contest import Contest, Watch, hold_contest
+from iree_tuner.kernels.contest import ROUNDS, Contest, Watch, hold_contest
 from iree_tuner.kernels.find import Place, Places, find_places
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.problem import Problem
@@ -41,7 +41,7 @@ from iree_tuner.tuning.whole import for_processor, with_spec
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 
 _FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
-_ROUNDS, _BATCH_S = 64, 0.05
+_BATCH_S = 0.05
 _NEARLY = 0.6
 """So many times as fast alone, a kernel is tried in the program all the same."""
 
@@ -100,7 +100,8 @@ def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
 
 def hold_contests(
     outlook: Outlook, lab: Lab, *, tuned: Mapping[str, Configuration], most: int = 64,
-    seconds: float = float("inf"), watch: Watch = lambda _: None, records: Records | None = None,
+    rounds: int = ROUNDS, seconds: float = float("inf"), watch: Watch = lambda _: None,
+    records: Records | None = None,
 ) -> list[Contest]:  # fmt: skip
     """Every kernel on every problem that it computes; a problem that fails says so. Ctrl-C ends it early.
 
@@ -109,6 +110,7 @@ def hold_contests(
         lab: where.
         tuned: by workload's key, configurations to compare with too.
         most: variants of a kernel at most; 0 for all.
+        rounds: interleaved pairs of a comparison at most.
         seconds: shared by the contests; when they have passed, no more are begun.
         watch: told of progress.
         records: keep the trials, and know those of earlier runs.
@@ -128,7 +130,15 @@ def hold_contests(
                 continue
             try:
                 contest = hold_contest(
-                    site, kernel, lab, tuned=tuned, most=most, seconds=left, watch=watch, records=records
+                    site,
+                    kernel,
+                    lab,
+                    tuned=tuned,
+                    most=most,
+                    rounds=rounds,
+                    seconds=left,
+                    watch=watch,
+                    records=records,
                 )
             except _FAILED as error:
                 contest = Contest(site, kernel.name, note=str(error))
@@ -232,7 +242,7 @@ class InProgram:
 
 def compare_in_program(
     bases: Bases, choices: Mapping[str, Chosen], outlook: Outlook, lab: Lab, run: ProgramRun,
-    *, seconds: float = 120.0,
+    *, rounds: int = ROUNDS, seconds: float = 120.0,
 ) -> InProgram:  # fmt: skip
     """The whole program by default and with each choice of kernels, in turns; all of it tuned, too.
 
@@ -242,7 +252,8 @@ def compare_in_program(
         outlook: what `look_at` found.
         lab: where it is compiled and run.
         run: how it is run.
-        seconds: what a comparison may take.
+        rounds: interleaved pairs of a comparison at most.
+        seconds: what it may take.
 
     Raises:
         TunerError, WorkerCrashError, WorkerTimeoutError: the default does not compile or run.
@@ -265,7 +276,7 @@ def compare_in_program(
     every = [site for chosen in choices.values() for site, _ in chosen]
     # Errors add up from one op to the next.
     length = max(site.problem.workload.reduction_length for site in every) * len(every) ** 2
-    look = _Look(bases[DEFAULT][0], lab, length, run, seconds)
+    look = _Look(bases[DEFAULT][0], lab, length, run, rounds, seconds)
     found = look.compare([vmfb for vmfb, _ in made.values()])
     versions = tuple(
         Version(name, tuple(made[name][1]), each) for name, each in zip(list(made)[1:], found, strict=True)
@@ -302,13 +313,14 @@ class _Look:
     lab: Lab
     length: int
     run: ProgramRun
+    rounds: int
     seconds: float
 
     def compare(self, built: Sequence[bytes]) -> list[ProgramComparison]:
         """The first against each of the others."""
         measurer = self.lab.measurer
         return compare_programs(
-            [built], measurer.device, measurer.workers, _ROUNDS, self.length, self.run, batch_s=_BATCH_S,
+            [built], measurer.device, measurer.workers, self.rounds, self.length, self.run, batch_s=_BATCH_S,
             seconds=self.seconds,
             for_host=None if self.lab.alternate else partial(for_processor, self.program, self.lab),
         )  # fmt: skip

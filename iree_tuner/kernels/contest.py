@@ -37,7 +37,7 @@ from iree_tuner.tuning.weigh import tolerance_of
 _TIMEOUT_S = 120.0
 _HOPELESS = 2.0  # times the best so far
 _FINALISTS = 3
-_ROUNDS = 64
+ROUNDS = 64  # pairs of a comparison
 _FINALS_PART = 0.3  # of a contest's time
 _JUDGED_S = 120.0  # what each of the final comparisons may take at most
 _DIED = ("run_error", "run_crash", "run_timeout")
@@ -102,6 +102,7 @@ class _Ring:
     default_us: float
     lab: Lab
     book: Book
+    rounds: int
 
 
 def hold_contest(
@@ -111,6 +112,7 @@ def hold_contest(
     *,
     tuned: Mapping[str, Configuration] = _NONE,
     most: int = 64,
+    rounds: int = ROUNDS,
     seconds: float = math.inf,
     watch: Watch = lambda _: None,
     records: Records | None = None,
@@ -125,6 +127,7 @@ def hold_contest(
         lab: where it is built and timed.
         tuned: by workload's key, configurations to compare with too.
         most: variants at most; 0 for all.
+        rounds: interleaved pairs of a comparison at most.
         seconds: for all of it; no more are begun after the greater part, and the finals are cut short.
         watch: told of progress.
         records: keeps the trials; no more are begun when a stop is requested there.
@@ -148,7 +151,7 @@ def hold_contest(
     contest = replace(contest, bench=bench, default_us=min(timed.samples_us))
     variants = kernel.variants(site.problem, lab.target)
     book = Book(records, lambda: _study(site, kernel, bench, workload, len(variants), lab), workload.key)
-    ring = _Ring(kernel, site.problem, bench, contest.default_us, lab, book)
+    ring = _Ring(kernel, site.problem, bench, contest.default_us, lab, book, rounds)
     until = start + (1.0 - _FINALS_PART) * seconds
     trials = list(_tried(variants[: most or None], ring, until, watch, records.stop))
     trials, finalists = _right(sorted(trials, key=lambda each: each.score), ring)
@@ -316,20 +319,24 @@ def _judged(
     bench, lab = ring.bench, ring.lab
     others = [tuned.vmfb] if tuned is not None and tuned.outcome == "ok" else []
     vmfbs = [each.vmfb for each in finalists]
-    found = lab.measurer.compare([(bench.default, [*vmfbs, *others])], bench, _plan(until, 2 + len(others)))
+    found = lab.measurer.compare(
+        [(bench.default, [*vmfbs, *others])], bench, _plan(ring.rounds, until, 2 + len(others))
+    )
     best = max(range(len(finalists)), key=lambda index: found[index].speedup)
-    plan = _plan(until, 1 + len(others))
+    plan = _plan(ring.rounds, until, 1 + len(others))
     (over_default,) = lab.measurer.compare([(bench.default, [vmfbs[best]])], bench, plan)
     ring.book.judged(finalists[best], over_default)
     contest = replace(contest, best=finalists[best], over_default=over_default)
     if tuned is not None and not others:
         return replace(contest, note=f"the tuned configuration ends in {tuned.outcome}: {tuned.message}")
     if others:
-        (over_tuned,) = lab.measurer.compare([(others[0], [vmfbs[best]])], bench, _plan(until, 1))
+        (over_tuned,) = lab.measurer.compare(
+            [(others[0], [vmfbs[best]])], bench, _plan(ring.rounds, until, 1)
+        )
         contest = replace(contest, tuned=found[-1], over_tuned=over_tuned, configured=others[0])
     return contest
 
 
-def _plan(until: float, comparisons: int) -> JudgePlan:
+def _plan(rounds: int, until: float, comparisons: int) -> JudgePlan:
     """The next of so many comparisons; each takes a few pairs however late it is."""
-    return JudgePlan(_ROUNDS, seconds=min(_JUDGED_S, max(0.0, until - time.monotonic()) / comparisons))
+    return JudgePlan(rounds, seconds=min(_JUDGED_S, max(0.0, until - time.monotonic()) / comparisons))

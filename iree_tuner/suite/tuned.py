@@ -33,9 +33,8 @@ class Tuning:
 
     Attributes:
         spec: one for all operations.
-        effort: each operation is tuned anew: quick, default, full; what was found is kept with the results.
+        effort: each operation is tuned anew: as `tune_module` takes it; what was found is kept.
         budget_s: of such a run.
-        candidates: of a workload in such a run, at most.
         db: where its trials go; without an effort, what earlier runs proved there is used.
     """
 
@@ -43,7 +42,6 @@ class Tuning:
     effort: str | None = None
     budget_s: float | None = None
     db: Path | None = None
-    candidates: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,7 @@ def tuned_version(program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: 
             return _from_store(program, lab, tuning.db)
     if not kept.is_file():
         effort = tuning.effort or "quick"
-        how = TuningRun(
-            lab.target.device or "", chip, effort, tuning.budget_s, tuning.candidates, lab.jobs, tuning.db
-        )
+        how = TuningRun(lab.target.device or "", chip, effort, tuning.budget_s, lab.jobs, tuning.db)
         tune_apart(program, how, kept)
     return _of_spec(kept, lab)
 

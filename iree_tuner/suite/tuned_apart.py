@@ -23,7 +23,6 @@ class TuningRun:
     chip: str
     effort: str
     budget_s: float | None
-    candidates: int | None
     jobs: int
     db: Path | None
 
@@ -58,7 +57,7 @@ def _tune(told: Connection, program: Program, run: TuningRun, path: Path) -> Non
     try:
         found = tune_module(
             program, device=run.device, chip=run.chip, effort=run.effort, budget_s=run.budget_s,
-            candidates=run.candidates, jobs=run.jobs, db=run.db, profile=False,
+            jobs=run.jobs, db=run.db, profile=False,
         )  # fmt: skip
         if found.interrupted:
             told.send(_INTERRUPTED)

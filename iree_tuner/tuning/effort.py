@@ -69,6 +69,21 @@ _LEAST_OPS = 8000
 _OPS_A_TIME = 2.0  # times as many operations as patience has times as many seconds
 
 EFFORTS: dict[str, Effort] = {
+    # To see that all of it works on a program and a device, in seconds: it decides little.
+    "smoke": Effort(
+        trials=4,
+        batch=4,
+        finalists=1,
+        rounds=16,
+        least_share=0.05,
+        program_rounds=8,
+        patience=4.0,
+        program_batch_s=0.001,
+        most_places=1,
+        final_s=8.0,
+        options=8,
+        model_steps=1,
+    ),
     "quick": Effort(
         trials=24,
         batch=8,

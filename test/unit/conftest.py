@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.program.extract import extract
@@ -11,6 +12,22 @@ from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+from amounts import ALL, amount
+
+# How long an example takes says something of the machine, and nothing of the code.
+settings.register_profile(
+    "machine", deadline=None, max_examples=amount(100, 1000), suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("machine")
+
+
+def pytest_collection_modifyitems(items):
+    """Leave out what only `--all` runs."""
+    if not ALL:
+        for item in items:
+            if item.get_closest_marker("exhaustive"):
+                item.add_marker(pytest.mark.skip(reason="only with --all (test/run.py)"))
 
 
 @pytest.fixture(scope="session")

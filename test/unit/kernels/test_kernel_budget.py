@@ -18,6 +18,7 @@ from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.store import Store
 from iree_tuner.targets import parse_target
+from iree_tuner.tuning.effort import effort_named
 
 CPU = parse_target("llvm-cpu:host")
 
@@ -85,7 +86,7 @@ def test_contests_have_what_is_left(monkeypatch, tmp_path, left_s):
         seen["seconds"], seen["run"], seen["fresh"] = seconds, records.run, records.fresh
         return ["a contest"]
 
-    def compared(*_, seconds):
+    def compared(*_, seconds, **__):
         seen["program_s"] = seconds
         raise EndedError
 
@@ -106,7 +107,16 @@ def test_contests_have_what_is_left(monkeypatch, tmp_path, left_s):
     )
     monkeypatch.setattr(tune_kernels, "Lab", NoLab)
     competition = Competition(
-        given_target, (CGemm(),), tmp_path / "k.mlir", 4, 1, False, path, True, time.monotonic() + left_s
+        given_target,
+        (CGemm(),),
+        tmp_path / "k.mlir",
+        4,
+        effort_named("full"),
+        1,
+        False,
+        path,
+        True,
+        time.monotonic() + left_s,
     )
     with pytest.raises(EndedError):
         competition.hold("main.mlir", result, Path("t.spec.mlir"), ProgramRun())

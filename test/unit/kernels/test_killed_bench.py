@@ -13,7 +13,6 @@ from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.store import Store, StoreError
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing()),
 ]
 VARIANTS = 24

@@ -25,7 +25,7 @@ NOT_A_PAGE = "not an origin"  # the initiator of what the browser itself asks fo
 
 for needed in ("altair", "vl_convert", "jinja2"):
     pytest.importorskip(needed)
-pytestmark = [pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed"), pytest.mark.slow]
+pytestmark = [pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")]
 
 
 @dataclass(frozen=True)

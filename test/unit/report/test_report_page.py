@@ -140,7 +140,6 @@ def test_missing_libraries_are_told(monkeypatch):
         Report(RunReport(RunFacts("m"))).html()
 
 
-@pytest.mark.slow
 def test_a_large_run_is_a_small_file(tmp_path):
     fill(tmp_path / "large.db", workloads=40, trials=800)
     with Store.open(tmp_path / "large.db", readonly=True) as store:

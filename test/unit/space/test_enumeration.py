@@ -64,7 +64,7 @@ def test_the_emitted_space_has_the_members_that_z3_finds() -> None:
     assert all(judge.accepts(member) for member in members[::50])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_emitted_space_is_z3s_model_by_model() -> None:
     ours, judged = both(emitted_space())
     assert ours == judged

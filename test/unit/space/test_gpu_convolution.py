@@ -349,8 +349,8 @@ def test_sampled(prepare) -> None:
 
 def unrolled(member) -> int:
     """Tiles of one subgroup in a step of the reduction."""
-    counts = [value for name, value in member.items() if name.startswith(("sg_", "red_")) and name != "sg_size"]
-    return math.prod(counts)
+    tiles = [name for name in member if name.startswith(("sg_", "red_")) and name != "sg_size"]
+    return math.prod(member[name] for name in tiles)
 
 
 def test_overpadded() -> None:

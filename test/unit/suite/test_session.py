@@ -110,7 +110,7 @@ def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(plan: Plan,
     """The same operation three times; what tuning found is kept, and used again."""
     item = Item(Matmul(m=128, n=256, k=512))
     db = tmp_path / "trials.db"
-    tuning = replace(plan, items=[item], tuning=Tuning(effort="quick", candidates=4, db=db))
+    tuning = replace(plan, items=[item], tuning=Tuning(effort="smoke", db=db))
     tuned = of(run_suite(tuning, Remembers()), "iree-tuned")[0]
     assert (tuned.state, tuned.verification, tuned.configuration) == ("ok", "SUCCESS", "spec"), tuned.message
     spec = plan.folder / "specs" / f"{item.operation.name}.mlir"

@@ -14,7 +14,7 @@ from iree_tuner.suite.pages.run_page import run_page
 
 for needed in ("altair", "vl_convert", "jinja2"):
     pytest.importorskip(needed)
-pytestmark = [pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed"), pytest.mark.slow]
+pytestmark = [pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")]
 
 RUNS = [made_run(Made(f"run-{n}", n, 6, devices=("local-task", "cuda://0"), started=n)) for n in range(3)]
 PAGES = {

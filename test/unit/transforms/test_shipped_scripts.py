@@ -3,6 +3,7 @@
 import iree.runtime as rt
 import numpy as np
 import pytest
+from amounts import amount
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from products import expected, inputs, matmul, matmul_bias_relu
@@ -43,9 +44,10 @@ def test_their_own_choice(name, sizes, cpu, compilers):
     check(name, sizes, {}, cpu, compilers)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=amount(6, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_any_sizes_and_knobs(name, data, cpu, compilers):
     sizes = [data.draw(st.integers(2, 140), label) for label in "mnk"]

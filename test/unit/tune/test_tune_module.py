@@ -1,7 +1,5 @@
 """The library's front door."""
 
-from dataclasses import replace
-
 import pytest
 from iree.compiler import ir
 from programs import TWO_EPILOGUES, ZERO_MATMUL
@@ -26,18 +24,11 @@ class Recorder(Silent):
         self.results.append(result)
 
 
-@pytest.fixture(autouse=True)
-def short(monkeypatch):
-    """Comparisons of few pairs: what they say is not looked at here."""
-    few = replace(EFFORTS["quick"], rounds=64, program_rounds=8, program_batch_s=0.001, most_places=1)
-    monkeypatch.setitem(EFFORTS, "quick", few)
-
-
 def test_a_module_in_memory_is_tuned_and_compiled(tmp_path):
     context = ir.Context()
     module = ir.Module.parse(ZERO_MATMUL, context)
     watch = Recorder()
-    result = iree_tuner.tune_module(module, effort="quick", candidates=6, observer=watch)
+    result = iree_tuner.tune_module(module, effort="smoke", candidates=6, observer=watch)
     (found,) = result.results
     assert found.trials == tuple(watch.trials)
     assert {trial.outcome for trial in found.trials} <= {"ok", "too_slow", "compile_error", "compile_timeout"}
@@ -50,16 +41,16 @@ def test_a_module_in_memory_is_tuned_and_compiled(tmp_path):
 
 
 def test_ctrl_c_keeps_what_was_found():
-    watch = Recorder(interrupt_after=8)
-    result = iree_tuner.tune_module(ZERO_MATMUL, effort="quick", observer=watch)
+    watch = Recorder(interrupt_after=3)
+    result = iree_tuner.tune_module(ZERO_MATMUL, effort="smoke", observer=watch)
     assert result.interrupted
     (found,) = result.results
-    assert len(found.trials) == 8
+    assert len(found.trials) == 3
     assert watch.results == [found]
 
 
 def test_equal_dispatches_are_one_task_and_others_are_reached_too():
-    result = iree_tuner.tune_module(TWO_EPILOGUES, effort="quick", candidates=1)
+    result = iree_tuner.tune_module(TWO_EPILOGUES, effort="smoke", candidates=1)
     (found,) = result.results
     # The two matmuls have different epilogues: two dispatches, one workload.
     assert len(found.task.dispatches) == 2
@@ -67,7 +58,7 @@ def test_equal_dispatches_are_one_task_and_others_are_reached_too():
 
 
 def test_the_default_against_itself_is_a_tie():
-    result = iree_tuner.tune_module(ZERO_MATMUL, effort="quick", self_test=True)
+    result = iree_tuner.tune_module(ZERO_MATMUL, effort="smoke", self_test=True)
     assert result.wins == ()
     assert result.speedup == 1.0
     assert "foreach_match" not in str(result.spec)

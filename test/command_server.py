@@ -1,0 +1,130 @@
+"""Commands of lit tests, run in forks of one process that has imported everything.
+
+The lit tests start `iree-tuner` and `filecheck` about a thousand times, and importing takes longer than most
+of what they do then. `test/run.py` starts this server and names its socket in `IREE_TUNER_TEST_SERVER`;
+`lit.cfg.py` then runs `command_client.py` in their place. A fork has its own arguments, environment, folder,
+files and exit status, and starts its own workers. Without the variable, and with `--all`, each command is a
+process of its own, as users have it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import marshal
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import iree_tuner.cli
+
+_FILES = 3  # standard input, output and error
+
+
+def commands() -> dict[str, Callable[[], object]]:
+    """What can be run, with all that it needs imported."""
+    for path in sorted(Path(iree_tuner.cli.__file__).parent.glob("[a-z]*.py")):
+        import_module(f"iree_tuner.cli.{path.stem}")
+    for name in ("altair", "jinja2"):
+        with suppress(ImportError):
+            import_module(name)
+    from filecheck.main import main as filecheck
+
+    from iree_tuner.cli.main import main as iree_tuner_
+
+    return {"iree-tuner": iree_tuner_, "filecheck": filecheck}
+
+
+def serve(path: str) -> None:
+    """Take requests until this process is ended."""
+    known = commands()
+    with suppress(ImportError):
+        from coverage import Coverage
+
+        if (current := Coverage.current()) is not None:
+            current.save()  # what importing ran; each fork adds what it runs
+    gc.freeze()  # what is there is for all forks: collecting would copy it
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen(64)
+        print("ready", flush=True)
+        while True:
+            connection, _ = listening.accept()
+            if os.fork() == 0:
+                listening.close()
+                _run(partial(_attend, connection, known))
+            connection.close()
+            with suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+
+
+def _attend(connection: socket.socket, known: dict[str, Callable[[], object]]) -> None:
+    """One request: the command runs in a fork and group of its own, which ends when its client goes."""
+    (size,) = struct.unpack("<I", connection.recv(4, socket.MSG_WAITALL))
+    message, files, _, _ = socket.recv_fds(connection, size, _FILES, socket.MSG_WAITALL)
+    arguments, folder, environment = marshal.loads(message)
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        connection.close()
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+        os.closerange(_FILES, max(files) + 1)
+        # What Python knows of its old files (are they terminals, can they seek?) is not so of these.
+        sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115
+        sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
+        sys.stderr = sys.__stderr__ = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.argv = arguments
+        _run(known[arguments[0]], whole=arguments[0] == "iree-tuner")
+    for file in files:
+        os.close(file)
+    watching = select.poll()
+    watching.register(connection, select.POLLIN)
+    watching.register(os.pidfd_open(child), select.POLLIN)
+    if all(number == connection.fileno() for number, _ in watching.poll()):
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with suppress(OSError):
+        connection.sendall(struct.pack("<i", status))
+
+
+def _run(command: Callable[[], object], *, whole: bool = False) -> None:
+    """Run something and end this process; with its threads and exit handlers, if `whole`."""
+    if not whole:
+        sys.settrace(None)  # it is not what is tested: its coverage is not measured
+    try:
+        status = command()
+    except SystemExit as error:
+        status = error.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    if status is not None and not isinstance(status, int):
+        print(status, file=sys.stderr)
+        status = 1
+    if whole:
+        with suppress(BaseException):
+            threading._shutdown()
+            atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status or 0)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
