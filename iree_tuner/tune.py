@@ -124,7 +124,7 @@ def _targets(devices: Sequence[str], chip: str) -> tuple[Target, tuple[str, ...]
 
 
 def _is_long(effort: str, budget_s: float | None) -> bool:
-    return effort != "quick" if budget_s is None else budget_s >= _LONG_S
+    return effort not in ("smoke", "quick") if budget_s is None else budget_s >= _LONG_S
 
 
 def _starters(given: Sequence[str | Path] | None, lab: Lab) -> Mapping[str, tuple[Starter, ...]]:

@@ -11,6 +11,7 @@ CONTRIBUTING.md says what is in which. The status is 0 when everything passed.
 from __future__ import annotations
 
 import argparse
+import compileall
 import io
 import marshal
 import os
@@ -48,6 +49,9 @@ def main(arguments: Sequence[str]) -> int:
         print(f"lit: {' '.join(lit) or 'nothing'}\npytest: {' '.join(pytest) or 'nothing'}", flush=True)
     else:
         lit, pytest = ([], rest) if rest else (["test"], [])
+    # A thousand processes import the package. Where PYTHONDONTWRITEBYTECODE is set, each would compile it
+    # again.
+    compileall.compile_dir(ROOT / "iree_tuner", quiet=2, workers=0)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
         folder = Path(name)
         environment = dict(os.environ)
@@ -57,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
         if measured:
             environment |= {
                 "IREE_TUNER_TEST_COVERAGE": str(ROOT / "pyproject.toml"),
-                "COVERAGE_FILE": str(folder / "coverage"),
+                "COVERAGE_FILE": str(folder / ".coverage"),
                 "PYTHONPATH": os.pathsep.join(
                     filter(None, (str(ROOT / "test" / "in_every_process"), environment.get("PYTHONPATH")))
                 ),

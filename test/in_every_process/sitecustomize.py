@@ -2,8 +2,8 @@
 
 Processes that tests and commands run in are measured by coverage.py. Workers are not: they are many, start
 for one call, and are killed when they are done with, so that importing coverage.py would cost more than what
-they do, and what it found be lost. They note the lines of the package that they run, and write them down every
-second; test/run.py puts both together.
+they do, and what it found be lost. One of four notes the lines of the package that it runs, and writes them
+down each second; test/run.py puts all together.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 SETTINGS = os.environ.get("IREE_TUNER_TEST_COVERAGE")
+ONE_OF = 4
 PACKAGE = os.path.join("", "iree_tuner", "")  # noqa: PTH118 (this runs first in every process)
 
 
@@ -59,7 +60,8 @@ def _note_lines(folder: str) -> None:
 
 if SETTINGS and not any("resource_tracker" in each for each in sys.orig_argv):
     if any("multiprocessing.spawn" in each for each in sys.orig_argv):
-        _note_lines(os.path.dirname(os.environ["COVERAGE_FILE"]))  # noqa: PTH120
+        if os.urandom(1)[0] % ONE_OF == 0:
+            _note_lines(os.path.dirname(os.environ["COVERAGE_FILE"]))  # noqa: PTH120
     else:
         import coverage
 
