@@ -103,7 +103,7 @@ def held():
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("count", [amount(100, 400)])
+@pytest.mark.parametrize("count", [amount(75, 400)])
 def test_many_faults_among_good_calls(count):
     rng = random.Random(count)
     with hostile(1) as first:

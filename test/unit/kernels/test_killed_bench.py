@@ -35,7 +35,8 @@ def start(folder):
     """A bench in a process of its own."""
     command = [
         sys.executable, "-m", "iree_tuner.cli", "kernel", "bench", str(folder / "mm.mlir"),
-        "--db", str(folder / "trials.db"), "--variants", str(VARIANTS), "--jobs", "1", "--alone", "--json",
+        "--db", str(folder / "trials.db"), "--variants", str(VARIANTS), "--rounds", "8", "--jobs", "1",
+        "--alone", "--json",
     ]  # fmt: skip
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from amounts import amount
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -141,7 +142,7 @@ def test_missing_libraries_are_told(monkeypatch):
 
 
 def test_a_large_run_is_a_small_file(tmp_path):
-    fill(tmp_path / "large.db", workloads=40, trials=800)
+    fill(tmp_path / "large.db", workloads=amount(8, 40), trials=amount(200, 800))
     with Store.open(tmp_path / "large.db", readonly=True) as store:
         assert len(Report(report_of_run(store)).html()) < 5e6
 
