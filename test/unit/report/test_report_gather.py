@@ -4,6 +4,7 @@ import math
 from dataclasses import fields, replace
 
 import pytest
+from amounts import amount
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report.made_up import NASTY, fill
@@ -200,7 +201,7 @@ some_tried = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=amount(50, 500), deadline=None)
 @given(findings, some_tried)
 def test_odd_data_is_passed_over(found, tried):
     report = gather(RUN, found, tried)

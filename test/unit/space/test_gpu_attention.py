@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from amounts import amount
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
@@ -118,7 +119,7 @@ def test_samples_compile(make: Make, context: ir.Context, target: str) -> None:
     case = make(target, 256, 512, 64, "f16")
     assert bool(case.emitted) == target.startswith("hip")
     space = case.space(context)
-    built = [case.build(space, dict(each)) for each in space.sample(5, seed=0)]
+    built = [case.build(space, dict(each)) for each in space.sample(amount(2, 5), seed=0)]
     assert [each.message for each in built if each.outcome != "ok"] == []
     assert len({each.digest for each in built}) == len(built)
 
@@ -135,7 +136,7 @@ def test_without_instructions_keys_are_spread(
         assert not fits_matrix_instructions(case.workload, case.limits)
     space = case.space(context)
     assert {"k1_threads", "k2_threads", "n_threads"} < set(space.names)
-    built = [case.build(space, dict(each)) for each in space.sample(3, seed=0)]
+    built = [case.build(space, dict(each)) for each in space.sample(amount(1, 3), seed=0)]
     assert [each.message for each in built if each.outcome != "ok"] == []
 
 
@@ -217,7 +218,7 @@ def test_rows_or_keys_that_no_tile_divides(
     case = make(target, queries, keys, 64, "f16")
     space = case.space(context)
     assert "qk_mma_idx" in space.names
-    built = [case.build(space, dict(each)) for each in space.sample(3, seed=0)]
+    built = [case.build(space, dict(each)) for each in space.sample(amount(1, 3), seed=0)]
     assert [each.message for each in built if each.outcome != "ok"] == []
 
 

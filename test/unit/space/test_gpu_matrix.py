@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from amounts import amount
 from gpu_workloads import (
     GFX942,
     SM_80,
@@ -83,9 +84,9 @@ def test_layouts_have_whole_instructions_in_each_subgroup(limits: GpuLimits, con
 def test_samples_of_both_pipelines_compile(dispatch, compilers, context: ir.Context) -> None:
     builder = Builder(parse_target("cuda:sm_80"), compilers)
     for space in spaces(dispatch.workload, dispatch.limits, context):
-        members = [space.configuration(member) for member in space.sample(3, seed=0)]
+        members = [space.configuration(member) for member in space.sample(amount(1, 3), seed=0)]
         built = list(builder.build_all(dispatch.harness, members))
-        assert [each.outcome for each in built] == ["ok"] * 3, [each.message for each in built]
+        assert [each.outcome for each in built] == ["ok"] * len(members), [each.message for each in built]
 
 
 def test_sizes_that_no_instruction_divides_are_padded(context: ir.Context) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from amounts import amount
 from gpu_workloads import GFX942, SM_80, batch_matmul, depthwise, grouped_channels_first
 from iree.compiler import ir
 from space.made_workloads import matmul
@@ -94,8 +95,8 @@ def test_samples_compile(dispatch, multiplication, compilers, context: ir.Contex
     builder = Builder(parse_target("cuda:sm_80"), compilers)
     for each in (dispatch, multiplication):
         space = simt(each.workload, each.limits, context)
-        members = [space.configuration(member) for member in space.sample(3, seed=0)]
-        assert [built.outcome for built in builder.build_all(each.harness, members)] == ["ok"] * 3
+        members = [space.configuration(member) for member in space.sample(amount(1, 3), seed=0)]
+        assert [built.outcome for built in builder.build_all(each.harness, members)] == ["ok"] * len(members)
 
 
 def test_options_without_promotion_are_dead(multiplication, compilers, context: ir.Context) -> None:

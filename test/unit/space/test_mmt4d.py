@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from amounts import amount
 from iree.compiler import ir
 from space.made_workloads import matmul
 
@@ -137,10 +138,10 @@ def test_the_dispatch_is_described_as_what_it_becomes(tiled, context: ir.Context
 def test_samples_compile(tiled, compilers, context: ir.Context) -> None:
     target, dispatch = tiled
     space = build_space(dispatch.workload, dispatch.limits, context)
-    chosen = [space.configuration(assignment) for assignment in space.sample(4, seed=0)]
+    chosen = [space.configuration(assignment) for assignment in space.sample(amount(2, 4), seed=0)]
     built = list(Builder(target, compilers).build_all(dispatch.harness, chosen))
     assert [each.message for each in built if each.outcome != "ok"] == []
-    assert len({each.digest for each in built}) == 4
+    assert len({each.digest for each in built}) == len(chosen)
 
 
 BASE = {

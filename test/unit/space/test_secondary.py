@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 import pytest
+from amounts import amount
 from by_hand import CONTEXT, space_of
 from gpu_workloads import GFX942, SM_80, batch_matmul
 from hypothesis import given, settings
@@ -66,7 +67,7 @@ def test_each_member_comes_once_and_plain_ones_first(joint: JointSpace, seed: in
     assert order == list(joint.staged(seed))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=amount(10, 100))
 @given(joints, st.integers(0, 9))
 def test_the_plain_member_has_the_same_tile(joint: JointSpace, seed: int) -> None:
     members = set(joint.shuffled(seed))
