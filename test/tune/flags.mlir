@@ -1,7 +1,5 @@
-// Compiler flags are tried on the whole program, and what is used is told; with options or --keep-flags none are.
 // RUN: %iree_tuner tune %s --effort smoke --try-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=TRIED
 // RUN: %iree_tuner compile %s --spec %t.spec.mlir -o %t.vmfb --json | FileCheck %s --check-prefix=COMPILED
-// RUN: %iree_tuner tune %s --effort smoke --keep-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=KEPT
 // RUN: %iree_tuner tune %s --effort smoke --try-flags --chip host+im2col --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=GIVEN
 // RUN: not %iree_tuner tune %s --chip host+fast --no-db -o %t.spec.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not %iree_tuner compile %s --spec %t.none.mlir -o %t.vmfb 2>&1 | FileCheck %s --check-prefix=MISSING
@@ -11,8 +9,6 @@
 // TRIED-SAME: "steps": [{"what": "im2col", "against": "the defaults"
 // TRIED-SAME: "what": "data-tiling"
 // COMPILED: "flags": ["--iree-hal-target-device=local"
-// KEPT: "target": "llvm-cpu:host", {{.*}}"flags": []
-// KEPT-NOT: data-tiling
 // GIVEN: "target": "llvm-cpu:host+im2col", {{.*}}"flags": []
 // GIVEN-NOT: data-tiling
 // UNKNOWN: error: llvm-cpu has no option 'fast' (there are: +data-tiling

@@ -15,8 +15,8 @@ from iree_tuner.store import Store, StoreError
 pytestmark = [
     pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing()),
 ]
-VARIANTS = 24
-BEFORE = 5  # trials before the kill, at least
+VARIANTS = 16
+BEFORE = 3  # trials before the kill, at least
 
 
 def trials_in(db):
