@@ -78,36 +78,27 @@ def run(
     """Whether all passed. pytest's output comes as it is made, lit's when both have ended."""
     start = time.monotonic()
     jobs = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    with_server = with_server and bool(lit)
-    with server(environment, folder, wanted=with_server) as served, (folder / "lit").open("w+") as told:
-        running = None
-        if lit:
-            command = [str(TOOLS / "lit"), "-sv", "--time-tests", "-j", jobs, *lit]
-            print(f"$ {' '.join(command)}", flush=True)
-            running = subprocess.Popen(command, cwd=ROOT, env=served, stdout=told, stderr=subprocess.STDOUT)
-        status = 0
-        if pytest or not lit or lit == ["test"]:
-            command = [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "-n",
-                jobs,
-                "--dist",
-                "worksteal",
-                "--durations=40",
-                *pytest,
-            ]
-            print(f"$ {' '.join(command)}", flush=True)
-            status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-        lit_status = running.wait() if running else 0
-        told.seek(0)
-        print(told.read(), end="", flush=True)
+    running: list[subprocess.Popen[str]] = []
+    if pytest or not lit or lit == ["test"]:
+        spread = ["-n", jobs, "--dist", "worksteal"]
+        command = [sys.executable, "-m", "pytest", "-q", *spread, "--durations=10", *pytest]
+        print(f"$ {' '.join(command)}", flush=True)
+        running.append(subprocess.Popen(command, cwd=ROOT, env=environment, text=True))
+    lit_status = 0
+    if lit:
+        told = folder / "lit"
+        command = [str(TOOLS / "lit"), "-sv", "--time-tests", "-j", jobs, *lit]
+        print(f"$ {' '.join(command)}", flush=True)
+        with server(environment, folder, wanted=with_server) as served, told.open("w") as file:
+            done = subprocess.run(command, cwd=ROOT, env=served, stdout=file, stderr=file, check=False)
+        lit_status = done.returncode
+    statuses = [process.wait() for process in running]
+    if lit:
+        print(told.read_text(), end="")
     print(f"{time.monotonic() - start:.0f} s", flush=True)
     if lit_status:
         print(f"lit failed with status {lit_status}: see its summary above", flush=True)
-    return lit_status == 0 and status in (0, NO_TESTS if running else 0)
+    return lit_status == 0 and all(status in (0, NO_TESTS if lit else 0) for status in statuses)
 
 
 @contextmanager
@@ -188,7 +179,12 @@ def touched(files: Sequence[Path]) -> tuple[list[str], list[str]]:
             pytest.add("test/unit/test_layers.py")
     lit -= {name for name in lit if str(Path(name).parent) in lit}
     pytest -= {name for name in pytest if any(str(parent) in pytest for parent in Path(name).parents)}
-    return sorted(name for name in lit if (ROOT / name).exists()), sorted(pytest)
+    return sorted(name for name in lit if has_lit(ROOT / name)), sorted(pytest)
+
+
+def has_lit(path: Path) -> bool:
+    """Whether there is a lit test."""
+    return path.is_file() or any(any(path.rglob(f"*{suffix}")) for suffix in (".test", ".mlir"))
 
 
 def imports(text: str, module: str) -> bool:

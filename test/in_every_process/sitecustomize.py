@@ -2,7 +2,7 @@
 
 Processes that tests and commands run in are measured by coverage.py. Workers are not: they are many, start
 for one call, and are killed when they are done with, so that importing coverage.py would cost more than what
-they do, and what it found be lost. One of two notes the lines of the package that it runs, and writes them
+they do, and what it found be lost. One of three notes the lines of the package that it runs, and writes them
 down each second; test/run.py puts all together.
 """
 
@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 SETTINGS = os.environ.get("IREE_TUNER_TEST_COVERAGE")
-ONE_OF = 2
+ONE_OF = 3
 PACKAGE = os.path.join("", "iree_tuner", "")  # noqa: PTH118 (this runs first in every process)
 
 
