@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--all", action="store_true", help="nothing is left out")
     parser.add_argument("--changed", nargs="?", const="main", metavar="BASE", help="since BASE, or main")
-    parser.add_argument("--no-coverage", action="store_true", help="somewhat faster")
+    parser.add_argument("--no-coverage", action="store_true", help="do not measure it")
     options, rest = parser.parse_known_args(arguments)
     if options.changed:
         lit, pytest = touched(changed_files(options.changed))

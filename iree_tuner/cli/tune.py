@@ -132,8 +132,6 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     db = chosen_database(flags.db, no_db=flags.no_db, fresh=flags.fresh)
     if flags.jobs is not None and flags.jobs < 1:
         raise UsageError("--jobs must be at least 1")
-    if flags.candidates is not None and flags.candidates < 1:
-        raise UsageError("--candidates must be at least 1")
     if flags.in_model < 1:
         raise UsageError("--in-model must be at least 1")
     source = inputs.sized(load_program(program))

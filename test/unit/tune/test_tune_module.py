@@ -70,6 +70,7 @@ def test_the_default_against_itself_is_a_tie():
         ({"device": "warp"}, "unknown device 'warp'"),
         ({"effort": "heroic"}, "unknown effort 'heroic'"),
         ({"strategy": "magic"}, "unknown strategy 'magic'"),
+        ({"candidates": 0}, "candidates must be at least 1"),
     ],
 )
 def test_wrong_arguments_say_what_is_possible(arguments, message):
