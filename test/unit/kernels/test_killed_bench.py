@@ -15,7 +15,7 @@ from iree_tuner.store import Store, StoreError
 pytestmark = [
     pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing()),
 ]
-VARIANTS = 16
+VARIANTS = 9
 BEFORE = 3  # trials before the kill, at least
 
 

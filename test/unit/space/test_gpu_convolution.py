@@ -258,7 +258,19 @@ def _only(dispatches: tuple[Dispatch, ...] | list[Dispatch]) -> Dispatch:
     return dispatch
 
 
-@pytest.mark.parametrize("case", REFUSALS, ids=lambda case: f"{case.supplement}-{case.label}")
+def cases() -> list[object]:
+    """Each refusal; those that compile for long only with `--all`."""
+    return [
+        pytest.param(
+            case,
+            id=f"{case.supplement}-{case.label}",
+            marks=[pytest.mark.exhaustive] * (case.conv == FOURTEEN),
+        )
+        for case in REFUSALS
+    ]
+
+
+@pytest.mark.parametrize("case", cases())
 def test_refused(prepare, case: Refusal) -> None:
     prepared = prepare(case.target, case.conv)
     outcome, message = prepared.build(prepared.emitted[case.label], case.refused)
