@@ -1,189 +1,223 @@
-"""A worker's process: leader of a process group that dies with it, whatever way it ends.
+"""A worker's process: its channel, its folder, and a process group that dies with it, whatever way it ends.
 
-pebble signals only the process itself and waits for a Python signal handler, which native code never
-runs. Here the group is killed outright, and always before its leader is reaped: until then no other
-process can get its number.
+The process is started by this module alone, without `multiprocessing`: frames go through two pipes, and the
+coordinator waits for a frame and for the end of the process at once. Its group is killed before its leader is
+reaped: until then no other process can get its number.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
+import json
 import os
+import select
+import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Mapping
-from multiprocessing import reduction, resource_tracker, spawn, util
-from multiprocessing.connection import Connection, reduce_connection  # pyright: ignore
-from multiprocessing.context import SpawnContext, SpawnProcess, set_spawning_popen
-from multiprocessing.popen_spawn_posix import Popen
 from threading import Lock
-from typing import Any, cast
 
-_POLL_S = 0.02
+from iree_tuner.compiler import task
+from iree_tuner.compiler.orphans import COOKIE, sweep
+
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[3]); "
+    "from iree_tuner.compiler import task; task.serve(int(sys.argv[1]), int(sys.argv[2]))"
+)
+_OUTPUT_BYTES = 32 << 10
+_CHUNK_BYTES = 1 << 20
+_POLL_S = 0.05
+_END_S = 5.0
 
 
-class _Leader(Popen):
-    """Starts a process in a group of its own, and ends the two together."""
+class GoneError(Exception):
+    """The process ended, or its channel did."""
 
-    returncode: int | None
-    _fds: list[int]
 
-    def __init__(self, process: WorkerProcess) -> None:
+class WorkerProcess:
+    """A process that makes calls, one after the other.
+
+    Created by the thread that uses it: Linux kills the process when that thread ends.
+
+    Args:
+        cookie: marks the process and what it starts, see `orphans`.
+        settings: where it works, and within which limits.
+
+    Attributes:
+        served: calls that it has made.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+
+    def __init__(self, cookie: str, settings: task.Settings) -> None:
+        self.served = 0
+        self._cookie = cookie
+        self._settings = settings
         self._reaping = Lock()
-        super().__init__(process)  # pyright: ignore
-
-    def _launch(self, process_obj: WorkerProcess) -> None:  # pyright: ignore
-        tracker = cast(int, resource_tracker.getfd())
-        message = self._message(process_obj)
-        message_read, message_write = os.pipe()
-        sentinel_read, sentinel_write = os.pipe()
-        self.sentinel = sentinel_read
-        self.finalizer = util.Finalize(self, util.close_fds, (sentinel_read, message_write))  # pyright: ignore
+        self._exit_code: int | None = None
+        settings.temporary.mkdir(parents=True, exist_ok=True)
+        theirs_read, self._write = os.pipe()
+        self._read, theirs_write = os.pipe()
+        arguments = (str(theirs_read), str(theirs_write), json.dumps(sys.path))
         try:
-            self._child = subprocess.Popen(
-                spawn.get_command_line(tracker_fd=tracker, pipe_handle=message_read),
-                executable=spawn.get_executable(),
-                env={**os.environ, **process_obj.environment},
-                pass_fds=(*self._fds, tracker, message_read, sentinel_write),
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _BOOT, *arguments],
+                env={**os.environ, COOKIE: cookie, "TMPDIR": str(settings.temporary)},
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs_read, theirs_write),
                 process_group=0,  # Ctrl-C in a terminal goes to the caller's group: the caller decides
             )
+        except BaseException:
+            os.close(self._write)
+            os.close(self._read)
+            shutil.rmtree(settings.folder, ignore_errors=True)
+            raise
         finally:
-            os.close(message_read)
-            os.close(sentinel_write)
-        self.pid = self._child.pid
-        with contextlib.suppress(BrokenPipeError), open(message_write, "wb", closefd=False) as pipe:
-            pipe.write(message)
+            os.close(theirs_read)
+            os.close(theirs_write)
+        self._handle = -1
+        with contextlib.suppress(AttributeError, OSError):  # only Linux has it, and not every sandbox
+            self._handle = os.pidfd_open(self._process.pid)
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
+        self._greeting = task.greeting(settings)
 
-    def _message(self, process: WorkerProcess) -> memoryview:
-        """What the new process reads first: how to set itself up, and itself.
+    def begin(self, payload: bytes, timeout_s: float) -> None:
+        """Have a call begun: `payload` is the pickled function and arguments.
 
-        Without the caller's `__main__`: only functions of modules run in workers, so that a script that
-        calls `tune_module` needs no `if __name__ == "__main__"` guard.
+        Raises:
+            GoneError: the process ended before it began.
+            TimeoutError: it has not begun in time.
         """
-        preparation = spawn.get_preparation_data(process.name)
-        preparation.pop("init_main_from_name", None)
-        preparation.pop("init_main_from_path", None)
-        message = io.BytesIO()
-        set_spawning_popen(self)  # pyright: ignore
+        deadline = time.monotonic() + timeout_s
+        self._send(self._greeting + task.frame(payload), deadline)
+        self._greeting = b""
+        if self._receive(deadline) != task.BEGUN:
+            raise GoneError("its channel is disturbed")
+
+    def reply(self, timeout_s: float) -> task.Reply:
+        """Wait for the end of the call.
+
+        Raises:
+            GoneError: the process ended.
+            TimeoutError: no reply yet.
+        """
+        return task.reply_of(self._receive(time.monotonic() + timeout_s))
+
+    def output(self) -> str:
+        """Beginning and end of what the current call printed, and what the processes it started did."""
         try:
-            reduction.dump(preparation, message)
-            reduction.dump(process, message)
-        finally:
-            set_spawning_popen(None)  # pyright: ignore
-        return message.getbuffer()
+            with self._settings.log.open("rb") as log:
+                first = log.read(_OUTPUT_BYTES)
+                log.seek(max(log.tell(), self._settings.log.stat().st_size - _OUTPUT_BYTES))
+                return (first + log.read(_OUTPUT_BYTES)).decode(errors="replace")
+        except OSError:
+            return ""
 
-    def poll(self, flag: int = os.WNOHANG) -> int | None:
-        if not flag & os.WNOHANG:
-            return self.wait()
+    def kill(self) -> None:
+        """End the process and its group now. From any thread."""
         with self._reaping:
-            if self.returncode is None and self._ended():
-                self._kill_group()
-                self.returncode = self._child.wait()
-            return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int | None:
-        # Not by the sentinel: what the worker forked may hold it open.
-        deadline = None if timeout is None else time.monotonic() + timeout
-        pause = 0.0005
-        while self.poll() is None and (deadline is None or time.monotonic() < deadline):
-            time.sleep(pause)
-            pause = min(2 * pause, _POLL_S)
-        return self.returncode
-
-    def terminate(self) -> None:
-        with self._reaping:
-            if self.returncode is None:
+            if self._exit_code is None:
                 self._kill_group()
 
-    kill = terminate
+    def exit_code(self) -> int | None:
+        """How the process ended, negative for a signal; None where it does not, by itself, and is killed."""
+        deadline = time.monotonic() + _END_S
+        while not self._ended() and time.monotonic() < deadline:
+            self._pause(deadline)
+        code = self._reap()
+        self.kill()
+        return code
+
+    def dispose(self) -> None:
+        """End it, and all that it started, and remove its folder."""
+        self.kill()
+        sweep(self._cookie)
+        deadline = time.monotonic() + _END_S
+        while self._reap() is None and time.monotonic() < deadline:
+            self._pause(deadline)
+        for handle in (self._read, self._write, self._handle):
+            with contextlib.suppress(OSError):
+                os.close(handle)
+        shutil.rmtree(self._settings.folder, ignore_errors=True)
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        view = memoryview(data)
+        while view:
+            self._wait(self._write, select.POLLOUT, deadline)
+            try:
+                view = view[os.write(self._write, view[:_CHUNK_BYTES]) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise GoneError(str(error)) from None
+
+    def _receive(self, deadline: float) -> bytes:
+        length = task.length_of(self._exactly(task.HEADER_BYTES, deadline))
+        return self._exactly(length, deadline)
+
+    def _exactly(self, count: int, deadline: float) -> bytes:
+        found = bytearray()
+        while len(found) < count:
+            self._wait(self._read, select.POLLIN, deadline)
+            try:
+                part = os.read(self._read, min(_CHUNK_BYTES, count - len(found)))
+            except BlockingIOError:
+                continue
+            if not part:
+                raise GoneError("its channel was closed")
+            found += part
+        return bytes(found)
+
+    def _wait(self, channel: int, event: int, deadline: float) -> None:
+        """Until the channel is ready. What the process sent before its end is read first."""
+        while True:
+            left_s = deadline - time.monotonic()
+            poll = select.poll()
+            poll.register(channel, event)
+            if self._handle >= 0:
+                poll.register(self._handle, select.POLLIN)
+            pause_s = left_s if self._handle >= 0 else min(_POLL_S, left_s)
+            ready = dict(poll.poll(max(0.0, pause_s) * 1e3))
+            if channel in ready:
+                return
+            if self._ended():
+                if channel in dict(poll.poll(0)):
+                    return
+                raise GoneError("the process ended")
+            if left_s <= 0:
+                raise TimeoutError
+
+    def _pause(self, deadline: float) -> None:
+        """Wait for the end of the process, for a little."""
+        if self._handle < 0:
+            time.sleep(_POLL_S)
+            return
+        poll = select.poll()
+        poll.register(self._handle, select.POLLIN)
+        poll.poll(max(0.0, deadline - time.monotonic()) * 1e3)
 
     def _ended(self) -> bool:
+        """Whether it has ended, without reaping it."""
+        if self._exit_code is not None:
+            return True
         if not hasattr(os, "waitid"):  # macOS before Python 3.13: it can only be asked by reaping it
-            return self._child.poll() is not None
+            return self._process.poll() is not None
         try:
-            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         except ChildProcessError:  # someone else reaped it
             return True
+
+    def _reap(self) -> int | None:
+        with self._reaping:
+            if self._exit_code is None and self._ended():
+                self._kill_group()
+                self._exit_code = self._process.wait()
+            return self._exit_code
 
     def _kill_group(self) -> None:
         for kill in (os.killpg, os.kill):  # the second for a leader that changed its group
             with contextlib.suppress(OSError):
-                kill(self.pid, signal.SIGKILL)
-
-
-class WorkerProcess(SpawnProcess):
-    """A spawned process whose group dies with it.
-
-    Attributes:
-        environment: variables that it has beside the coordinator's.
-        ends: connections that are its own, closed here once it has them.
-        out_of_time: pebble ended it, which it does at a call's limit.
-    """
-
-    environment: Mapping[str, str] = {}
-    ends: tuple[Connection, ...] = ()
-    out_of_time: bool = False
-
-    @staticmethod
-    def _Popen(process_obj: Any) -> Any:  # noqa: N802, ANN401
-        return _Leader(process_obj)
-
-    def start(self) -> None:
-        """Start it, in a group of its own."""
-        super().start()
-        for end in self.ends:
-            end.close()
-
-    def terminate(self) -> None:
-        """End the group. Called by pebble; others kill, which does the same."""
-        self.out_of_time = True
-        super().terminate()
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("environment", "ends")}
-
-
-class _Reader(Connection):
-    """The coordinator's end of a worker's pipe: its end is an error, which breaks the pool at once."""
-
-    def recv(self) -> Any:  # noqa: ANN401
-        try:
-            return super().recv()
-        except EOFError:
-            raise ConnectionResetError("the worker is gone") from None
-
-
-reduction.register(_Reader, reduce_connection)  # pyright: ignore
-
-
-class OneProcess(SpawnContext):
-    """The multiprocessing context of a pebble pool with one process in all its life.
-
-    A worker that died may have held a lock of its channel, or have sent half a message, so pebble's
-    replacement of it on the same channel may hang. A second process is refused instead, which breaks
-    the pool, and the caller makes a new one. The coordinator closes its copies of the worker's
-    ends, so that reading from or writing to a dead worker ends with an error instead of never.
-    """
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
-        self.process: WorkerProcess | None = None
-
-    def Pipe(self, duplex: bool = True) -> Any:  # noqa: N802, ANN401
-        """Two ends, of which the coordinator keeps one."""
-        if duplex:
-            return super().Pipe(duplex)
-        read, write = os.pipe()
-        return _Reader(read, writable=False), Connection(write, readable=False)
-
-    def Process(self, **arguments: Any) -> WorkerProcess:  # noqa: N802, ANN401  # pyright: ignore
-        """The process, once."""
-        if self.process is not None:
-            raise ConnectionRefusedError("a pool has one process")
-        _, channel = arguments["args"]
-        self.process = WorkerProcess(**arguments)
-        self.process.environment = self._environment
-        self.process.ends = (channel.reader, channel.writer)
-        return self.process
+                kill(self._process.pid, signal.SIGKILL)

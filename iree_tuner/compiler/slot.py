@@ -5,26 +5,46 @@ from __future__ import annotations
 import contextlib
 import pickle
 import time
-from concurrent.futures import InvalidStateError
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any, Protocol
 
-from pebble import ProcessExpired, ProcessFuture
-
 from iree_tuner.compiler.ends import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
-from iree_tuner.compiler.hired import Hired
+from iree_tuner.compiler.process import GoneError, WorkerProcess
 from iree_tuner.compiler.task import Reply
 
 _PAUSES_S = (0.0, 0.0, 0.1, 0.5, 1.0)
 """Before each attempt to have a call begun: a worker may die before that, of what an earlier call left."""
 
-_GRACE_S = 10.0
-"""pebble ends a call at its limit; this much later the call is ended without it."""
-
 _START_S = 120.0
-"""A new worker's time to start."""
+"""For a worker to start and begin a call."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a worker did for a while.
+
+    Attributes:
+        worker: which of its pool, from 0.
+        what: the name of the function that was called.
+        begin, end: of the monotonic clock.
+    """
+
+    worker: int
+    what: str
+    begin: float
+    end: float
+
+
+class CallFuture(Future[Any]):
+    """A call that can be cancelled while it runs, which kills its worker."""
+
+    begun = False
+
+    def running(self) -> bool:
+        """Whether a worker has begun it."""
+        return self.begun and not self.done()
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +52,16 @@ class Call:
     """A call that somebody waits for.
 
     Attributes:
+        what: the function's name.
         payload: the pickled function and arguments.
         timeout_s: counted from its begin in the worker.
         future: what its caller holds.
     """
 
-    number: int
+    what: str
     payload: bytes
     timeout_s: float
-    future: ProcessFuture[Any]
+    future: CallFuture
 
     def end(self, value: object = None, error: BaseException | None = None) -> None:
         """Tell the caller, unless the call was cancelled meanwhile."""
@@ -54,11 +75,9 @@ class Call:
 
     def drop(self) -> None:
         """Cancel it, and tell those who wait."""
-        self.future.cancel()
-        try:
-            self.future.set_running_or_notify_cancel()
-        except RuntimeError:  # told already, or ended
-            return
+        if self.future.cancel():
+            with contextlib.suppress(InvalidStateError, RuntimeError):  # told already
+                self.future.set_running_or_notify_cancel()
 
 
 class Crew(Protocol):
@@ -72,8 +91,12 @@ class Crew(Protocol):
         """Whether nothing is to be begun any more."""
         ...
 
-    def hire(self) -> Hired:
-        """A new worker, not started."""
+    def hire(self) -> WorkerProcess:
+        """A new worker. Raises OSError where it cannot be started."""
+        ...
+
+    def note(self, span: Span) -> None:
+        """Keep what a worker did."""
         ...
 
     def next(self, slot: Slot) -> Call | None:
@@ -88,9 +111,10 @@ class _NotBegunError(Exception):
 class Slot:
     """A thread with a worker. The thread starts its processes, and they end when it does."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: Crew, number: int) -> None:
         self._crew = crew
-        self._worker: Hired | None = None
+        self._number = number
+        self._worker: WorkerProcess | None = None
         self._call: Call | None = None
         self.thread = Thread(target=self._run, name="iree_tuner worker", daemon=True)
         self.thread.start()
@@ -112,8 +136,12 @@ class Slot:
         if call is None:
             return False
         self._call = call
-        if call.future.set_running_or_notify_cancel():
+        if call.future.cancelled():
+            call.drop()
+        else:
+            start = time.monotonic()
             self._serve(call)
+            self._crew.note(Span(self._number, call.what, start, time.monotonic()))
         self._call = None
         return True
 
@@ -169,34 +197,22 @@ class Slot:
         raise WorkerCrashError(None, output, "no worker could begin the call")
 
     def _attempt(self, call: Call) -> Reply:
-        worker = self._worker
         try:
-            if worker is None:
-                worker = self._hire()
-            future = worker.schedule(call.number, call.payload, call.timeout_s)
-        except (OSError, RuntimeError) as error:
+            worker = self._worker = self._worker or self._crew.hire()
+            if call.future.cancelled() or self._crew.closed:
+                worker.kill()  # whoever did that may have looked for the worker before it was there
+            worker.begin(call.payload, _START_S)
+        except (OSError, GoneError) as error:  # a TimeoutError is an OSError
             raise _NotBegunError from error
-        if call.future.cancelled() or self._crew.closed:
-            worker.kill()  # whoever did that may have looked for the worker before it was there
+        call.future.begun = True
         try:
-            return worker.result(future, call.timeout_s + _GRACE_S + (0 if worker.served else _START_S))
-        except (ProcessExpired, BrokenProcessPool):
-            code = worker.exit_code()
-            if not worker.has_begun(call.number):
-                raise _NotBegunError from None
-            if worker.out_of_time:
-                raise WorkerTimeoutError("no result within the time limit") from None
-            raise WorkerCrashError.of(code, worker.output(), self._crew.memory_bytes) from None
+            return worker.reply(call.timeout_s)
         except TimeoutError:
             worker.kill()
-            if not worker.has_begun(call.number):
-                raise _NotBegunError from None
             raise WorkerTimeoutError("no result within the time limit") from None
-
-    def _hire(self) -> Hired:
-        self._worker = worker = self._crew.hire()
-        worker.start()
-        return worker
+        except GoneError:
+            code = worker.exit_code()
+            raise WorkerCrashError.of(code, worker.output(), self._crew.memory_bytes) from None
 
     def _replace(self, hire: bool = True) -> None:
         """The next worker starts while the last one is cleaned away."""
@@ -204,17 +220,10 @@ class Slot:
         if last is not None:
             last.kill()
         if hire and not self._crew.closed:
-            try:
-                self._hire()
-            except (OSError, RuntimeError):
-                self._drop_worker()
+            with contextlib.suppress(OSError):  # it is tried again
+                self._worker = self._crew.hire()
         if last is not None:
             last.dispose()
-
-    def _drop_worker(self) -> None:
-        failed, self._worker = self._worker, None
-        if failed is not None:
-            failed.dispose()
 
 
 def _bare(error: BaseException) -> BaseException:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Settings:
     """What a worker is told when it starts.
 
     Attributes:
-        folder: its own; holds its log, and the number of the call it began last.
+        folder: its own; holds its log.
         coordinator: pid of the process that started it.
         memory_bytes: of data (heap, anonymous mappings), for it and each process it starts; None: no limit.
         file_bytes: of any one file it writes.
@@ -41,11 +41,6 @@ class Settings:
     def log(self) -> Path:
         """What is written to standard output and standard error, by the current call only."""
         return Path(self.folder) / "log"
-
-    @property
-    def begun(self) -> Path:
-        """The number of the call that was begun last."""
-        return Path(self.folder) / "begun"
 
     @property
     def temporary(self) -> Path:
@@ -74,20 +69,89 @@ class Reply:
 _YIELDING = 15
 """Added to its nice value: a weight of 36 beside the 1024 of a process that measures (sched(7))."""
 
-_log, _begun = -1, -1
-"""File descriptors of this worker."""
+_log = -1
+"""File descriptor of this worker's log."""
+
+HEADER_BYTES = 8
+"""Of a frame: its length, little-endian."""
+
+BEGUN = b"begun"
+"""The frame that says that a call has begun."""
 
 
-def start(settings: Settings) -> None:
+def frame(data: bytes) -> bytes:
+    """Data as it goes through a channel."""
+    return length_bytes(len(data)) + data
+
+
+def length_bytes(length: int) -> bytes:
+    """A frame's header."""
+    return length.to_bytes(HEADER_BYTES, "little")
+
+
+def length_of(header: bytes) -> int:
+    """What a frame's header says."""
+    return int.from_bytes(header, "little")
+
+
+def greeting(settings: Settings) -> bytes:
+    """The first frame that a worker reads."""
+    return frame(pickle.dumps(settings, pickle.HIGHEST_PROTOCOL))
+
+
+def reply_of(data: bytes) -> Reply:
+    """The reply in a frame."""
+    return cast(Reply, pickle.loads(data))
+
+
+def serve(read: int, write: int) -> None:
+    """Make the calls that come through a channel, one after the other, until it ends.
+
+    The process ends with `os._exit`: nothing that a call left behind can hold it up.
+    """
+    for channel in (read, write):
+        os.set_inheritable(channel, False)
+    try:
+        _start(pickle.loads(_next(read)))
+        while True:
+            payload = _next(read)
+            _begin()
+            _put(write, BEGUN)
+            _put(write, pickle.dumps(run(payload), pickle.HIGHEST_PROTOCOL))
+            del payload
+    except (OSError, EOFError):  # the coordinator is gone, or a call has closed what is not its own
+        os._exit(1)
+
+
+def _next(read: int) -> bytes:
+    return _exactly(read, length_of(_exactly(read, HEADER_BYTES)))
+
+
+def _exactly(read: int, count: int) -> bytes:
+    found = bytearray()
+    while len(found) < count:
+        part = os.read(read, count - len(found))
+        if not part:
+            raise EOFError
+        found += part
+    return bytes(found)
+
+
+def _put(write: int, data: bytes) -> None:
+    view = memoryview(frame(data))
+    while view:
+        view = view[os.write(write, view) :]
+
+
+def _start(settings: Settings) -> None:
     """Set up this process as a worker."""
-    global _begun, _log
+    global _log
     _die_with(settings.coordinator)
     _log = os.open(settings.log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     os.dup2(_log, 1)
     os.dup2(_log, 2)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # pyright: ignore
-    _begun = os.open(settings.begun, os.O_CREAT | os.O_WRONLY, 0o600)
     _limit(resource.RLIMIT_CORE, 1)  # too small for a file, and 1 also tells the kernel not to pipe it
     _limit(resource.RLIMIT_FSIZE, settings.file_bytes)
     if settings.memory_bytes is not None:
@@ -96,14 +160,8 @@ def start(settings: Settings) -> None:
         os.nice(_YIELDING)
 
 
-def numbered(number: int) -> bytes:
-    """A call's number as `Settings.begun` holds it."""
-    return number.to_bytes(8, "little")
-
-
-def run(number: int, payload: bytes) -> Reply:
+def run(payload: bytes) -> Reply:
     """Make one call: `payload` is the pickled function, its arguments and its keyword arguments."""
-    _begin(number)
     try:
         reply = _call(payload)
     except MemoryError:
@@ -164,14 +222,10 @@ def _told(error: BaseException) -> str:
         return type(error).__qualname__
 
 
-def _begin(number: int) -> None:
-    """Say that the call has begun, and start its log: the file is opened to append, so that it may shrink."""
+def _begin() -> None:
+    """Start a call's log: the file is opened to append, so that it may shrink. Raises OSError."""
     _flush()
-    try:
-        os.ftruncate(_log, 0)
-        os.pwrite(_begun, numbered(number), 0)
-    except OSError:  # an earlier call closed them: this one has not begun, and gets another worker
-        os._exit(1)
+    os.ftruncate(_log, 0)
 
 
 def _flush() -> None:

@@ -3,8 +3,8 @@
 An LLVM error exits the process, a bad configuration aborts or hangs it, and there is no
 cancel call. A worker keeps one compiler session for each set of flags it is asked for.
 
-Each worker is a pebble pool of one process (`hired`), thrown away whenever its process dies, in a `slot`
-whose thread decides how a call ended. Calls that had not begun when their worker died are made again.
+Each worker is a process (`process`) in a `slot`, whose thread decides how a call ended and starts the next
+process when one is spent. Calls that had not begun when their worker died are made again.
 """
 
 from __future__ import annotations
@@ -21,12 +21,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from threading import Condition, Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
-
-from pebble import ProcessFuture
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from iree_tuner.compiler.ends import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
-from iree_tuner.compiler.hired import Hired
 from iree_tuner.compiler.orphans import (
     coordinator,
     make_folder,
@@ -34,7 +31,8 @@ from iree_tuner.compiler.orphans import (
     sweep,
     sweep_orphans,
 )
-from iree_tuner.compiler.slot import Call, Slot
+from iree_tuner.compiler.process import WorkerProcess
+from iree_tuner.compiler.slot import Call, CallFuture, Slot, Span
 from iree_tuner.compiler.task import Settings
 
 if TYPE_CHECKING:
@@ -93,7 +91,7 @@ class Workers:
 
         Cancelling it while it runs kills its worker. The limit counts from the begin of the call.
         """
-        future: ProcessFuture[R] = ProcessFuture()
+        future = CallFuture()
         try:
             payload = pickle.dumps((function, args, kwargs), pickle.HIGHEST_PROTOCOL)
         except Exception as error:
@@ -101,7 +99,7 @@ class Workers:
             problem.__cause__ = error
             future.set_exception(problem)
             return future
-        self._crew.add(payload, timeout_s, future)
+        self._crew.add(getattr(function, "__name__", "call"), payload, timeout_s, future)
         return future
 
     def wait(self, future: Future[R]) -> R:
@@ -124,6 +122,11 @@ class Workers:
     ) -> R:
         """`submit` and `wait` in one."""
         return self.wait(self.submit(function, *args, timeout_s=timeout_s, **kwargs))
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """What each worker did, and when, in the order in which the calls ended."""
+        return tuple(self._crew.spans)
 
     def close(self) -> None:
         """Stop the workers, busy ones too. Calls that did not end are cancelled."""
@@ -153,25 +156,25 @@ class _Crew:
         self.tasks_per_worker = tasks_per_worker
         self.memory_bytes = memory_bytes
         self.closed = False
+        self.spans: list[Span] = []
         self._count = count
         self._folder, self._folder_handle = make_folder()
         free = shutil.disk_usage(self._folder).free
         self._file_bytes = file_bytes or max(_LEAST_FILE_BYTES, min(_MOST_BYTES, free // 4))
         self._owner = os.getpid()
         self._cookie = f"{coordinator()}{next(_pools)}."
-        self._numbers = itertools.count(1)
         self._hired = itertools.count()
         self._lock = Lock()
         self._pending: deque[Call] = deque()
         self._slots: list[Slot] = []
         self._idle: list[tuple[Slot, Condition]] = []
 
-    def add(self, payload: bytes, timeout_s: float, future: ProcessFuture[Any]) -> None:
+    def add(self, what: str, payload: bytes, timeout_s: float, future: CallFuture) -> None:
         """Queue a call, for the slot that was idle last: its worker is the warmest."""
         with self._lock:
             if self.closed:
                 raise RuntimeError("the workers are closed")
-            call = Call(next(self._numbers), payload, timeout_s, future)
+            call = Call(what, payload, timeout_s, future)
             self._pending.append(call)
             if self._idle:
                 self._idle.pop()[1].notify()
@@ -179,7 +182,7 @@ class _Crew:
                 if not self._slots:
                     sweep_orphans()
                     remove_orphaned_folders()
-                self._slots.append(Slot(self))
+                self._slots.append(Slot(self, len(self._slots)))
         future.add_done_callback(lambda _: self._cancelled(call) if future.cancelled() else None)
 
     def next(self, slot: Slot) -> Call | None:
@@ -191,12 +194,16 @@ class _Crew:
                 awake.wait()
             return None if self.closed else self._pending.popleft()
 
-    def hire(self) -> Hired:
-        """A new worker, not started."""
+    def hire(self) -> WorkerProcess:
+        """A new worker. Raises OSError where it cannot be started."""
         serial = next(self._hired)
         folder = str(self._folder / str(serial))
         settings = Settings(folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding)
-        return Hired(f"{self._cookie}{serial}.", settings)
+        return WorkerProcess(f"{self._cookie}{serial}.", settings)
+
+    def note(self, span: Span) -> None:
+        """Keep what a worker did."""
+        self.spans.append(span)
 
     def close(self) -> None:
         """End all calls and workers."""

@@ -60,7 +60,7 @@ def _note_lines(path: str) -> None:
 
 
 if SETTINGS and not any("resource_tracker" in each for each in sys.orig_argv):
-    if any("multiprocessing.spawn" in each for each in sys.orig_argv):
+    if any("task.serve" in each for each in sys.orig_argv):  # iree_tuner/compiler/process.py
         if os.urandom(1)[0] % ONE_OF == 0:
             _note_lines(f"{os.path.dirname(os.environ['COVERAGE_FILE'])}/lines.{os.getpid()}")  # noqa: PTH120
     else:

@@ -209,7 +209,7 @@ FAULTS = {
     leave_fork_and_die: ("crash -6",),
     die_later: ("value", f"crash -{STRUCK}"),
     be_killed: ("crash -9",),
-    close_files: ("crash 9",),
+    close_files: ("crash 1",),
     unpicklable_result: ("task error",),
     unpicklable_error: ("task error",),
     lopsided_error: ("task error",),
