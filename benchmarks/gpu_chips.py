@@ -32,7 +32,7 @@ from iree_tuner.program.extract import extract
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.starters import Starter, read_starters
 from iree_tuner.targets import Target, target_for_device
-from iree_tuner.tuning.weigh import tolerance_of
+from iree_tuner.tuning.baseline import tolerance_of
 
 SECONDS = 20.0
 

@@ -48,7 +48,7 @@ from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.weigh import weigh
+from iree_tuner.tuning.baseline import measure_baselines
 
 COPIES_BYTES = 256 << 20  # of operands and results that PyTorch's calls rotate through; an H200's L2: 60 MB
 PEER_COMPILERS = 8
@@ -239,7 +239,7 @@ def peers_way(found: WorkloadResult, result: TuningResult, given: argparse.Names
         target.flags, RUN, (f"{harness.buffer_bytes}xi8=0",), given.device, PEER_COMPILERS
     )
     with tempfile.TemporaryDirectory() as name, Lab(target) as lab:
-        space = weigh([found.task], lab, StopRequest())[0].space
+        space = measure_baselines([found.task], lab, StopRequest())[0].space
         assert space is not None
         sources: list[Path] = []
         for trial in trials:

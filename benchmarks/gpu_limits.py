@@ -34,7 +34,7 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets.find import parse_target
-from iree_tuner.tuning.whole import with_spec
+from iree_tuner.tuning.versions import with_spec
 
 # Of one multiprocessor of compute capability 9.0 (CUDA C++ Programming Guide, technical specifications).
 REGISTERS, SHARED_BYTES, THREADS, BLOCKS = 65536, 233472, 2048, 32

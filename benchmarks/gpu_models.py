@@ -54,7 +54,7 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.whole import with_spec
+from iree_tuner.tuning.versions import with_spec
 
 SAMPLE_S = 0.02
 

@@ -42,8 +42,8 @@ from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
-from iree_tuner.tuning.weigh import Weighed, weigh
-from iree_tuner.tuning.whole import Whole
+from iree_tuner.tuning.baseline import Baseline, measure_baselines
+from iree_tuner.tuning.versions import ProgramVersions
 
 HEAD = 512  # columns of the honest workload
 
@@ -52,7 +52,7 @@ HEAD = 512  # columns of the honest workload
 class Found:
     """A configuration with its comparison alone, and what the program is to gain by it."""
 
-    weighed: Weighed
+    weighed: Baseline
     configuration: Configuration
     comparison: Comparison
 
@@ -80,7 +80,7 @@ def main() -> None:
     program = load_program(chain(options.matrices, options.rows, options.columns))
     with Lab(target_for_device("local-task")) as lab:
         tasks = read_tasks(program, lab, Silent())
-        weighed = weigh(tasks, lab, StopRequest())
+        weighed = measure_baselines(tasks, lab, StopRequest())
         planted = faster_alone(weighed[0], lab, options.samples, options.seed)
         if planted is None:
             sys.exit("nothing is faster with warm caches and slower with cold ones")
@@ -117,7 +117,7 @@ def chain(matrices: int, rows: int, columns: int) -> ir.Module:
 
 
 def sampled(
-    weighed: Weighed, lab: Lab, samples: int, seed: int
+    weighed: Baseline, lab: Lab, samples: int, seed: int
 ) -> Iterator[tuple[Configuration, float, float]]:
     """Configurations that run, with their scores with warm caches and with cold ones."""
     space = weighed.space
@@ -134,7 +134,7 @@ def sampled(
             yield configuration, warm, cold
 
 
-def faster_alone(weighed: Weighed, lab: Lab, samples: int, seed: int) -> Found | None:
+def faster_alone(weighed: Baseline, lab: Lab, samples: int, seed: int) -> Found | None:
     """The configuration that loses most by cold caches, of those that win with warm ones."""
     rows = sorted(sampled(weighed, lab, samples, seed), key=lambda row: row[1] - row[2])
     for configuration, warm, cold in rows:
@@ -146,7 +146,7 @@ def faster_alone(weighed: Weighed, lab: Lab, samples: int, seed: int) -> Found |
     return None
 
 
-def best_of(weighed: Weighed, lab: Lab, samples: int, seed: int) -> Found | None:
+def best_of(weighed: Baseline, lab: Lab, samples: int, seed: int) -> Found | None:
     """The best with cold caches."""
     rows = sorted(sampled(weighed, lab, samples, seed), key=lambda row: row[2])
     comparison = compared(weighed, rows[0][0], lab, cold=True) if rows else None
@@ -154,7 +154,7 @@ def best_of(weighed: Weighed, lab: Lab, samples: int, seed: int) -> Found | None
     return Found(weighed, rows[0][0], comparison) if won and comparison is not None else None
 
 
-def compared(weighed: Weighed, configuration: Configuration, lab: Lab, *, cold: bool) -> Comparison | None:
+def compared(weighed: Baseline, configuration: Configuration, lab: Lab, *, cold: bool) -> Comparison | None:
     """As the finals do it."""
     placed = build_placed(weighed.bench.harness, [configuration], lab, lab.target.placements)
     if not placed:
@@ -162,9 +162,9 @@ def compared(weighed: Weighed, configuration: Configuration, lab: Lab, *, cold: 
     return lab.measurer.compare(placed, replace(weighed.bench, cold=cold), JudgePlan(1280))[0]
 
 
-def judged(program: Program, lab: Lab, results: Sequence[WorkloadResult]) -> tuple[Verdict, Whole]:
+def judged(program: Program, lab: Lab, results: Sequence[WorkloadResult]) -> tuple[Verdict, ProgramVersions]:
     """What the program says of entries that have won alone."""
-    whole = Whole(program, request(program), lab, Silent(), 1 << 20)
+    whole = ProgramVersions(program, request(program), lab, Silent(), 1 << 20)
     judge = Judge(whole, lab.target, effort_named("default"), float("inf"))
     entries = tuple(each.entry for each in results if each.entry is not None)
     return judge.choose([Tuned(lab.target, tuple(results), entries)]), whole

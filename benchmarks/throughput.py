@@ -49,7 +49,7 @@ from iree_tuner.tuning.prepare import study_key
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task, make_tasks
-from iree_tuner.tuning.weigh import weigh
+from iree_tuner.tuning.baseline import measure_baselines
 
 PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"
 DEVICE = "local-task"
@@ -115,7 +115,7 @@ class Own:
         records = self._stack.enter_context(
             open_records(database, "throughput", {}, stop=self._stop, fresh=False)
         )
-        (weighed,) = weigh([subject.task], lab, self._stop)
+        (weighed,) = measure_baselines([subject.task], lab, self._stop)
         effort = effort_named("default")
         self._compile_s = effort.compile_limit_s(weighed.default.idle_s, waited_for=lab.alternate)
         self._ops = effort.most_ops(weighed.default.ops)

@@ -43,7 +43,7 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.weigh import tolerance_of
+from iree_tuner.tuning.baseline import tolerance_of
 
 PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"
 

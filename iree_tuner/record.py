@@ -14,17 +14,15 @@ from iree_tuner.program.source import ProgramSource, load_program
 from iree_tuner.space.starting_point import starting_point_of
 from iree_tuner.store.recordings import Recording
 from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.baseline import Baseline, measure_baselines
+from iree_tuner.tuning.candidate import Configurations
 from iree_tuner.tuning.effort import effort_named
-from iree_tuner.tuning.failures import Reproducing
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
-from iree_tuner.tuning.prepare import study_key
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.recording import sample_space
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.weigh import Weighed, weigh
 
 _EFFORT = "default"
 
@@ -79,8 +77,8 @@ def record_module(
     ):
         tasks = read_tasks(program, lab, watch)
         with stop:
-            for weighed in weigh(tasks, lab, stop):
-                yield _record_one(weighed, count, seed, lab, records, watch)
+            for baseline in measure_baselines(tasks, lab, stop):
+                yield _record_one(baseline, count, seed, lab, records, watch)
                 if stop.requested:
                     break
         if records.failure is not None:
@@ -88,19 +86,17 @@ def record_module(
 
 
 def _record_one(
-    weighed: Weighed, count: int, seed: int, lab: Lab, records: Records, watch: Observer
+    baseline: Baseline, count: int, seed: int, lab: Lab, records: Records, watch: Observer
 ) -> Recorded:
-    name, space, dispatch = weighed.task.workload.name, weighed.space, weighed.task.dispatches[0]
+    name, space, dispatch = baseline.task.workload.name, baseline.space, baseline.task.dispatches[0]
     if space is None:
-        return Recorded(name, None, weighed.note)
-    key = study_key(weighed, space, setting_on(lab.target, cold=lab.cold))
-    reproducing = Reproducing(records.failures, name, weighed.bench.harness, lab.target, space.configuration)
+        return Recorded(name, None, baseline.note)
+    effort = effort_named(_EFFORT)
+    kind = Configurations(baseline, lab, effort, records)
     members = list(islice(space.shuffled(seed), count or None))
-    found = sample_space(
-        weighed, space, members, lab, effort_named(_EFFORT), records.stop,
-        records.ledger(lambda: key, reproducing), watch,
-    )  # fmt: skip
+    ledger = records.ledger(kind.study, kind.reproduce)
+    found = sample_space(baseline, kind, members, lab, effort.batch, records.stop, ledger, watch)
     machine = machine_of(lab.target.device or "", dispatch.limits)
     start = starting_point_of(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
-    recording = Recording(key, found.trials, found.again_us, machine, start)
+    recording = Recording(kind.study(), found.trials, found.again_us, machine, start)
     return Recorded(name, recording, found.note, records.stop.requested)

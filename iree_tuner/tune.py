@@ -7,7 +7,6 @@ program -> flags -> dispatches -> workloads -> spaces -> candidates -> builds ->
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,32 +18,34 @@ from iree_tuner.measure.program_request import request
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.source import Program, ProgramSource, load_program
-from iree_tuner.search.registry import DEFAULT, check_strategy
+from iree_tuner.search.registry import DEFAULT
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuned import TuningResult, findings_of
-from iree_tuner.tuning.arm import Arm, judging_effort, tune_arm
-from iree_tuner.tuning.effort import Effort, effort_named
-from iree_tuner.tuning.flags import Choice, try_options, worth_tuning
+from iree_tuner.tuning.budget import Budget
+from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.flags import Choice, try_options, untuned, worth_tuning
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.proof import reaching
-from iree_tuner.tuning.reading import profile_of, read_tasks
+from iree_tuner.tuning.reading import profile_of, read_dispatches
 from iree_tuner.tuning.result import Findings, entries_of
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
-from iree_tuner.tuning.unfinished import Looked, choices_key, keep_choices, unfinished_choices
+from iree_tuner.tuning.timeline import Timeline
+from iree_tuner.tuning.unfinished import FlagChoices, choices_key, keep_choices, unfinished_choices
+from iree_tuner.tuning.variant import FlagVariant, tune_variant
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
-from iree_tuner.tuning.whole import Look, Whole, with_entries
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions
 
-_FLAGS_PART, _PROOF_PART, _MOST_PROOF_PART = 0.25, 0.15, 0.4  # of the budget
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
-_FLAGS_LOOK_S = 15.0
+_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART = 15.0, 0.04  # to compare them in turns; of the budget
 _LONG_S = 60.0
+_PROFILE_S = 4.0  # before one was made
 _MANY = 12  # workloads: what the place of code does to each levels out
 
 _FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
@@ -93,8 +94,8 @@ def tune_module(
 
     Ctrl-C keeps what was found. Raises TunerError for the program or the database, UsageError for arguments.
     """
+    timeline = Timeline()
     check_release()
-    check_strategy(strategy)
     program = load_program(module)
     options = TuningOptions(
         effort_named(effort), strategy, seed, budget_s, candidates, self_test, run=run or request(program),
@@ -109,7 +110,7 @@ def tune_module(
         Lab(target, jobs, devices=others, cold=not warm) as lab,
     ):
         options = replace(options, starters=_starters(starters, lab))
-        return _tune_program(program, Findings(records.stop, records), lab, options, observer or Silent())
+        return _tune_program(program, records, lab, options, observer or Silent(), timeline)
 
 
 def _targets(devices: Sequence[str], chip: str) -> tuple[Target, tuple[str, ...]]:
@@ -133,52 +134,53 @@ def _starters(given: Sequence[str | Path] | None, lab: Lab) -> Mapping[str, tupl
 
 
 def _tune_program(
-    program: Program, findings: Findings, lab: Lab, options: TuningOptions, watch: Observer
-) -> TuningResult:
-    start = time.monotonic()
-    budget_s = math.inf if options.budget_s is None else options.budget_s
-    end = start + budget_s
-    tasks = read_tasks(program, lab, watch, options.run.functions)
+    program: Program, records: Records, lab: Lab, options: TuningOptions, watch: Observer,
+    timeline: Timeline,
+) -> TuningResult:  # fmt: skip
+    findings = Findings(records.stop, records)
+    budget = Budget(options.budget_s or math.inf, timeline, lab.jobs, findings.stop)
+    given = untuned(lab.target)
+    with timeline.stage("reading the program"):
+        versions = ProgramVersions(program, options.run, lab, watch, 1, budget.measured)
+        versions.begin(given)
+        dispatches, tasks = read_dispatches(program, lab, watch, options.run.functions)
+        versions.reduction_length = _longest(tasks)
     with findings.stop:
-        whole = Whole(program, options.run, lab, watch, _longest(tasks))
-        places = min(1 if len(tasks) > _MANY else 2, lab.target.placements)
-        look = Look(places, options.effort.program_rounds, options.effort.program_batch_s, _FLAGS_LOOK_S)
-        looked, note = _choices(
-            program, whole, lab.target, findings, options, look, start + _FLAGS_PART * budget_s, watch
-        )
+        with timeline.stage("flags"):
+            tried, note = _choices(program, versions, lab.target, findings, options, budget, watch)
+        kept = worth_tuning(tried.choices)[: 1 if budget.is_short else None]
+        options = replace(options, before_s=tried.searched_s / len(kept))
         tuned: list[Tuned] = []
-        profiles: dict[Target, Profile] = {}
-        kept = worth_tuning(looked.choices)
-        options = replace(options, before_s=looked.searched_s / len(kept))
+        variants: dict[Target, FlagVariant] = {}
         for place, choice in enumerate(kept):
             if tuned and findings.stop.requested:
                 break
-            arm = _arm(program, choice.target, tasks, lab, options, watch)
-            if arm.profile is not None:
-                profiles[choice.target] = arm.profile
-            until = end - _proof_s(whole, budget_s, len(kept)) if budget_s < math.inf else end
-            if place == 0 and len(kept) > 1 and until < math.inf:
-                until = time.monotonic() + _FIRST_PART * (until - time.monotonic())
-            results = tune_arm(arm, findings, options, until, watch)
-            entries, notes = reaching(entries_of(results), program, arm.lab)
+            own = lab if choice.target == lab.target else lab.on(choice.target)
+            with timeline.stage("reading the program"):
+                if own is not lab:
+                    dispatches, tasks = read_dispatches(program, own, watch, options.run.functions)
+            variant = _profiled(
+                FlagVariant(own, dispatches, tasks), program, versions, options, budget, watch
+            )
+            variants[choice.target] = variant
+            part = _FIRST_PART if place == 0 and len(kept) > 1 else 1.0
+            results = tune_variant(
+                variant, findings, options, budget, watch, versions=2 * len(kept), part=part
+            )
+            with timeline.stage("proof"):
+                entries, notes = reaching(entries_of(results), program, own)
             tuned.append(Tuned(choice.target, tuple(results), tuple(entries), tuple(notes)))
-        verdict, problem = _judged(whole, tuned, findings, lab.target, options, end)
-        before = profiles.get(lab.target)
-        if before is None and profiles and verdict.found is not None and options.profiled:
-            before = profile_of(program, lab, options, None, watch)[0]
-        after = _profile_after(program, verdict, lab, options, watch)
-        result = _result(program, lab, verdict, findings, looked.choices, whole, (note, problem))
-        result.profiles = (before, after)
+        with timeline.stage("verdict"):
+            verdict, problem = _judged(versions, tuned, lab.target, options, budget)
+        variant = variants[verdict.tuned.target]
+        after = _profiled_after(variant, verdict, program, versions, options, budget, watch)
+        result = _result(program, lab, verdict, findings, tried.choices, versions, (note, problem))
+        result.profiles = (variant.profile, after)
+        pools = (("compiler", lab.compilers), *((each.device, each.workers) for each in lab.measurers))
+        result.time = timeline.use([(name, pool.spans) for name, pool in pools])
         _keep(findings.records, result)
         result.failure = findings.records.rescue()
         return result
-
-
-def _proof_s(whole: Whole, budget_s: float, arms: int) -> float:
-    """What the program's verdict and the profiles after it will take, by what its comparisons took so far."""
-    versions, places, profiles = 1 + 2 * arms, 2, 2
-    built_s = (versions * places + profiles) * whole.build_s
-    return min(_MOST_PROOF_PART * budget_s, max(_PROOF_PART * budget_s, built_s + 2.0 * whole.compare_s))
 
 
 def _keep(records: Records, result: TuningResult) -> None:
@@ -192,62 +194,69 @@ def _longest(tasks: Sequence[Task]) -> int:
 
 
 def _choices(
-    program: Program, whole: Whole, target: Target, findings: Findings, options: TuningOptions, look: Look,
-    deadline: float, watch: Observer,
-) -> tuple[Looked, str]:  # fmt: skip
+    program: Program, versions: ProgramVersions, target: Target, findings: Findings, options: TuningOptions,
+    budget: Budget, watch: Observer,
+) -> tuple[FlagChoices, str]:  # fmt: skip
     """Choices of flags, fastest first; the given one alone where none are tried, and why, if it failed."""
-    given = Looked((Choice(target),), 0.0, 0.0)
+    given = FlagChoices((Choice(target),), 0.0, 0.0)
     effort = options.effort
     tried = options.try_flags and not options.self_test and not options_of(target) and target.axes
     if not tried or findings.stop.requested:
         return given, ""
+    watch.working("trying compiler flags")
     key = choices_key(program, target, effort)
     known = unfinished_choices(findings.records, key, target)
     if known:
         watch.noted(
             "compiler flags: as the last run found them, which did not end (--fresh tries them again)"
         )
-        whole.build_s, whole.compare_s = known.build_s, known.compare_s
+        versions.measured.build_s, versions.measured.check_s = known.build_s, known.check_s
         keep_choices(findings.records, key, known)
         return known, ""
+    until = budget.flags_until()
+    rounds_s = min(_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART * budget.total_s)
+    places = 1 if budget.limited else min(2, target.placements)
+    plan = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
     try:
-        found = try_options(whole, target, look, effort.options, deadline, findings.stop)
+        versions.vmfb(untuned(target))  # says how long the others will take
+        most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
+        if most < 1:
+            return given, "no compiler flags were tried: there is no time for another compilation"
+        found = try_options(versions, target, plan, most, until - rounds_s, findings.stop)
     except _FAILED as error:
         return given, f"no flags were tried: {error}"
-    looked = Looked(tuple(found), whole.build_s, whole.compare_s)
+    choices = FlagChoices(tuple(found), versions.measured.build_s, versions.measured.check_s)
     if not findings.stop.requested:
-        keep_choices(findings.records, key, looked)
-    return looked, ""
+        keep_choices(findings.records, key, choices)
+    return choices, ""
 
 
-def _arm(
-    program: Program, target: Target, tasks: Sequence[Task], lab: Lab, options: TuningOptions, watch: Observer
-) -> Arm:
-    """The program's tasks under one choice of flags."""
-    if target != lab.target:
-        lab = lab.on(target)
-        tasks = read_tasks(program, lab, watch, options.run.functions)
-    if not options.profiled or options.self_test:
-        return Arm(lab, tasks)
-    profile, problem = profile_of(program, lab, options, None, watch)
+def _profiled(
+    variant: FlagVariant, program: Program, versions: ProgramVersions, options: TuningOptions, budget: Budget,
+    watch: Observer,
+) -> FlagVariant:  # fmt: skip
+    """The variant with a profile, where there is time for one."""
+    predicted_s = budget.measured.profile_s or _PROFILE_S
+    if not options.profiled or options.self_test or not budget.profile_fits(predicted_s):
+        return variant
+    with budget.timeline.stage("profile"):
+        try:
+            vmfb = versions.vmfb(untuned(variant.lab.target))
+        except _FAILED as error:
+            watch.noted(f"the program was not profiled: {error}")
+            return variant
+        profile, problem = profile_of(program, vmfb, variant.dispatches, variant.lab, options, budget, watch)
     if problem:
         watch.noted(problem)
-    return Arm(lab, tasks, profile, profile.roofline if profile else None)
+    return replace(variant, profile=profile, roofline=profile.roofline if profile else None)
 
 
 def _judged(
-    whole: Whole,
-    tuned: Sequence[Tuned],
-    findings: Findings,
-    given: Target,
-    options: TuningOptions,
-    end: float,
+    versions: ProgramVersions, tuned: Sequence[Tuned], given: Target, options: TuningOptions, budget: Budget
 ) -> tuple[Verdict, str]:
     """What the program says; where it cannot be run, the entries stand by their own verdicts."""
-    effort: Effort = judging_effort(findings, options)
-    if findings.stop.requested:
-        end = time.monotonic()
-    judge = Judge(whole, given, effort, end, options.in_model)
+    few = len(tuned[0].results) > _MANY
+    judge = Judge(versions, given, options.effort, budget, options.in_model, few_places=few)
     try:
         return judge.choose(tuned), ""
     except _FAILED as error:
@@ -255,20 +264,21 @@ def _judged(
         return Verdict(first, first.version), f"the whole program was not compared: {error}"
 
 
-def _profile_after(
-    program: Program, verdict: Verdict, lab: Lab, options: TuningOptions, watch: Observer
-) -> Profile | None:
-    """Where the time goes with what is used; None where nothing changes."""
-    if not options.profiled or verdict.found is None:
+def _profiled_after(
+    variant: FlagVariant, verdict: Verdict, program: Program, versions: ProgramVersions,
+    options: TuningOptions, budget: Budget, watch: Observer,
+) -> Profile | None:  # fmt: skip
+    """Where the time goes with what is used; None where nothing changes, or there is no time to look."""
+    if verdict.found is None or variant.profile is None or budget.left_s < 1.5 * budget.measured.profile_s:
         return None
-    lab = lab.on(verdict.version.target)
-    tuned = with_entries(program, verdict.version.entries, lab.context)
-    return profile_of(tuned, lab, options, None, watch)[0]
+    with budget.timeline.stage("profile"):
+        vmfb = versions.vmfb(verdict.version)
+        return profile_of(program, vmfb, variant.dispatches, variant.lab, options, budget, watch)[0]
 
 
 def _result(
-    program: Program, lab: Lab, verdict: Verdict, findings: Findings, choices: Sequence[Choice], whole: Whole,
-    notes: Sequence[str],
+    program: Program, lab: Lab, verdict: Verdict, findings: Findings, choices: Sequence[Choice],
+    versions: ProgramVersions, notes: Sequence[str],
 ) -> TuningResult:  # fmt: skip
     target = verdict.version.target
     added = options_of(target) != options_of(lab.target)
@@ -279,5 +289,5 @@ def _result(
         verdict.found, "; ".join(dict.fromkeys(filter(None, told))), findings.stop.requested,
         bool(verdict.left_out) and not verdict.version.entries, flags=flags,
         flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=verdict.version.entries,
-        choices=tuple(choices), steps=tuple(whole.steps), run=findings.records.run,
+        choices=tuple(choices), steps=tuple(versions.steps), run=findings.records.run,
     )  # fmt: skip

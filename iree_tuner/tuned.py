@@ -15,7 +15,7 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.profiling.profile import Profile, to_json
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
-from iree_tuner.report.bodies import conditions_body, whole_body, workload_body
+from iree_tuner.report.bodies import conditions_body, time_body, whole_body, workload_body
 from iree_tuner.report.made import Report, report_of
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import save_spec
@@ -24,7 +24,8 @@ from iree_tuner.targets import Target
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.flags import Choice
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.whole import Step, with_spec
+from iree_tuner.tuning.timeline import SEARCH, TimeUse
+from iree_tuner.tuning.versions import Step, with_spec
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class TuningResult:
         steps: comparisons of the whole program, in order.
         profiles: where the time goes before and after; None where that was not looked at.
         run: number of the run in the database; 0 without one.
+        time: where the time of the run went.
     """
 
     program: Program
@@ -94,6 +96,7 @@ class TuningResult:
     steps: tuple[Step, ...] = ()
     profiles: tuple[Profile | None, Profile | None] = (None, None)
     run: int = 0
+    time: TimeUse = TimeUse()
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
@@ -106,7 +109,7 @@ class TuningResult:
         fresh = [trial for each in self.results for trial in each.trials if trial.at >= each.began]
         return Pace(
             len(fresh),
-            sum(each.searched_s for each in self.results),
+            self.time.seconds().get(SEARCH, 0.0),
             sum(trial.measure_s for trial in fresh),
         )
 
@@ -174,6 +177,7 @@ def findings_of(result: TuningResult) -> list[Finding]:
         ),
     ))  # fmt: skip
     trials = (trial for each in result.results for trial in each.trials)
+    found.append(("time", time_body(result.time)))
     found.append(("conditions", conditions_body(setting_on(result.target), trials)))
     return [Finding(kind, body) for kind, body in found]
 

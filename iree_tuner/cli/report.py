@@ -10,12 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.report.bodies import use_body
+from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuned import Pace, TuningResult
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.whole import Step
+from iree_tuner.tuning.timeline import TimeUse
+from iree_tuner.tuning.versions import Step
 
 
 def report_result(console: Console, result: TuningResult, path: Path) -> None:
@@ -27,6 +28,7 @@ def report_result(console: Console, result: TuningResult, path: Path) -> None:
         console.print(f"{len(alone)} workloads were left alone, {share:.1%} of the time")
     if result.pace.candidates:
         console.print(_pace(result.pace))
+    console.print(_stages(result.time))
     if result.interrupted:
         console.print("interrupted: this is what was found until then")
     if result.note:
@@ -37,6 +39,20 @@ def report_result(console: Console, result: TuningResult, path: Path) -> None:
         _tell_how_to_use(console, result, path)
     else:
         console.print(f"nothing beats the compiler's own choices: {path} is a spec that changes nothing")
+
+
+def _stages(use: TimeUse) -> Table:
+    """Where the time went, a line a stage; and how much of it the workers were busy."""
+    devices = [lane for lane in use.lanes if not lane.worker.startswith("compiler")]
+    compilers = [lane for lane in use.lanes if lane.worker.startswith("compiler")]
+    table = Table("stage", "seconds", "of all", "compilers busy", "devices busy", box=None)
+    for name, seconds in use.seconds().items():
+        busy = [
+            f"{sum(use.busy_s(lane, name) for lane in lanes) / len(lanes) / seconds:.0%}" if lanes else ""
+            for lanes in (compilers, devices)
+        ]
+        table.add_row(name, f"{seconds:.1f}", f"{seconds / use.total_s:.0%}", *busy)
+    return table
 
 
 def _pace(pace: Pace) -> str:
@@ -93,6 +109,9 @@ def result_to_json(result: TuningResult, path: Path) -> Iterator[dict[str, objec
         "entries": len(result.entries),
         "left_out": [entry.workload.name for entry in result.left_out],
         "steps": [_step(step) for step in result.steps],
+        "seconds": result.time.total_s,
+        "stages": dict(result.time.seconds()),
+        "timeline": time_body(result.time),
         "searched_s": result.pace.searched_s,
         "candidates_per_hour": result.pace.per_hour,
         "devices_busy": result.pace.busy,

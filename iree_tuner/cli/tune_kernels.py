@@ -32,7 +32,7 @@ from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.whole import with_spec
+from iree_tuner.tuning.versions import with_spec
 
 # Of a budget kernels are kept half, but not more than this, and a quarter at least; what tuning leaves of the
 # rest is theirs, too.

@@ -17,11 +17,11 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from pathlib import Path
 from threading import Condition, Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from iree_tuner.compiler.ends import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
 from iree_tuner.compiler.orphans import (
@@ -99,6 +99,8 @@ class Workers:
             problem.__cause__ = error
             future.set_exception(problem)
             return future
+        if module := getattr(function, "__module__", None):  # methods of built-in types have none
+            self._crew.modules.setdefault(module)
         self._crew.add(getattr(function, "__name__", "call"), payload, timeout_s, future)
         return future
 
@@ -122,6 +124,10 @@ class Workers:
     ) -> R:
         """`submit` and `wait` in one."""
         return self.wait(self.submit(function, *args, timeout_s=timeout_s, **kwargs))
+
+    def settle(self) -> None:
+        """Wait until all calls that were submitted so far have ended."""
+        wait(self._crew.begun())
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -157,6 +163,7 @@ class _Crew:
         self.memory_bytes = memory_bytes
         self.closed = False
         self.spans: list[Span] = []
+        self.modules: dict[str, None] = {}  # of all functions that were called
         self._count = count
         self._folder, self._folder_handle = make_folder()
         free = shutil.disk_usage(self._folder).free
@@ -166,6 +173,7 @@ class _Crew:
         self._hired = itertools.count()
         self._lock = Lock()
         self._pending: deque[Call] = deque()
+        self._calls: list[Future[Any]] = []
         self._slots: list[Slot] = []
         self._idle: list[tuple[Slot, Condition]] = []
 
@@ -176,6 +184,8 @@ class _Crew:
                 raise RuntimeError("the workers are closed")
             call = Call(what, payload, timeout_s, future)
             self._pending.append(call)
+            self._calls = [each for each in self._calls if not each.done()]
+            self._calls.append(future)
             if self._idle:
                 self._idle.pop()[1].notify()
             elif len(self._slots) < self._count:
@@ -184,6 +194,12 @@ class _Crew:
                     remove_orphaned_folders()
                 self._slots.append(Slot(self, len(self._slots)))
         future.add_done_callback(lambda _: self._cancelled(call) if future.cancelled() else None)
+
+    def begun(self) -> list[Future[Any]]:
+        """Calls that have not ended."""
+        with self._lock:
+            self._calls = [future for future in self._calls if not future.done()]
+            return list(self._calls)
 
     def next(self, slot: Slot) -> Call | None:
         """The next call; None at the end."""
@@ -198,7 +214,8 @@ class _Crew:
         """A new worker. Raises OSError where it cannot be started."""
         serial = next(self._hired)
         folder = str(self._folder / str(serial))
-        settings = Settings(folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding)
+        modules = tuple(self.modules)
+        settings = Settings(folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding, modules)
         return WorkerProcess(f"{self._cookie}{serial}.", settings)
 
     def note(self, span: Span) -> None:

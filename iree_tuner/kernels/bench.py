@@ -36,7 +36,7 @@ from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.whole import for_processor, with_spec
+from iree_tuner.tuning.versions import for_processor, with_spec
 
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 

@@ -27,12 +27,12 @@ from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.store.study import StudyKey
 from iree_tuner.targets import Target
+from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.weigh import tolerance_of
 
 _TIMEOUT_S = 120.0
 _HOPELESS = 2.0  # times the best so far

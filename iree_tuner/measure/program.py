@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.judging import JudgePlan, judge
@@ -28,7 +30,7 @@ from iree_tuner.measure.program_worker import (
     rounds_here,
     save_here,
 )
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.measure.worker import leave_here
 
 _TIMEOUT_S = 600.0  # of the default
@@ -36,7 +38,12 @@ _LEAST_S = 60.0  # of another: to load, and to run a few times
 _PATIENCE = 20.0  # times what the default takes
 _TOGETHER = 6  # compilations that take turns with the default: all of them are loaded at once
 _ROUNDS_ALONE = 8
+_SCREENED, _HOPELESS = 3, 1.5
+"""Rounds after which those are out that took so many times the default's time in each."""
 _DIED = (WorkerCrashError, WorkerTimeoutError)
+_FEW = 2
+"""Of so many that take turns, it pays to have fewer of them soon."""
+
 _AS_GIVEN = ProgramRun()
 
 
@@ -51,12 +58,14 @@ class ProgramComparison:
         agreement: whether the results are the same, within the types' tolerance.
         error: why it was not timed: it does not load or run, killed its process, or has wrong results. Empty
             if it was.
+        check_s: seconds that loading it and comparing its results took, at each place of the code.
     """
 
     function: str
     comparison: Comparison | None
     agreement: Agreement
     error: str = ""
+    check_s: float = 0.0
 
     @property
     def ok(self) -> bool:
@@ -102,7 +111,10 @@ def compare_programs(
         for first in range(0, len(found), _TOGETHER):
             group = [index for index in found if first <= index < first + _TOGETHER]
             for index in group:
+                start = time.monotonic()
                 found[index] = bench.checked(paths, index + 1, found[index], reduction_length)
+                found[index] = replace(found[index], check_s=(time.monotonic() - start) / len(paths))
+            bench.screen(paths[0], group, found)
             bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds))
         return [found[index] for index in sorted(found)]
 
@@ -280,11 +292,25 @@ class _Bench:
                     raise
         raise AssertionError("one of two attempts returns or raises")
 
+    def screen(self, paths: Sequence[str], group: Sequence[int], found: dict[int, ProgramComparison]) -> None:
+        """A few rounds: who is far slower in each of them has lost, and takes no more turns."""
+        alive = [index for index in group if found[index].ok]
+        if len(alive) < _FEW:
+            return
+        try:
+            rows = np.asarray(self.rounds([paths[0], *(paths[index + 1] for index in alive)], _SCREENED, 0))
+        except (_FailedError, *_DIED):
+            return  # the comparison finds out who it was
+        for comparison, index, times in zip(compare_rows([rows]), alive, rows.T[1:], strict=True):
+            if (times > _HOPELESS * rows[:, 0]).all():
+                found[index] = replace(found[index], comparison=replace(comparison, verdict="lose"))
+
     def compare(
         self, paths: Sequence[Sequence[str]], group: Sequence[int], found: dict[int, ProgramComparison],
         plan: JudgePlan,
     ) -> None:  # fmt: skip
-        """Time those of a group that are right; again without one that fails."""
+        """Time those of a group that are right and not out yet; again without one that fails."""
+        group = [index for index in group if found[index].comparison is None]
         while alive := [index for index in group if found[index].ok]:
             turns = [[here[0], *(here[index + 1] for index in alive)] for here in paths]
             taken = [0] * len(turns)

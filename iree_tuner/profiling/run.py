@@ -64,6 +64,7 @@ def profile_program(
     cache: Path | None = None,
     with_roofline: bool = True,
     rounds: int = 6,
+    vmfb: bytes | None = None,
 ) -> Profile:
     """Find out where a program's time goes on a target's device.
 
@@ -79,6 +80,7 @@ def profile_program(
         cache: file that keeps the measured roofline of a CPU.
         with_roofline: whether to find or measure one where none is given.
         rounds: turns of whole and profiled invocations.
+        vmfb: the program, compiled for the target, where the caller has it already.
 
     Raises:
         UsageError: the target has no device, or the device cannot be profiled as asked.
@@ -94,7 +96,8 @@ def profile_program(
             dispatches = extract(program, target, tools.compilers, run.functions).dispatches
         if not dispatches:
             raise TunerError("the program has no dispatches", location=program.name)
-        measured = _measure(program, target, tools, run, Plan(rounds, profiled))
+        vmfb = compile_program(program, target, tools.compilers).data if vmfb is None else vmfb
+        measured = _measure(program, vmfb, tools, run, Plan(rounds, profiled))
         if method == "hal" and measured.problem:
             raise TunerError(f"no profile: {measured.problem}", location=program.name)
         if profiled and not measured.problem:
@@ -128,9 +131,8 @@ def _own_tools(target: Target, stack: ExitStack) -> Tools:
     return Tools(compilers, Builder(target, compilers), measurer)
 
 
-def _measure(program: Program, target: Target, tools: Tools, run: ProgramRun, plan: Plan) -> Measured:
-    """Compile the program, and time it in the measuring worker."""
-    vmfb = compile_program(program, target, tools.compilers).data
+def _measure(program: Program, vmfb: bytes, tools: Tools, run: ProgramRun, plan: Plan) -> Measured:
+    """Time a compiled program in the measuring worker."""
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         path = Path(folder) / "program.vmfb"
         path.write_bytes(vmfb)

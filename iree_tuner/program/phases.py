@@ -19,6 +19,9 @@ from iree_tuner.targets import Target
 Output = Literal["bytecode", "text", "vmfb"]
 _DEVICE_TARGETS = "hal.device.targets"
 
+COMPILING = "run_phases"
+"""What workers call it when they compile a program (`compiler.slot.Span`)."""
+
 
 @dataclass(frozen=True)
 class Compiled:

@@ -10,8 +10,12 @@ from iree_tuner.measure.readings import Readings
 from iree_tuner.measure.setting import Setting
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
-from iree_tuner.store.findings import ConditionsBody, UseBody, WholeBody, WorkloadBody
+from iree_tuner.store.findings import ConditionsBody, TimeBody, UseBody, WholeBody, WorkloadBody
 from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.timeline import TimeUse
+
+_DRAWN = 1000
+"""Of a run's time: a shorter pause of a worker is not drawn."""
 
 _USUAL = "llvm-cpu:host"
 _WITHOUT_PATH_FLAG = ("cuda", "vulkan")  # the compiler takes the flag and does nothing with it
@@ -106,3 +110,21 @@ def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") ->
         f"iree-compile tuned.mlir {options} -o tuned.vmfb"
     )
     return {"spec": spec, "commands": commands}
+
+
+def time_body(use: TimeUse) -> TimeBody:
+    """Where the time of a run went. What a worker did without a pause that could be drawn is one stretch."""
+    pause_s = use.total_s / _DRAWN
+    workers: list[Mapping[str, object]] = []
+    for lane in use.lanes:
+        busy: list[list[float]] = []
+        for _, begin, end in lane.calls:
+            if busy and begin - busy[-1][1] < pause_s:
+                busy[-1][1] = end
+            else:
+                busy.append([begin, end])
+        workers.append({"worker": lane.worker, "busy": busy})
+    return {
+        "stages": [{"name": stage.name, "begin": stage.begin, "end": stage.end} for stage in use.stages],
+        "workers": workers,
+    }

@@ -212,6 +212,28 @@ class Use:
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """A part of the run's time, in seconds since it began: of a stage, or in which a worker was busy."""
+
+    name: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class TimePart:
+    """Where the time of the run went.
+
+    Attributes:
+        stages: in order.
+        busy: of each worker, by its name.
+    """
+
+    stages: tuple[Stretch, ...] = ()
+    busy: tuple[Stretch, ...] = ()
+
+
+@dataclass(frozen=True)
 class RunFacts:
     """A run as the database, or its caller, knows it.
 
@@ -244,6 +266,7 @@ class RunReport:
         failures: what failed, by cause, the most frequent first; `studies` counts workloads.
         conditions: names and values of what it was taken under.
         use: how to apply the result.
+        time: where the time of the run went.
     """
 
     run: RunFacts
@@ -255,6 +278,7 @@ class RunReport:
     failures: tuple[Failure, ...] = ()
     conditions: tuple[tuple[str, str], ...] = ()
     use: Use = Use()
+    time: TimePart = TimePart()
 
     @property
     def tried(self) -> int:

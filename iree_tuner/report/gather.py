@@ -21,6 +21,8 @@ from iree_tuner.report.data import (
     RunFacts,
     RunReport,
     Step,
+    Stretch,
+    TimePart,
     TimeProfile,
     Use,
     WholePart,
@@ -86,9 +88,31 @@ def gather(run: RunFacts, findings: Iterable[Finding], tried: Sequence[Tried]) -
         after=next((each for each in reversed(profiles) if each.when == "after"), None),
         failures=_failures(tried),
         conditions=_conditions(conditions, run, tried),
+        time=_time(by_kind["time"][-1]) if "time" in by_kind else TimePart(),
         use=_use(
             by_kind.get("use", ()), run, _compiled_with(conditions, tried), workloads, whole or WholePart()
         ),
+    )
+
+
+def _time(body: Body) -> TimePart:
+    stages = (_stretch(reading.text(each.get("name")), each) for each in reading.objects(body.get("stages")))
+    busy = (
+        _stretch(
+            reading.text(each.get("worker")), dict(zip(("begin", "end"), reading.listed(pair), strict=False))
+        )
+        for each in reading.objects(body.get("workers"))
+        for pair in reading.listed(each.get("busy"))
+    )
+    return TimePart(
+        tuple(each for each in stages if each is not None), tuple(each for each in busy if each is not None)
+    )
+
+
+def _stretch(name: str, ends: Body) -> Stretch | None:
+    begin, end = reading.number(ends.get("begin")), reading.number(ends.get("end"))
+    return (
+        Stretch(name, begin, end) if name and begin is not None and end is not None and begin <= end else None
     )
 
 

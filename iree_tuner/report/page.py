@@ -104,10 +104,11 @@ def _charts(report: RunReport) -> dict[str, Drawing | None]:
     from iree_tuner.report.charts.outcomes import draw_outcomes
     from iree_tuner.report.charts.profile import draw_profile
     from iree_tuner.report.charts.roofline import draw_roofline
+    from iree_tuner.report.charts.timeline import draw_timeline
 
     charts: dict[str, Callable[[RunReport], Drawing | None]] = {
         "profile": draw_profile, "gain": draw_gain, "convergence": draw_convergence,
-        "outcomes": draw_outcomes, "roofline": draw_roofline,
+        "outcomes": draw_outcomes, "roofline": draw_roofline, "timeline": draw_timeline,
     }  # fmt: skip
     return {name: draw(report) for name, draw in charts.items()}
 

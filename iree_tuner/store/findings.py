@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict, cast
 
-Kind = Literal["profile", "workload", "whole", "conditions", "use", "flags"]
+Kind = Literal["profile", "workload", "whole", "conditions", "use", "flags", "time"]
 
 
 @dataclass(frozen=True)
@@ -173,15 +173,27 @@ class FlagsBody(TypedDict, total=False):
         key: of program, target and effort.
         choices: each with its `options`, its `comparison` (None for the program as given), and the number of
             the choice among these that it was compared with, `base`.
-        build_s, compare_s: what compiling and comparing the program took, in seconds.
+        build_s, check_s: what compiling and checking the program took, in seconds.
         searched_s: for how long earlier runs had searched that this one went on with.
     """
 
     key: str
     choices: Sequence[Mapping[str, object]]
     build_s: float
-    compare_s: float
+    check_s: float
     searched_s: float
+
+
+class TimeBody(TypedDict, total=False):
+    """`time`: where the time of the run went, in seconds since it began.
+
+    Members:
+        stages: in order, each with `name`, `begin` and `end`.
+        workers: each with its name, `worker`, and the stretches in which it was `busy`.
+    """
+
+    stages: Sequence[Mapping[str, object]]
+    workers: Sequence[Mapping[str, object]]
 
 
 class UseBody(TypedDict, total=False):

@@ -14,12 +14,12 @@ from iree_tuner.space.joint import JointSpace, named
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.suite.iree_build import Version, spec_of
 from iree_tuner.suite.patterns import Patterns, is_found, patterns_of
+from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
-from iree_tuner.tuning.weigh import weigh
 
 ALL = "all"
 _PLACE = re.compile(r"^(.*?)_(\d+)$")
@@ -76,8 +76,12 @@ class Configurations:
 
     def __init__(self, program: Program, lab: Lab) -> None:
         tasks = read_tasks(program, lab, Silent())
-        weighed = weigh(tasks, lab, StopRequest()) if len(tasks) > 1 else weigh(tasks[:1], lab, StopRequest())
-        first = weighed[0]
+        baselines = (
+            measure_baselines(tasks, lab, StopRequest())
+            if len(tasks) > 1
+            else measure_baselines(tasks[:1], lab, StopRequest())
+        )
+        first = baselines[0]
         if first.space is None:
             raise TunerError(f"there is nothing to configure: {first.note}", location=program.name)
         self._lab = lab

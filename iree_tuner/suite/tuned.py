@@ -17,12 +17,12 @@ from iree_tuner.suite.backends.iree import TUNED
 from iree_tuner.suite.iree_build import Version, spec_of
 from iree_tuner.suite.solving import SOLVER
 from iree_tuner.suite.tuned_apart import TuningRun, tune_apart
+from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.weigh import weigh
 
 NOTHING_BETTER = "tuning found nothing better than the default"
 
@@ -91,7 +91,7 @@ def _from_store(program: Program, lab: Lab, db: Path) -> Tuned:
         known = summaries(store)
     setting = setting_on(lab.target, cold=lab.cold)
     entries: list[SpecEntry] = []
-    for each in weigh(tasks, lab, StopRequest()):
+    for each in measure_baselines(tasks, lab, StopRequest()):
         for summary in known:
             if each.space is None or (summary.key.workload, summary.key.setting) != (
                 each.task.workload,

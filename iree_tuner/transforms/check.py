@@ -11,8 +11,8 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.transforms.build import build_here
 from iree_tuner.transforms.script import Script
+from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.weigh import tolerance_of
 
 
 def reduction_length_of(program: Program, lab: Lab) -> int:

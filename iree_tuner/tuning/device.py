@@ -1,8 +1,10 @@
-"""One measuring device during a search: its own baseline, and how that moves."""
+"""A measuring device during a run: what it times, and how the default of each bench moves on it."""
 
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
@@ -15,11 +17,14 @@ from iree_tuner.measure.worker import Timed
 _AGAIN_AFTER = 16
 """Trials between two looks at the default."""
 
+_AGAIN_AFTER_S = 30.0
+"""Seconds between them, at most, where the device works on something else meanwhile."""
+
 _SUSPECT = 1.05
 """Times its last time: so much slower, the default is timed once more before that is believed."""
 
 _PATIENCE = 3
-"""Times in a row that the default may fail to run before the device is given up."""
+"""Times in a row that a default may fail to run before the device is given up."""
 
 
 class DeviceLostError(TunerError):
@@ -27,51 +32,97 @@ class DeviceLostError(TunerError):
 
 
 @dataclass
-class Device:
-    """A device with the time of the default on it; every device is compared with its own."""
+class Track:
+    """The default of one bench on one device, over time.
 
-    measurer: Measurer
-    bench: Bench
-    baselines_us: list[float] = field(default_factory=list[float])
+    Attributes:
+        times_us: the default's times.
+        due: whether it is to be timed again.
+    """
+
+    times_us: list[float] = field(default_factory=list[float])
     due: bool = True
-    _suspect_us: float = 0.0
+    _at: float = 0.0
     _since: int = 0
-    _failures: int = 0
-
-    @classmethod
-    def of(cls, measurer: Measurer, bench: Bench) -> Device:
-        """A device that a search begins on."""
-        return cls(measurer, replace(bench, device=measurer.device))
+    _suspect_us: float = 0.0
 
     @property
-    def baseline_us(self) -> float:
-        """The default's last time here, in microseconds; 0 before the first."""
-        return self.baselines_us[-1] if self.baselines_us else 0.0
+    def last_us(self) -> float:
+        """Its last time, in microseconds; 0 before the first."""
+        return self.times_us[-1] if self.times_us else 0.0
 
     @property
     def drift(self) -> float:
-        """How far the default's time has moved since the search began, as a part of it."""
-        return drift(self.baselines_us)
+        """How far its time has moved since the run began, as a part of it."""
+        return drift(self.times_us)
 
-    def begin_baseline(self) -> Future[Timed]:
-        """Time the default."""
-        self.due, self._since = False, 0
-        return self.measurer.submit_screen(self.bench.default, self.bench, None)
+    def begin(self, now: float) -> None:
+        """It is being timed."""
+        self.due, self._since, self._at = False, 0, now
 
-    def end_baseline(self, timed: Timed) -> None:
-        """Take the default's time.
+    def is_due(self, now: float) -> bool:
+        """Whether it is to be timed before a candidate is."""
+        return self.due or self._since >= _AGAIN_AFTER or now - self._at > _AGAIN_AFTER_S
+
+    def count(self) -> None:
+        """A candidate is being timed."""
+        self._since += 1
+
+    def take(self, time_us: float) -> None:
+        """Take its time.
 
         What disturbs a run makes it longer, and then candidates look better than they are: a much longer time
         is taken only when a second one says so too.
-
-        Raises:
-            DeviceLostError: the device does not run the default any more.
         """
+        if not self._suspect_us and time_us > _SUSPECT * (self.last_us or math.inf):
+            self._suspect_us, self.due = time_us, True
+            return
+        self.times_us.append(min(time_us, self._suspect_us or math.inf))
+        self._suspect_us = 0.0
+
+
+class DeviceRunner:
+    """A device with the times of the defaults on it; every device is compared with its own.
+
+    Args:
+        measurer: its measuring worker.
+        clock: the time, in seconds.
+    """
+
+    def __init__(self, measurer: Measurer, clock: Callable[[], float] = time.monotonic) -> None:
+        self.measurer = measurer
+        self._clock = clock
+        self._tracks: dict[Bench, Track] = {}
+        self._failures = 0
+        self.last: Bench | None = None
+
+    def track(self, bench: Bench) -> Track:
+        """Of a bench's default."""
+        return self._tracks.setdefault(bench, Track())
+
+    def disturbed(self) -> None:
+        """Something else ran here: all defaults are timed again before anything is compared with them."""
+        for track in self._tracks.values():
+            track.due = True
+
+    def is_due(self, bench: Bench) -> bool:
+        """Whether the default is to be timed first."""
+        return self.track(bench).is_due(self._clock())
+
+    def begin_baseline(self, bench: Bench) -> Future[Timed]:
+        """Time a default."""
+        self.track(bench).begin(self._clock())
+        self.last = bench
+        return self.measurer.submit_screen(bench.default, replace(bench, device=self.measurer.device), None)
+
+    def end_baseline(self, bench: Bench, timed: Timed) -> None:
+        """Take a default's time. Raises DeviceLostError where it fails again and again."""
+        track = self.track(bench)
         if timed.outcome == "ok":
             self._failures = 0
-            self._take(min(timed.samples_us))
+            track.take(min(timed.samples_us))
             return
-        self.due, self._failures = True, self._failures + 1
+        track.due, self._failures = True, self._failures + 1
         if self._failures == _PATIENCE:
             raise DeviceLostError(
                 f"the compiler's default no longer runs: {timed.outcome}: {timed.message}",
@@ -79,15 +130,10 @@ class Device:
                 hint="the device may need a reset; trials so far are kept",
             )
 
-    def _take(self, time_us: float) -> None:
-        if not self._suspect_us and time_us > _SUSPECT * (self.baseline_us or math.inf):
-            self._suspect_us, self.due = time_us, True
-            return
-        self.baselines_us.append(min(time_us, self._suspect_us or math.inf))
-        self._suspect_us = 0.0
-
-    def begin(self, vmfb: bytes, limit_score: float) -> Future[Timed]:
+    def begin(self, vmfb: bytes, bench: Bench, limit_score: float) -> Future[Timed]:
         """Time a candidate; it is dropped where it is slower than `limit_score` times the default."""
-        self._since += 1
-        self.due = self._since >= _AGAIN_AFTER
-        return self.measurer.submit_screen(vmfb, self.bench, limit_score * self.baseline_us)
+        track = self.track(bench)
+        track.count()
+        self.last = bench
+        own = replace(bench, device=self.measurer.device)
+        return self.measurer.submit_screen(vmfb, own, limit_score * track.last_us)

@@ -1,8 +1,8 @@
 """Candidates on their way: asked for, compiled, measured, done.
 
-One thread drives all workers. Where the device computes on the host's own cores, compiling and measuring
-take turns, a batch at a time, and nothing is timed while anything compiles; elsewhere they overlap, and
-enough candidates are kept ready that no device waits.
+One thread drives all workers, for all searches of a run at once. Where the device computes on the host's own
+cores, compiling and measuring take turns, a batch at a time, and nothing is timed while anything compiles;
+elsewhere they overlap, and enough candidates are kept ready that no device waits.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ import math
 import statistics
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from iree_tuner.build.candidate import GIVEN_UP, Built
+from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.trial import Trial
 from iree_tuner.measure.worker import Timed
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.tuning.device import Device
+from iree_tuner.tuning.candidate import CompileLimits
+from iree_tuner.tuning.device import DeviceRunner
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Ledger
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 
@@ -30,155 +31,156 @@ _REJECT_AT = 3.0
 """Times the best so far: what is slower is dropped after its first samples."""
 
 _DRIFT = 0.03
-"""How far the default's time may move on a device without a note."""
+"""How far a default's time may move on a device without a note."""
 
 _CROWDED_OF = 8
 """Compilations that say how crowded the machine is."""
 
-_STRAGGLERS = 4
-"""One compilation for so many workers may be left over at the end of a slice."""
+_RECENT = 32
+"""Trials that say how long the next will take."""
 
 _POLL_S = 0.1
 """How often a request to stop is looked for while nothing ends."""
 
 
+def _never() -> float:
+    return math.inf
+
+
+class Source(Protocol):
+    """Who is asked for candidates: a queue of searches."""
+
+    def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
+        """Up to `count` candidates; none where there are none now, which is the end if none is under way."""
+        ...
+
+
 @dataclass(frozen=True)
-class Limits:
-    """When a search ends: after so many trials, or at a time of the monotonic clock.
+class OneSearch:
+    """The source of a run that has a single search."""
 
-    `batch` candidates are compiled before any is measured, where the two take turns. Each may compile for
-    `compile_s` seconds of an idle machine, and have `most_ops` operations before code generation (0: any
-    number).
-    """
+    search: Search
 
-    trials: int
-    batch: int
-    deadline: float
-    compile_s: float = math.inf
-    most_ops: int = 0
+    def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
+        """The search's next ones."""
+        return [(self.search, each) for each in self.search.ask(count)]
 
 
 @dataclass(frozen=True)
 class _Made:
     """A candidate with its executable."""
 
+    search: Search
     assignment: Assignment
     built: Built
 
+    @property
+    def bench(self) -> Bench:
+        return self.search.kind.bench
+
+    @property
+    def code(self) -> tuple[int, str]:
+        """Equal for equal code of one search."""
+        return id(self.search), self.built.digest
+
 
 class Engine:
-    """Drives one search. Iterate over `run`, which yields each trial as it ends."""
+    """Drives the candidates of a run. Iterate over `run`, which yields each trial as it ends.
 
-    def __init__(self, search: Search, lab: Lab, limits: Limits, stop: StopRequest, ledger: Ledger) -> None:
-        self._search = search
+    Args:
+        lab: where they are compiled and measured.
+        stop: who may ask to stop.
+        batch: candidates that are compiled before any is measured, where the two take turns.
+        clock: the time, in seconds.
+
+    Attributes:
+        devices: of the lab.
+    """
+
+    def __init__(
+        self, lab: Lab, stop: StopRequest, batch: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._lab = lab
-        self._limits = limits
         self._stop = stop
-        self._ledger = ledger
-        self.devices = [Device.of(measurer, search.bench) for measurer in lab.measurers]
-        self._begun = 0
-        self._crowded: deque[float] = deque([search.crowding], maxlen=_CROWDED_OF)
-        self._exhausted = False
-        self._in_slices = False
+        self._batch = batch
+        self._clock = clock
+        self.devices = [DeviceRunner(measurer, clock) for measurer in lab.measurers]
+        self._crowded: deque[float] = deque(maxlen=_CROWDED_OF)
+        self._recent_s: deque[float] = deque(maxlen=_RECENT)
+        self._until: Callable[[], float] = _never
+        self._source: Source | None = None
+        self._dry = False  # whether the source had nothing when it was asked last
         self._measuring = not lab.alternate  # whether devices may work now
-        self._compiling: dict[Future[Built], Assignment] = {}
+        self._compiling: dict[Future[Built], tuple[Search, Assignment]] = {}
         self._loading: dict[Future[None], _Made] = {}  # where the driver compiles too
         self._ready: deque[_Made] = deque()
-        self._running: dict[Future[Timed], tuple[Device, _Made | None]] = {}  # None: the default
-        self._first: dict[str, Trial | None] = {}  # by digest; None while it is being measured
-        self._twins: dict[str, list[_Made]] = {}
-        self._done: deque[Trial] = deque()
+        self._running: dict[Future[Timed], tuple[DeviceRunner, Bench, _Made | None]] = {}  # None: the default
+        self._first: dict[tuple[int, str], Trial | None] = {}  # by code; None while it is being measured
+        self._twins: dict[tuple[int, str], list[_Made]] = {}
+        self._done: deque[tuple[Search, Trial]] = deque()
 
-    def run(self) -> Iterator[Trial]:
-        """Trials as they end, told to the strategy and recorded.
+    def run(self, source: Source, until: Callable[[], float] = _never) -> Iterator[tuple[Search, Trial]]:
+        """Trials as they end, told to their search and recorded.
 
-        After `extend`, where compiling and measuring overlap, it does not wait for the last few that compile
-        while devices have nothing to do: they are there when it is called again, unless `settle` drops them.
+        Nothing is asked for that would probably not end by a time of the clock, and what has not been
+        measured then is dropped. `until` is asked again and again, as what is to follow changes.
 
         Raises:
-            DeviceLostError: a device does not run the default any more.
+            DeviceLostError: a device does not run a default any more.
         """
-        keep = False
+        self._source, self._until, self._dry = source, until, False
+        for device in self.devices:  # something else ran there meanwhile
+            device.disturbed()
         try:
             while True:
                 self._begin_compiling()
                 self._begin_measuring()
                 while self._done:
+                    self._dry = False
                     yield self._done.popleft()
-                idle = not (self._loading or self._ready or self._running)
-                if idle and self._closed() and len(self._compiling) <= self._stragglers():
-                    keep = bool(self._compiling)
-                    return
+                if not self._under_way:
+                    if self._dry or self._closed():
+                        return
+                    continue
                 self._await()
         finally:
-            if not keep:
-                self._cancel()
+            self._cancel()
 
-    def settle(self) -> None:
-        """Drop what still compiles: something is to be timed in earnest."""
-        self._cancel()
-
-    def _stragglers(self) -> int:
-        """How many compilations need not be waited for: some, where only the number of trials ended it."""
-        ended = self._exhausted or self._stop.requested or time.monotonic() >= self._limits.deadline
+    def note(self, bench: Bench) -> str:
+        """What is to be said of the devices in a bench; empty when its default was steady."""
+        moved = max(self.devices, key=lambda device: abs(device.track(bench).drift))
+        by = moved.track(bench).drift
         return (
-            0
-            if self._lab.alternate or ended or not self._in_slices
-            else max(1, self._lab.jobs // _STRAGGLERS)
+            f"the baseline drifted by {by:+.0%} on {moved.measurer.device} during the search"
+            if abs(by) > _DRIFT
+            else ""
         )
 
-    def extend(self, trials: int, deadline: float) -> None:
-        """Let `run` be called once more, for so many trials more, until a time of the monotonic clock."""
-        self._in_slices = True
-        self._limits = replace(self._limits, trials=self._begun + trials, deadline=deadline)
-        for device in self.devices:  # something else ran there meanwhile
-            device.due = True
-
     @property
-    def exhausted(self) -> bool:
-        """Whether the strategy has nothing left to ask for."""
-        return self._exhausted
-
-    @property
-    def note(self) -> str:
-        """What is to be said of the devices; empty when they were steady."""
-        moved = max(self.devices, key=lambda device: abs(device.drift))
-        if abs(moved.drift) <= _DRIFT:
-            return ""
-        return f"the default moved by {moved.drift:+.0%} on {moved.measurer.device} during the search"
+    def _under_way(self) -> int:
+        waiting = len(self._compiling) + len(self._loading) + len(self._ready)
+        return waiting + len(self._running)
 
     def _begin_compiling(self) -> None:
         """Ask for as much as may be compiled now."""
-        while not self._closed():
+        assert self._source is not None, "it runs"
+        while not self._closed() and not self._dry:
             room = self._room()
             if room <= 0:
                 return
-            asked = self._search.ask(min(room, self._limits.trials - self._begun))
-            self._exhausted = not asked
-            for assignment in asked:
-                self._begun += 1
-                known = self._known(assignment)
+            asked = self._source.ask(room)
+            self._dry = not asked
+            for search, assignment in asked:
+                known = search.known(assignment, self._lab.builder.timeout_s)
                 if known is not None:
-                    self._finish(known, recorded=True)
+                    self._finish(search, known, recorded=True)
                 else:
-                    self._compiling[self._submit(assignment)] = assignment
+                    crowded = CompileLimits(self._compile_limit_s(search), search.kind.limits.most_ops)
+                    # finals verify what they build
+                    future = search.kind.submit(assignment, crowded, place=0, verify=False)
+                    self._compiling[future] = search, assignment
             if self._done:
                 return  # what is known already goes out first: a strategy may learn from it
-
-    def _submit(self, assignment: Assignment) -> Future[Built]:
-        configuration = self._search.configure(assignment)
-        harness, limits = self._search.bench.harness, self._limits
-        return self._lab.builder.submit(  # finals verify what they build
-            harness, configuration, timeout_s=limits.compile_s * self._crowding, most_ops=limits.most_ops,
-            verify=False,
-        )  # fmt: skip
-
-    def _known(self, assignment: Assignment) -> Trial | None:
-        """What became of it earlier; None for what was given up sooner than it would be now."""
-        known = self._ledger.known(assignment)
-        if known is None or known.outcome != "compile_timeout":
-            return known
-        return known if known.compile_s >= min(self._limits.compile_s, self._lab.builder.timeout_s) else None
 
     def _room(self) -> int:
         """How many more candidates may be compiled now."""
@@ -188,36 +190,41 @@ class Engine:
             half = self._lab.jobs + len(self.devices)
             room = 2 * half - under_way
             return room if room >= half else 0
-        return 0 if self._measuring else self._limits.batch - under_way
+        return 0 if self._measuring else min(self._batch, self._fitting) - under_way
+
+    @property
+    def _fitting(self) -> int:
+        """How many candidates will have ended by the deadline, as it seems."""
+        left_s = self._until() - self._clock()
+        if left_s == math.inf or not self._recent_s:
+            return self._batch
+        return int(left_s / max(statistics.fmean(self._recent_s), 1e-6))
 
     def _closed(self) -> bool:
         """Whether no more candidates are asked for."""
-        return (
-            self._exhausted
-            or self._stop.requested
-            or self._begun >= self._limits.trials
-            or time.monotonic() >= self._limits.deadline
-        )
+        return self._stop.requested or self._clock() >= self._until() or self._fitting < 1
 
     def _begin_measuring(self) -> None:
-        """Give each idle device something to do: the default when it is due, else a candidate."""
+        """Give each idle device something to do: a default when it is due, else a candidate."""
         if self._lab.alternate:
             self._take_turns()
         if not self._measuring:
             return
-        idle = [
-            device for device in self.devices if not any(device is each for each, _ in self._running.values())
-        ]
-        for device in idle:
-            if not self._ready:
-                return
-            if device.due:
-                self._running[device.begin_baseline()] = (device, None)
+        busy = [device for device, _, _ in self._running.values()]
+        for device in self.devices:
+            if device in busy:
                 continue
-            made = self._next_ready()
-            if made is not None:
-                limit = _REJECT_AT * min(1.0, self._search.best.score if self._search.best else 1.0)
-                self._running[device.begin(made.built.vmfb, limit)] = (device, made)
+            made = self._next_ready(device)
+            if made is None:
+                return
+            if device.is_due(made.bench):
+                self._ready.appendleft(made)
+                self._running[device.begin_baseline(made.bench)] = device, made.bench, None
+                continue
+            self._first[made.code] = None
+            best = made.search.best
+            limit = _REJECT_AT * min(1.0, best.score if best else 1.0)
+            self._running[device.begin(made.built.vmfb, made.bench, limit)] = device, made.bench, made
 
     def _take_turns(self) -> None:
         """Between compiling and measuring, where both want the same cores."""
@@ -227,23 +234,30 @@ class Engine:
         elif not self._measuring and not self._compiling and self._ready:
             self._measuring = True
             for device in self.devices:
-                device.due = True
+                device.disturbed()
 
-    def _next_ready(self) -> _Made | None:
-        """The next candidate whose code was not measured yet; others are finished on the way."""
-        while self._ready:
-            made = self._ready.popleft()
-            digest = made.built.digest
-            if digest == self._search.default_digest:
-                self._finish(self._tie(made))
-            elif digest not in self._first:
-                self._first[digest] = None
-                return made
-            elif (first := self._first[digest]) is not None:
-                self._finish(_twin(self._trial(made), first))
-            else:
-                self._twins.setdefault(digest, []).append(made)
-        return None
+    def _next_ready(self, device: DeviceRunner) -> _Made | None:
+        """The next candidate whose code was not measured yet, of the device's last bench where there is one.
+
+        Others are finished on the way.
+        """
+        for made in list(self._ready):
+            if made.built.digest == made.search.kind.own_digest:
+                self._ready.remove(made)
+                self._finish(made.search, self._tie(made))
+            elif made.code in self._first:
+                self._ready.remove(made)
+                first = self._first[made.code]
+                if first is None:
+                    self._twins.setdefault(made.code, []).append(made)
+                else:
+                    self._finish(made.search, _twin(self._trial(made), first))
+        if not self._ready:
+            return None
+        here = (each for each in self._ready if each.bench is device.last)
+        made = next(here, self._ready[0])
+        self._ready.remove(made)
+        return made
 
     def _await(self) -> None:
         """Wait until something ends, and take it in."""
@@ -251,35 +265,36 @@ class Engine:
         ended, _ = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
         for future in ended:
             if future in self._compiling:
-                self._built(self._compiling.pop(future), self._lab.builder.result(future))
+                self._built(*self._compiling.pop(future), self._lab.builder.result(future))
             elif future in self._loading:
                 self._loaded(self._loading.pop(future), future)
             else:
-                device, made = self._running.pop(future)
-                self._timed(device, made, device.measurer.result(future))
-        if self._stop.requested:
+                device, bench, made = self._running.pop(future)
+                self._timed(device, bench, made, device.measurer.result(future))
+        if self._stop.requested or self._clock() >= self._until():
             self._cancel()
 
-    @property
-    def _crowding(self) -> float:
-        """How much longer code compiles now than on an idle machine."""
-        return statistics.median(self._crowded)
+    def _compile_limit_s(self, search: Search) -> float:
+        """What a compilation may take now, the compiler's or the driver's: longer than on an idle machine."""
+        crowding = statistics.median(self._crowded or [search.kind.default.crowding])
+        return min(search.kind.limits.compile_s * crowding, self._lab.builder.timeout_s)
 
-    def _built(self, assignment: Assignment, built: Built) -> None:
-        limit_s = self._limits.compile_s
+    def _built(self, search: Search, assignment: Assignment, built: Built) -> None:
+        limit_s = search.kind.limits.compile_s
         if built.outcome == "ok":
             self._crowded.append(built.crowding)
         if built.outcome == "compile_timeout" and built.message.startswith(GIVEN_UP):
             built = replace(built, seconds=limit_s)  # so that a run with more patience tries it again
         elif built.outcome == "compile_timeout" and limit_s < built.seconds:
             built = replace(built, message=f"{GIVEN_UP} after {limit_s:.1f} s of compiling", seconds=limit_s)
-        made = _Made(assignment, built)
+        made = _Made(search, assignment, built)
         if built.outcome != "ok":
-            self._finish(self._trial(made))
+            self._finish(search, self._trial(made))
         elif self._lab.loader is None:
             self._ready.append(made)
         else:
-            self._loading[self._lab.loader.submit(built.vmfb, self._patience)] = made
+            future = self._lab.loader.submit(built.vmfb, self._compile_limit_s(search))
+            self._loading[future] = made
 
     def _loaded(self, made: _Made, future: Future[None]) -> None:
         """The driver has compiled it, or is given up."""
@@ -287,49 +302,43 @@ class Engine:
         if self._lab.loader.result(future):
             self._ready.append(made)
             return
-        patience_s = min(self._limits.compile_s, self._lab.builder.timeout_s)
+        patience_s = min(made.search.kind.limits.compile_s, self._lab.builder.timeout_s)
         message = f"{GIVEN_UP} after {patience_s:.1f} s in the device's driver"
         built = replace(made.built, outcome="compile_timeout", message=message, seconds=patience_s)
-        self._finish(self._trial(replace(made, built=built)))
+        self._finish(made.search, self._trial(replace(made, built=built)))
 
-    @property
-    def _patience(self) -> float:
-        """Seconds that a compilation may take now, of the compiler's or of the driver's."""
-        return min(self._limits.compile_s * self._crowding, self._lab.builder.timeout_s)
-
-    def _timed(self, device: Device, made: _Made | None, timed: Timed) -> None:
+    def _timed(self, device: DeviceRunner, bench: Bench, made: _Made | None, timed: Timed) -> None:
         if made is None:
-            device.end_baseline(timed)
+            device.end_baseline(bench, timed)
             return
         trial = replace(
             self._trial(made),
             outcome=timed.outcome,
             samples_us=timed.samples_us,
-            baseline_us=device.baseline_us,
+            baseline_us=device.track(bench).last_us,
             message=timed.message,
             measure_s=timed.seconds,
             device=device.measurer.device,
             worst=timed.worst,
             readings=timed.readings,
         )
-        self._first[trial.digest] = trial
-        self._finish(trial)
-        for twin in self._twins.pop(trial.digest, []):
-            self._finish(_twin(self._trial(twin), trial))
+        self._first[made.code] = trial
+        self._finish(made.search, trial)
+        for twin in self._twins.pop(made.code, []):
+            self._finish(twin.search, _twin(self._trial(twin), trial))
 
     def _trial(self, made: _Made) -> Trial:
         built = made.built
         digest = built.digest if built.outcome == "ok" else ""
         return Trial(
-            self._search.workload, made.assignment, built.outcome,
+            made.search.kind.workload, made.assignment, built.outcome,
             message=built.message, digest=digest, compile_s=built.seconds,
         )  # fmt: skip
 
     def _tie(self, made: _Made) -> Trial:
         """The default's own code has its time by definition."""
-        time_us = next(
-            (each.baseline_us for each in self.devices if each.baseline_us), self._search.default_us
-        )
+        times = (device.track(made.bench).last_us for device in self.devices)
+        time_us = next(filter(None, times), made.search.kind.default_us)
         return replace(
             self._trial(made),
             samples_us=(time_us,),
@@ -337,16 +346,30 @@ class Engine:
             message="the same code as the default",
         )
 
-    def _finish(self, trial: Trial, *, recorded: bool = False) -> None:
+    def _finish(self, search: Search, trial: Trial, *, recorded: bool = False) -> None:
+        seconds = 0.0
         if not recorded:
-            trial = self._ledger.record(replace(trial, at=time.time()))
-        self._search.add(trial)
-        self._done.append(trial)
+            trial = search.ledger.record(replace(trial, at=time.time()))
+            seconds = self._cost_s(trial)
+            self._recent_s.append(seconds)
+        search.add(trial, seconds)
+        self._done.append((search, trial))
+
+    def _cost_s(self, trial: Trial) -> float:
+        """What a trial took of the run's time, as others are compiled and measured beside it."""
+        compiling, measuring = trial.compile_s / self._lab.jobs, trial.measure_s / len(self.devices)
+        return compiling + measuring if self._lab.alternate else max(compiling, measuring)
 
     def _cancel(self) -> None:
-        """Drop what is not measured yet. Running compilations end, with their workers: all is quiet."""
-        for future in (*self._compiling, *self._loading):
+        """Drop what is not measured yet. Workers of running compilations end: all is quiet."""
+        for future, (search, _) in self._compiling.items():
             future.cancel()
+            search.drop()
+        for future, made in self._loading.items():
+            future.cancel()
+            made.search.drop()
+        for made in self._ready:
+            made.search.drop()
         self._compiling.clear()
         self._loading.clear()
         self._ready.clear()

@@ -1,9 +1,17 @@
-"""Finals: the best candidates against the default, checked for numbers, interleaved, and confirmed."""
+"""Finals: the best candidates against the default, chosen in turns, checked for numbers, and confirmed.
+
+The samples that choose are not the samples that judge: the best of several noisy numbers looks better than
+it is. Nothing compiles while something is timed on the host's cores, so that the finals of all searches go
+through each step together: all finalists are built, then each search chooses, then the chosen ones are built
+at other places of the code, then each is judged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field, replace
 
 from iree_tuner.build.candidate import Built
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
@@ -13,13 +21,32 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
-from iree_tuner.tuning.effort import Effort
+from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Ledger
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
 
 _PROMISING = 1.05  # relative to the default: noise may have held back a better one by so much
+_ANY = CompileLimits()
+
+
+@dataclass(frozen=True)
+class FinalPlan:
+    """How a search's finals are played.
+
+    Attributes:
+        finalists: candidates that take turns with the default.
+        places: addresses of the code at which the chosen one is judged.
+        rounds: pairs of a comparison at most.
+        seconds: what each of the two comparisons may take.
+        keep: winners that are named: `Final.others` are for whoever tries them in the program.
+    """
+
+    finalists: int
+    places: int
+    rounds: int
+    seconds: float = JudgePlan.seconds
+    keep: int = 1
 
 
 @dataclass(frozen=True)
@@ -31,12 +58,16 @@ class Final:
         comparison: its last one with the default, or that of the best that did not win.
         note: why others did not.
         others: what won against the default too, best first, each with its comparison.
+        built: the winner, at the first place.
+        seconds: that it took, but for building together.
     """
 
     winner: Trial | None
     comparison: Comparison | None
     note: str = ""
     others: tuple[Final, ...] = ()
+    built: Built | None = None
+    seconds: float = 0.0
 
     @property
     def winners(self) -> tuple[Final, ...]:
@@ -47,115 +78,74 @@ class Final:
 Placed = list[tuple[bytes, list[bytes]]]
 """For each place of the code, the default and the candidates built there."""
 
+Building = dict[Trial, Future[Built]]
 
-@dataclass(frozen=True)
-class _Finalist:
-    """A trial with its executables, one a place."""
 
-    trial: Trial
-    configuration: Configuration
-    vmfbs: list[bytes]
+@dataclass
+class _Finals:
+    """One search on its way through the steps."""
+
+    search: Search
+    plan: FinalPlan
+    waiting: Iterator[Trial]
+    building: Building = field(default_factory=dict[Trial, Future[Built]])
+    final: Final = Final(None, None, "no candidate came near the default")
+    seconds: float = 0.0
+    placed: list[tuple[Future[Built], Future[Built]]] = field(
+        default_factory=list[tuple[Future[Built], Future[Built]]]
+    )
 
 
 def play_finals(
-    task: Task, search: Search, lab: Lab, effort: Effort, ledger: Ledger, seconds: float = JudgePlan.seconds,
-    keep: int = 1,
-) -> Final:  # fmt: skip
-    """Choose the best finalist, then judge it on fresh samples, on every dispatch that has the workload.
-
-    The samples that choose are not the samples that judge: the best of several noisy numbers looks better
-    than it is.
+    searches: Sequence[Search], lab: Lab, plan_of: Callable[[Search], FinalPlan],
+    done: Callable[[Search, Final], None] = lambda _, __: None,
+) -> list[Final]:  # fmt: skip
+    """The finals of some searches.
 
     Args:
-        task: the workload and its dispatches.
-        search: what was tried.
+        searches: what was tried.
         lab: where finalists are built and compared.
-        effort: how many there are, and how long they are compared.
-        ledger: keeps the verdict.
-        seconds: what each comparison may take.
-        keep: winners that are named: `Final.others` are for whoever tries them in the program.
+        plan_of: how each is played; asked when its comparisons begin.
+        done: told of each that has ended.
+
+    Returns:
+        One for each search, in their order. A winner's verdict is kept in its ledger.
     """
-    places = effort.places(lab.target)
-    defaults, failed = _built(search.bench.harness, None, lab, places)
-    if failed is not None:
-        return Final(None, None, f"the default could not be built a second time: {failed.message}")
-    finalists, notes = _qualified(search, lab, effort, ledger)
-    if not finalists:
-        return Final(None, None, notes or "no candidate came near the default")
-    plan = JudgePlan(effort.rounds, seconds=seconds)
-    try:
-        comparisons = lab.measurer.compare(_placed(defaults, finalists), search.bench, plan)
-        best = max(range(len(finalists)), key=lambda index: comparisons[index].speedup)
-        chosen, comparison = finalists[best], comparisons[best]
-        if comparison.verdict == "win":
-            (comparison,) = lab.measurer.compare(_placed(defaults, [chosen]), search.bench, plan)
-    except (WorkerCrashError, WorkerTimeoutError) as error:
-        return Final(None, None, f"a finalist failed: {error}")
-    ledger.judged(chosen.trial.assignment, comparison)
-    if comparison.verdict != "win":
-        return Final(None, comparison, notes)
-    against = _elsewhere(task, chosen.configuration, search, lab, plan, places)
-    if against:
-        return Final(None, comparison, against)
-    others = [
-        Final(finalists[index].trial, comparisons[index])
-        for index in sorted(range(len(finalists)), key=lambda index: -comparisons[index].speedup)
-        if index != best and comparisons[index].verdict == "win"
-    ]
-    return Final(chosen.trial, comparison, notes, tuple(others[: keep - 1]))
+    every: list[_Finals] = []
+    for search in searches:
+        found = _Finals(search, plan_of(search), _promising(search))
+        found.building = _build_next(found, found.plan.finalists)
+        every.append(found)
+    _settle(lab, [future for each in every for future in each.building.values()])
+    for each in every:
+        start = time.monotonic()
+        each.plan = plan_of(each.search)
+        _choose(each, lab)
+        each.seconds += time.monotonic() - start
+        if each.final.winner is not None:
+            _build_places(each, lab)
+    _settle(lab, [future for each in every for pair in each.placed for future in pair])
+    for each in every:
+        start = time.monotonic()
+        if each.final.winner is not None:
+            _judge(each, lab)
+        if each.final.comparison is not None:
+            winner = each.final.winner
+            each.search.ledger.judged(winner.assignment if winner else None, each.final.comparison)
+        each.final = replace(each.final, seconds=each.seconds + time.monotonic() - start)
+        done(each.search, each.final)
+    return [each.final for each in every]
 
 
-def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab, places: int) -> Placed:
-    """The default and the candidates at each place; empty when one of them does not build."""
-    columns = [_built(harness, choice, lab, places)[0] for choice in (None, *configurations)]
-    if not all(columns):
-        return []
-    return [(default, list(candidates)) for default, *candidates in zip(*columns, strict=True)]
-
-
-def _built(
-    harness: Harness, choice: Configuration | None, lab: Lab, places: int
-) -> tuple[list[bytes], Built | None]:
-    """Executables at each place; none when one does not build, and that one."""
-    found = lab.builder.build_placements(harness, choice, places)
-    failed = next((built for built in found if built.outcome != "ok"), None)
-    return ([], failed) if failed else ([built.vmfb for built in found], None)
-
-
-def _placed(defaults: Sequence[bytes], finalists: Sequence[_Finalist]) -> Placed:
-    rows = zip(*(finalist.vmfbs for finalist in finalists), strict=True)
-    return [(default, list(row)) for default, row in zip(defaults, rows, strict=True)]
-
-
-def _qualified(search: Search, lab: Lab, effort: Effort, ledger: Ledger) -> tuple[list[_Finalist], str]:
-    """The best candidates that build at every place and whose numbers are right, one for each executable."""
-    found: list[_Finalist] = []
-    note = ""
-    for trial in _promising(search):
-        if len(found) == effort.finalists:
-            break
-        configuration = search.configure(trial.assignment)
-        vmfbs, failed = _built(search.bench.harness, configuration, lab, effort.places(lab.target))
-        if failed is not None:  # it was not verified when it was screened
-            note = f"a finalist could not be built a second time: {failed.message}"
-            if failed.outcome == "compile_error":
-                refused = replace(trial, outcome="compile_error", message=failed.message, samples_us=())
-                search.amend(trial, ledger.record(refused))
-            continue
-        agreement = lab.measurer.agrees(vmfbs[0], search.bench)
-        if agreement.ok:
-            note = agreement.note if "default itself" in agreement.note else note
-            found.append(_Finalist(trial, configuration, vmfbs))
-            continue
-        note = f"wrong result: {agreement.message}"
-        wrong = replace(trial, outcome="wrong_result", message=agreement.message, worst=agreement.worst)
-        search.amend(trial, ledger.record(wrong))
-    return found, note
+def _settle(lab: Lab, futures: Sequence[Future[Built]]) -> None:
+    """Nothing is timed beside compilations on the same cores."""
+    if lab.alternate:
+        wait(futures)
 
 
 def _promising(search: Search) -> Iterator[Trial]:
     """Trials that may be better than the default, best first, one for each executable."""
-    seen = {search.default_digest}
+    seen = {search.kind.own_digest}
     ran = [trial for trial in search.trials if trial.outcome == "ok" and trial.score <= _PROMISING]
     for trial in sorted(ran, key=lambda each: each.score):
         if trial.digest not in seen:
@@ -163,8 +153,118 @@ def _promising(search: Search) -> Iterator[Trial]:
             yield trial
 
 
-def _elsewhere(
-    task: Task, configuration: Configuration, search: Search, lab: Lab, plan: JudgePlan, places: int
+def _build_next(finals: _Finals, count: int) -> Building:
+    """Begin to build the next finalists, once more: when they were screened their IR was not verified."""
+    kind, building = finals.search.kind, Building()
+    for trial in finals.waiting:
+        building[trial] = kind.submit(trial.assignment, _ANY, place=0, verify=True)
+        if len(building) == count:
+            break
+    return building
+
+
+def _choose(finals: _Finals, lab: Lab) -> None:
+    """The best finalist in turns with the default whose numbers are right."""
+    bench, plan, search = finals.search.kind.bench, finals.plan, finals.search
+    ready = _built(finals, lab)
+    while ready:
+        trials, vmfbs = list(ready), [built.vmfb for built in ready.values()]
+        try:
+            comparisons = lab.measurer.compare(
+                [(bench.default, vmfbs)], bench, JudgePlan(plan.rounds, seconds=plan.seconds)
+            )
+        except (WorkerCrashError, WorkerTimeoutError) as error:
+            finals.final = Final(None, None, f"a finalist failed: {error}")
+            return
+        order = sorted(range(len(trials)), key=lambda index: -comparisons[index].speedup)
+        right: list[Final] = []
+        wrong: list[str] = []
+        for index in order:
+            if comparisons[index].verdict != "win" or len(right) == plan.keep:
+                break
+            trial = trials[index]
+            agreement = lab.measurer.agrees(vmfbs[index], bench)
+            if agreement.ok:
+                said = agreement.note if "default itself" in agreement.note else ""
+                right.append(Final(trial, comparisons[index], said, built=ready[trial]))
+                continue
+            wrong.append(f"wrong result: {agreement.message}")
+            found = replace(trial, outcome="wrong_result", message=agreement.message, worst=agreement.worst)
+            search.amend(trial, search.ledger.record(found))
+        if right:
+            finals.final = replace(right[0], others=tuple(right[1:]))
+            return
+        finals.final = Final(None, None if wrong else comparisons[order[0]], "; ".join(wrong))
+        finals.building = _build_next(finals, len(wrong)) if wrong else {}  # in the places of those
+        _settle(lab, list(finals.building.values()))
+        ready = _built(finals, lab)
+
+
+def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
+    """Finalists that build, with the next ones in the places of those that do not."""
+    ready: dict[Trial, Built] = {}
+    building = finals.building
+    while building:
+        failed = 0
+        for trial, future in building.items():
+            built = lab.builder.result(future)
+            if built.outcome == "ok":
+                ready[trial] = built
+                continue
+            failed += 1
+            finals.final = Final(None, None, f"a finalist could not be built a second time: {built.message}")
+            if built.outcome == "compile_error":
+                refused = replace(trial, outcome="compile_error", message=built.message, samples_us=())
+                finals.search.amend(trial, finals.search.ledger.record(refused))
+        building = _build_next(finals, failed) if failed else {}
+        _settle(lab, list(building.values()))
+    return ready
+
+
+def _build_places(finals: _Finals, lab: Lab) -> None:
+    """Begin to build the default and the chosen one at the other places."""
+    winner, kind = finals.final.winner, finals.search.kind
+    assert winner is not None, "one was chosen"
+    for place in range(1, finals.plan.places):
+        default = lab.builder.submit(kind.bench.harness, None, place)
+        finals.placed.append((default, kind.submit(winner.assignment, _ANY, place=place, verify=True)))
+
+
+def _judge(finals: _Finals, lab: Lab) -> None:
+    """The chosen one again, on fresh samples, at every place where both could be built."""
+    bench, plan, chosen = finals.search.kind.bench, finals.plan, finals.final
+    assert chosen.built is not None, "one was chosen"
+    placed: Placed = [(bench.default, [chosen.built.vmfb])]
+    for pair in finals.placed:
+        default, candidate = (lab.builder.result(future) for future in pair)
+        if default.outcome == "ok" and candidate.outcome == "ok":
+            placed.append((default.vmfb, [candidate.vmfb]))
+    try:
+        (comparison,) = lab.measurer.compare(placed, bench, JudgePlan(plan.rounds, seconds=plan.seconds))
+    except (WorkerCrashError, WorkerTimeoutError) as error:
+        finals.final = Final(None, None, f"a finalist failed: {error}")
+        return
+    if comparison.verdict == "win":
+        finals.final = replace(chosen, comparison=comparison)
+    else:
+        finals.final = Final(None, comparison, chosen.note)
+
+
+def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab, places: int) -> Placed:
+    """The default and the candidates at each place; empty when one of them does not build."""
+    futures = [
+        [lab.builder.submit(harness, choice, place) for place in range(places)]
+        for choice in (None, *configurations)
+    ]
+    columns = [[lab.builder.result(future) for future in column] for column in futures]
+    if any(built.outcome != "ok" for column in columns for built in column):
+        return []
+    rows = zip(*columns, strict=True)
+    return [(default.vmfb, [each.vmfb for each in candidates]) for default, *candidates in rows]
+
+
+def why_not_elsewhere(
+    task: Task, configuration: Configuration, bench: Bench, lab: Lab, plan: FinalPlan
 ) -> str:
     """Why a winner does not do for another dispatch with the same workload; empty when it does for all.
 
@@ -172,18 +272,18 @@ def _elsewhere(
     """
     for dispatch in task.dispatches:
         harness = dispatch.harness
-        if harness is None or harness.module == search.bench.harness.module:
+        if harness is None or harness.module == bench.harness.module:
             continue
-        tuned = lab.builder.build(harness, configuration)
-        placed = build_placed(harness, [configuration], lab, places) if tuned.outcome == "ok" else []
+        placed = build_placed(harness, [configuration], lab, 1)
         if not placed:
+            tuned = lab.builder.build(harness, configuration)
             return f"in {dispatch.name} it ends in {tuned.outcome}: {tuned.message}"
         default, (candidate, *_) = placed[0]
-        bench: Bench = replace(search.bench, harness=harness, default=default)
-        agreement = lab.measurer.agrees(candidate, bench)
+        other = replace(bench, harness=harness, default=default)
+        agreement = lab.measurer.agrees(candidate, other)
         if not agreement.ok:
             return f"in {dispatch.name} its numbers differ: {agreement.message}"
-        (comparison,) = lab.measurer.compare(placed, bench, plan)
+        (comparison,) = lab.measurer.compare(placed, other, JudgePlan(plan.rounds, seconds=plan.seconds))
         if comparison.verdict == "lose":
             return f"in {dispatch.name} it is slower ({comparison.speedup:.2f}x)"
     return ""

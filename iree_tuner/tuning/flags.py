@@ -12,7 +12,7 @@ from iree_tuner.targets import Target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.whole import Look, Version, Whole
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
 
 _CLOSE = 2.0
 """Tuning may make up for so much: a slower choice of flags is not looked at any more."""
@@ -46,7 +46,12 @@ def untuned(target: Target) -> Version:
 
 
 def try_options(
-    whole: Whole, target: Target, look: Look, most: int, deadline: float, stop: StopRequest | None = None
+    whole: ProgramVersions,
+    target: Target,
+    look: ComparisonPlan,
+    most: int,
+    deadline: float,
+    stop: StopRequest | None = None,
 ) -> list[Choice]:
     """Add options one axis after the other, each time the best one, while that wins; the best comes first.
 
@@ -98,7 +103,9 @@ def _with_one_more(base: Target, axes: Sequence[tuple[str, ...]]) -> Iterator[Ta
             yield with_options(base, (*options_of(base), *option.split("+")))
 
 
-def _compared(whole: Whole, base: Choice, candidates: Sequence[Target], look: Look) -> list[Choice]:
+def _compared(
+    whole: ProgramVersions, base: Choice, candidates: Sequence[Target], look: ComparisonPlan
+) -> list[Choice]:
     """Those that run and compute the same."""
     versions = [untuned(each) for each in candidates]
     found = whole.compare(untuned(base.target), versions, look)

@@ -60,19 +60,19 @@ class Prospects:
             len(self.bests),
         )
 
-    @property
-    def next_gain(self) -> float:
-        """Expected fall of the best score in the next slice."""
-        hope = max(0.0, self.best - self.floor) * _HOPE ** (1 + len(self.bests) / 2 + self.fruitless / 2)
+    def next_gain(self, elsewhere: float = 1.0) -> float:
+        """Expected fall of the workload's best score in the next slice; another search has one already."""
+        best = min(self.best, elsewhere)
+        hope = max(0.0, best - self.floor) * _HOPE ** (1 + len(self.bests) / 2 + self.fruitless / 2)
         window = min(_WINDOW, len(self.bests))
-        if window == 0:
+        if window == 0 or elsewhere < self.best:
             return hope
         before = self.bests[-1 - window] if len(self.bests) > window else 1.0
         return _OBSERVED * (before - self.best) / window * _HOPE + (1.0 - _OBSERVED) * hope
 
-    def gain_us(self) -> float:
+    def gain_us(self, elsewhere: float = 1.0) -> float:
         """Expected microseconds of an invocation that the next slice saves."""
-        return self.weight_us * self.next_gain
+        return self.weight_us * self.next_gain(elsewhere)
 
     def slice_s(self, unknown_s: float) -> float:
         """What a slice takes; `unknown_s` before the first."""

@@ -66,8 +66,10 @@ class Lab:
         self._starting = [*self.builder.start(self.jobs), *(each.start() for each in self.measurers)]
 
     def settle(self) -> None:
-        """Wait until no worker is starting any more: nothing is timed before."""
+        """Wait until nothing starts any more, and nothing compiles on the cores that are timed."""
         wait(self._starting)
+        if self.alternate:
+            self.compilers.settle()
 
     @property
     def measurer(self) -> Measurer:

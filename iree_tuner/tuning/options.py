@@ -8,6 +8,7 @@ from pathlib import Path
 
 from iree_tuner.errors import UsageError
 from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.search.registry import check_strategy
 from iree_tuner.spec.starters import Starter
 from iree_tuner.tuning.effort import Effort
 
@@ -49,6 +50,7 @@ class TuningOptions:
     before_s: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raises UsageError for a number of candidates that is none."""
+        """Raises UsageError for an unknown strategy, and for a number of candidates that is none."""
+        check_strategy(self.strategy)
         if self.candidates is not None and self.candidates < 1:
             raise UsageError("candidates must be at least 1")

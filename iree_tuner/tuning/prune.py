@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.tuning.whole import Look, Version, Whole
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
 
 _KEPT_PROMISE = 0.5
 """Part of what its parts promise that the program must gain, or they are looked at."""
@@ -19,15 +18,15 @@ _WORTH_A_LOOK = 0.02
 
 @dataclass
 class Patience:
-    """What the search for what hurts may take: comparisons, and a time of the monotonic clock."""
+    """What the search for what hurts may take: so many comparisons, while there is time."""
 
     steps: int
-    deadline: float
+    is_time: Callable[[], bool] = lambda: True
 
     def spend(self) -> bool:
         """Take one comparison; False when there is none left."""
         self.steps -= 1
-        return self.steps >= 0 and time.monotonic() < self.deadline
+        return self.steps >= 0 and self.is_time()
 
 
 def keeps_its_promise(gained: float, promised: float) -> bool:
@@ -39,7 +38,12 @@ def keeps_its_promise(gained: float, promised: float) -> bool:
 
 
 def prune(
-    whole: Whole, version: Version, found: ProgramComparison, base: Version, look: Look, patience: Patience
+    whole: ProgramVersions,
+    version: Version,
+    found: ProgramComparison,
+    base: Version,
+    look: ComparisonPlan,
+    patience: Patience,
 ) -> Version:
     """The version without the entries that make the program slower, or its results wrong.
 
@@ -61,7 +65,11 @@ def prune(
 
 
 def _harmful(
-    whole: Whole, version: Version, suspects: Sequence[SpecEntry], look: Look, patience: Patience
+    whole: ProgramVersions,
+    version: Version,
+    suspects: Sequence[SpecEntry],
+    look: ComparisonPlan,
+    patience: Patience,
 ) -> list[SpecEntry]:
     """Those of the suspects that hurt."""
     halves = _halves(suspects)
@@ -79,7 +87,9 @@ def _harmful(
     return harmful
 
 
-def _repaired(whole: Whole, version: Version, base: Version, look: Look, patience: Patience) -> Version:
+def _repaired(
+    whole: ProgramVersions, version: Version, base: Version, look: ComparisonPlan, patience: Patience
+) -> Version:
     """Halve until the program is right: what is kept is the half that is, again and again."""
     if len(version.entries) <= 1 or not patience.spend():
         return base

@@ -11,17 +11,27 @@ from iree_tuner.profiling.run import Tools, profile_program
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
+from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.task import Task, make_tasks
 
+_ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
+
 
 def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> list[Task]:
-    """What can be tuned in a program, or in some of its functions.
+    """What can be tuned in a program, or in some of its functions; see `read_dispatches`."""
+    return read_dispatches(program, lab, watch, functions)[1]
+
+
+def read_dispatches(
+    program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()
+) -> tuple[Sequence[Dispatch], list[Task]]:
+    """A program's dispatches, and what of them can be tuned, read while the workers start.
 
     Raises:
-        TunerError: it cannot be compiled, or has nothing.
+        TunerError: it cannot be compiled, or has nothing that can be tuned.
     """
     lab.start()
     extraction = extract(program, lab.target, lab.compilers, functions)
@@ -29,19 +39,24 @@ def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[
     watch.extracted(extraction, tasks)
     if not tasks:
         raise TunerError("the program has no dispatches that can be tuned", location=program.name)
-    return tasks
+    return extraction.dispatches, tasks
 
 
 def profile_of(
-    program: Program, lab: Lab, options: TuningOptions, dispatches: Sequence[Dispatch] | None, watch: Observer
-) -> tuple[Profile | None, str]:
-    """Where the program's time goes; None, and why, where that cannot be found out."""
+    program: Program, vmfb: bytes, dispatches: Sequence[Dispatch], lab: Lab, options: TuningOptions,
+    budget: Budget, watch: Observer,
+) -> tuple[Profile | None, str]:  # fmt: skip
+    """Where a compiled program's time goes; None, and why, where that cannot be found out."""
     watch.working("profiling the program")
+    start = budget.timeline.clock()
+    known = options.rooflines is not None and options.rooflines.exists()
     try:
         found = profile_program(
-            program, lab.target, run=options.run, dispatches=dispatches, cache=options.rooflines,
+            program, lab.target, run=options.run, dispatches=dispatches, vmfb=vmfb, cache=options.rooflines,
+            rounds=_FEW_ROUNDS if budget.limited else _ROUNDS, with_roofline=known or not budget.is_short,
             tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold),
         )  # fmt: skip
     except (TunerError, WorkerCrashError, WorkerTimeoutError) as error:
         return None, f"the program was not profiled: {error}"
+    budget.measured.profile_s = budget.timeline.clock() - start
     return found, "; ".join(found.notes)

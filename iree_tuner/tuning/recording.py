@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,15 +10,14 @@ from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.measure.trial import Trial
 from iree_tuner.search.given import Given
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.space.joint import JointSpace
-from iree_tuner.tuning.effort import Effort
-from iree_tuner.tuning.engine import Engine, Limits
+from iree_tuner.tuning.baseline import Baseline
+from iree_tuner.tuning.candidate import CompileLimits, Configurations
+from iree_tuner.tuning.engine import Engine, OneSearch
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Ledger
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.weigh import Weighed
 
 _NEAR = 1.15  # times the best: what may be the best when it is timed again
 _FEWEST, _MOST = 12, 32
@@ -42,7 +40,7 @@ class Sampled:
 
 
 def sample_space(
-    weighed: Weighed, space: JointSpace, members: Sequence[Assignment], lab: Lab, effort: Effort,
+    baseline: Baseline, kind: Configurations, members: Sequence[Assignment], lab: Lab, batch: int,
     stop: StopRequest, ledger: Ledger, watch: Observer,
 ) -> Sampled:  # fmt: skip
     """Measure members of a space, then the best ones and the default again, in turns.
@@ -50,25 +48,10 @@ def sample_space(
     Raises:
         DeviceLostError: the device does not run the default any more.
     """
-    search = Search(
-        weighed.task.workload.key,
-        space.configuration,
-        Given(members),
-        weighed.bench,
-        weighed.default.digest,
-        weighed.default_us,
-        weighed.default.crowding,
-    )
-    limits = Limits(
-        len(members),
-        effort.batch,
-        math.inf,
-        effort.compile_limit_s(weighed.default.idle_s, waited_for=lab.alternate),
-        effort.most_ops(weighed.default.ops),
-    )
-    watch.started(weighed.task, weighed.share, len(members))
-    for trial in Engine(search, lab, limits, stop, ledger).run():
-        watch.tried(weighed.task, [trial], search.best)
+    search = Search(kind, Given(members), ledger)
+    watch.started(baseline.task, baseline.share, len(members))
+    for _, trial in Engine(lab, stop, batch).run(OneSearch(search)):
+        watch.tried(baseline.task, [trial], search.best)
     trials = tuple(search.trials)
     if stop.requested:
         return Sampled(trials, note="interrupted")
@@ -80,15 +63,15 @@ def sample_space(
 
 def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:
     """The least of many noisy times is too low by chance; those that take turns meet the same noise."""
-    chosen = _best(search.trials, search.default_digest)
-    harness = search.bench.harness
-    futures = [lab.builder.submit(harness, search.configure(trial.assignment)) for trial in chosen]
+    kind = search.kind
+    chosen = _best(search.trials, kind.own_digest)
+    futures = [kind.submit(trial.assignment, CompileLimits(), place=0, verify=True) for trial in chosen]
     built = [lab.builder.result(future) for future in futures]
     ready = [(trial, each) for trial, each in zip(chosen, built, strict=True) if each.outcome == "ok"]
-    vmfbs = [search.bench.default, *(each.vmfb for _, each in ready)]
-    rows = lab.measurer.rounds(vmfbs, search.bench, _ROUNDS)
+    vmfbs = [kind.bench.default, *(each.vmfb for _, each in ready)]
+    rows = lab.measurer.rounds(vmfbs, kind.bench, _ROUNDS)
     medians = [statistics.median(column) for column in zip(*rows, strict=True)]
-    by_digest = {search.default_digest: medians[0]}
+    by_digest = {kind.own_digest: medians[0]}
     by_digest |= {trial.digest: time_us for (trial, _), time_us in zip(ready, medians[1:], strict=True)}
     again: dict[Assignment | None, float] = {None: medians[0]}
     for trial in search.trials:

@@ -1,61 +1,109 @@
-"""The state of one task's search."""
+"""A search: candidates of one kind for one workload, what became of them, and what more of them may bring."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import math
+import time
+from collections.abc import Sequence
 
-from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.trial import Trial
 from iree_tuner.search.strategy import Strategy
-from iree_tuner.space.configuration import Assignment, Configuration
+from iree_tuner.space.configuration import Assignment
+from iree_tuner.tuning.candidate import CandidateKind
+from iree_tuner.tuning.gain import Prospects
+from iree_tuner.tuning.ledger import Ledger
 
 
-@dataclass
 class Search:
-    """One workload on its way through a space.
+    """Asks a strategy for candidates, and tells it what became of them.
+
+    Args:
+        kind: what can be tried.
+        strategy: who proposes.
+        ledger: knows earlier trials, and keeps new ones.
+        first: tried before anything that the strategy asks for.
+        prospects: what more tries may be worth.
+        cap: candidates at most.
+        slice_trials: how many are tried before `prospects` is told how it went.
 
     Attributes:
-        workload: key of the workload.
-        configure: what an assignment stands for.
-        strategy: who proposes.
-        bench: the dispatch, with the default's executable.
-        default_digest: hash of the default's code.
-        default_us: its time when it was weighed.
-        crowding: how much longer the default compiled than on an idle machine.
-        starters: tried before anything that the strategy asks for.
         trials: what became of the candidates so far, in the order in which they ended.
+        best: of these.
+        begun: candidates that were asked for.
+        tried: of these, how many have ended.
+        began: when the search did, in seconds since 1970; older trials are of earlier runs.
+        seconds: of workers and devices that the trials took, as if each had the machine to itself.
+        note: what is to be said of it.
     """
 
-    workload: str
-    configure: Callable[[Assignment], Configuration]
-    strategy: Strategy
-    bench: Bench
-    default_digest: str
-    default_us: float
-    crowding: float = 1.0
-    starters: list[Assignment] = field(default_factory=list[Assignment])
-    trials: list[Trial] = field(default_factory=list[Trial])
-    best: Trial | None = None
-    _asked: set[Assignment] = field(default_factory=set[Assignment])
+    def __init__(
+        self, kind: CandidateKind, strategy: Strategy, ledger: Ledger, *, first: Sequence[Assignment] = (),
+        prospects: Prospects | None = None, cap: float = math.inf, slice_trials: int = 16,
+    ) -> None:  # fmt: skip
+        self.kind = kind
+        self.strategy = strategy
+        self.ledger = ledger
+        self.prospects = prospects or Prospects(kind.default_us)
+        self.cap = cap
+        self.trials: list[Trial] = []
+        self.best: Trial | None = None
+        self.begun = self.tried = 0
+        self.began = time.time()
+        self.seconds = 0.0
+        self.note = ""
+        self._first = list(first)
+        self._asked: set[Assignment] = set()
+        self._exhausted = False
+        self._slice = slice_trials
+        self._slice_ended, self._slice_s = 0, 0.0
+
+    @property
+    def open(self) -> bool:
+        """Whether there is more to ask for."""
+        return not self._exhausted and self.begun < self.cap
+
+    @property
+    def pending(self) -> int:
+        """Candidates on their way."""
+        return self.begun - self.tried
 
     def ask(self, count: int) -> list[Assignment]:
         """Up to `count` assignments that were not asked for before; none when there are no more."""
-        asked = list(self._fresh(self.starters[:count]))
-        self.starters = self.starters[count:]
+        count = int(min(count, self.cap - self.begun))
+        asked = self._fresh(self._first[:count])
+        self._first = self._first[count:]
         while len(asked) < count:
             proposed = self.strategy.ask(count - len(asked))
             if not proposed:
+                self._exhausted = True
                 break
             asked += self._fresh(proposed)
+        self.begun += len(asked)
         return asked
 
-    def add(self, trial: Trial) -> None:
-        """Keep a trial, and let the strategy know."""
+    def known(self, assignment: Assignment, patience_s: float) -> Trial | None:
+        """What became of one earlier; None for what was given up sooner than it would be now."""
+        known = self.ledger.known(assignment)
+        if known is None or known.outcome != "compile_timeout":
+            return known
+        return known if known.compile_s >= min(self.kind.limits.compile_s, patience_s) else None
+
+    def add(self, trial: Trial, seconds: float = 0.0) -> None:
+        """Keep a trial, which took so much of the machine's time, and let the strategy know."""
         self.trials.append(trial)
+        self.tried += 1
+        self.seconds += seconds
         if trial.outcome == "ok" and (self.best is None or trial.score < self.best.score):
             self.best = trial
         self.strategy.tell([trial])
+        self._slice_ended, self._slice_s = self._slice_ended + 1, self._slice_s + seconds
+        if self._slice_ended >= self._slice or not self.pending:
+            self.prospects.add(self.best.score if self.best else 1.0, self._slice_s)
+            self._slice_ended, self._slice_s = 0, 0.0
+
+    def drop(self, count: int = 1) -> None:
+        """So many candidates that were asked for are not tried any more."""
+        self.begun -= count
 
     def amend(self, trial: Trial, found: Trial) -> None:
         """Put what was found out later in the place of a trial."""
@@ -63,8 +111,7 @@ class Search:
         ran = [each for each in self.trials if each.outcome == "ok"]
         self.best = min(ran, key=lambda each: each.score, default=None)
 
-    def _fresh(self, proposed: list[Assignment]) -> Iterator[Assignment]:
-        for assignment in proposed:
-            if assignment not in self._asked:
-                self._asked.add(assignment)
-                yield assignment
+    def _fresh(self, proposed: Sequence[Assignment]) -> list[Assignment]:
+        new = [each for each in dict.fromkeys(proposed) if each not in self._asked]
+        self._asked.update(new)
+        return new

@@ -29,18 +29,18 @@ KIND = "flags"
 
 
 @dataclass(frozen=True)
-class Looked:
+class FlagChoices:
     """What was found when choices of flags were tried.
 
     Attributes:
         choices: the fastest first.
-        build_s, compare_s: what compiling and comparing the program took, as `Whole` has it.
+        build_s, check_s: what compiling and checking the program took, as `ProgramVersions` has it.
         searched_s: for how long candidates were tried since then, by runs that did not end.
     """
 
     choices: tuple[Choice, ...]
     build_s: float
-    compare_s: float
+    check_s: float
     searched_s: float = 0.0
 
 
@@ -53,19 +53,19 @@ def choices_key(program: Program, target: Target, effort: Effort) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def keep_choices(records: Records, key: str, looked: Looked) -> None:
+def keep_choices(records: Records, key: str, looked: FlagChoices) -> None:
     """Write them down, whatever becomes of the run."""
     body = {
         "key": key,
         "choices": [_to_json(each, looked.choices) for each in looked.choices],
         "build_s": looked.build_s,
-        "compare_s": looked.compare_s,
+        "check_s": looked.check_s,
         "searched_s": looked.searched_s,
     }
     records.write(lambda store: store.add_finding(records.run, KIND, body))
 
 
-def unfinished_choices(records: Records, key: str, target: Target) -> Looked | None:
+def unfinished_choices(records: Records, key: str, target: Target) -> FlagChoices | None:
     """Those of the last run with this key, where it did not end; None for a fresh run, or of any other."""
     if records.store is None or records.fresh or records.failure is not None:
         return None
@@ -84,7 +84,7 @@ def _to_json(choice: Choice, among: Sequence[Choice]) -> dict[str, object]:
     return {"options": list(options_of(choice.target)), "base": base, "comparison": comparison}
 
 
-def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> Looked:
+def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagChoices:
     rows = cast("list[dict[str, Any]]", body["choices"])
     made: dict[int, Choice] = {}
 
@@ -100,4 +100,4 @@ def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> Looke
 
     choices = tuple(choice(index) for index in range(len(rows)))
     searched_s = float(body.get("searched_s", 0.0)) + tried_s
-    return Looked(choices, float(body["build_s"]), float(body["compare_s"]), searched_s)
+    return FlagChoices(choices, float(body["build_s"]), float(body["check_s"]), searched_s)

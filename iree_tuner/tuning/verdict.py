@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,11 +9,12 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target
+from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.prune import Patience, keeps_its_promise, prune
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.whole import Look, Version, Whole
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
 
 _LOOK_S = 60.0
 _FEW_PLACES = 2
@@ -75,21 +75,38 @@ class Judge:
         whole: the program.
         given: the target as it was asked for, whose untuned program all is compared with.
         effort: how much is compared.
-        end: a time of the monotonic clock: what hurts is not looked for any longer.
+        budget: of the run: what hurts is looked for while there is time.
         in_model: candidates of a workload that are tried in the program.
+        few_places: whether one address of the code is enough, as what it does to many dispatches levels out.
     """
 
-    def __init__(self, whole: Whole, given: Target, effort: Effort, end: float, in_model: int = 1) -> None:
+    def __init__(
+        self, whole: ProgramVersions, given: Target, effort: Effort, budget: Budget, in_model: int = 1,
+        *, few_places: bool = False,
+    ) -> None:  # fmt: skip
         self._whole = whole
         self._given = untuned(given)
-        self._end = end
+        self._effort = effort
+        self._budget = budget
         self._in_model = in_model
-        self._patience = Patience(effort.model_steps, end)
         places = effort.places(given)
-        few = min(_FEW_PLACES, places)
-        places = few if whole.build_s > _LONG_BUILD_S else places
-        self._final = Look(places, effort.program_rounds, effort.program_batch_s, _LOOK_S)
-        self._quick = replace(self._final, places=few)
+        self._few = min(_FEW_PLACES, places)
+        slow = whole.measured.build_s > _LONG_BUILD_S
+        self._places = 1 if few_places and budget.limited else self._few if slow else places
+        self._patience = Patience(effort.model_steps, self._worth_another_step)
+
+    def _worth_another_step(self) -> bool:
+        """Whether there is time to compare a few more versions, and then the last two."""
+        if self._budget.stop.requested:
+            return False
+        least_s = 2.0 * self._budget.versions_s(2, self._few)
+        return self._budget.left_s > least_s
+
+    def _plan(self, versions: int, places: int) -> ComparisonPlan:
+        """Of the next comparison; one more may follow."""
+        places = self._budget.places_that_fit(versions, places)
+        seconds = self._budget.comparison_s(versions, places, _LOOK_S)
+        return ComparisonPlan(places, self._effort.program_rounds, self._effort.program_batch_s, seconds)
 
     def choose(self, tuned: Sequence[Tuned]) -> Verdict:
         """The fastest version that is right; the program as it was given where none is faster.
@@ -101,7 +118,8 @@ class Judge:
         pairs = [(each, version) for each in tuned for version in self._versions(each)]
         if not pairs:
             return Verdict(first, self._given)
-        found = self._whole.compare(self._given, [version for _, version in pairs], self._final)
+        versions = [version for _, version in pairs]
+        found = self._whole.compare(self._given, versions, self._plan(len(versions), self._places))
         judged = [self._judged(each, version, one) for (each, version), one in zip(pairs, found, strict=True)]
         alone = {each.version: each.found.comparison for each in judged if not each.version.entries}
         best = max(judged, key=lambda each: each.hope)
@@ -120,15 +138,16 @@ class Judge:
         version = best.version
         if not best.accepted or not self._promise_kept(best, alone):
             version = prune(
-                self._whole, version, best.found, untuned(version.target), self._quick, self._patience
-            )
+                self._whole, version, best.found, untuned(version.target), self._plan(2, self._few),
+                self._patience,
+            )  # fmt: skip
         if self._in_model > 1 and version.entries:
             version = self._swapped(version, best.tuned)
         if version == best.version:
             return best
         if version == self._given:
             return replace(best, version=version)  # nothing is left: what was found says why
-        (found,) = self._whole.compare(self._given, [version], self._final)
+        (found,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
         return self._judged(best.tuned, version, found)
 
     def _judged(self, tuned: Tuned, version: Version, found: ProgramComparison) -> _Judged:
@@ -147,7 +166,7 @@ class Judge:
         order = sorted(version.entries, key=lambda entry: -tuned.promised_us([entry]))
         for entry in order:
             others = tuned.others(entry)[: self._in_model - 1]
-            if not others or time.monotonic() > self._end or not self._patience.spend():
+            if not others or not self._patience.spend():
                 continue
             variants = [
                 replace(
@@ -157,7 +176,7 @@ class Judge:
                 )
                 for place, other in enumerate(others, 2)
             ]
-            found = self._whole.compare(version, variants, self._quick)
+            found = self._whole.compare(version, variants, self._plan(len(variants), self._few))
             winners = [
                 (one.comparison.speedup, variant)
                 for variant, one in zip(variants, found, strict=True)
@@ -191,11 +210,11 @@ class _Judged:
 
     @property
     def accepted(self) -> bool:
-        """Whether it may be used: flags must win; entries have won alone, so that a tie is good enough."""
+        """Whether it may be used: flags must win; entries, which won alone, must not look slower."""
         comparison = self.found.comparison
-        if comparison is None:
+        if comparison is None or comparison.verdict == "lose":
             return False
-        return comparison.verdict == "win" or (comparison.verdict == "tie" and not self.flags_changed)
+        return comparison.verdict == "win" or (comparison.speedup >= 1.0 and not self.flags_changed)
 
     @property
     def hope(self) -> tuple[bool, float]:

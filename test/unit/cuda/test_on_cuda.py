@@ -24,7 +24,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.space import build_spaces
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.targets.cuda_devices import cuda_devices
-from iree_tuner.tuning.weigh import tolerance_of
+from iree_tuner.tuning.baseline import tolerance_of
 
 pytestmark = [
     pytest.mark.hardware,

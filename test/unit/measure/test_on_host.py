@@ -14,7 +14,7 @@ from iree_tuner.measure.reference import OnHost, Unsupported, reference_outputs
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
-from iree_tuner.tuning.weigh import tolerance_of
+from iree_tuner.tuning.baseline import tolerance_of
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ compiling, with `run-` in front of the word while measuring.
 """
 
 import ctypes
+import math
 import os
 import signal
 import subprocess
@@ -24,7 +25,10 @@ from iree_tuner.measure.worker import Timed
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import parse_target
+from iree_tuner.tuning.candidate import CompileLimits
+from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.stop import StopRequest
 
 DEFAULT = b"code:0 time:100"
 
@@ -198,11 +202,39 @@ def fake_bench():
     return Bench(harness, "fake://0", DEFAULT, Tolerance("f32", 1))
 
 
-def fake_search(texts):
+class FakeKind:
+    """Candidates of which texts say what each does."""
+
+    name, workload, default_us = "", "workload", 100.0
+
+    def __init__(self, texts, lab, reproduce=lambda trial: "", study=None, limits=None, bench=None):
+        self.texts, self.lab, self.reproduce = texts, lab, reproduce
+        self.bench = bench or fake_bench()
+        self.default = Built("ok", self.bench.default)
+        self.own_digest = self.default.digest
+        self.limits = limits or CompileLimits()
+        self.size = len(texts)
+        self.study = lambda: study
+
+    def strategy(self, name, seed):
+        return Listed(len(self.texts))
+
+    def configuration(self, assignment):
+        return Configuration((OpConfiguration("root", "compilation_info", self.texts[assignment["x"]]),))
+
+    def submit(self, assignment, limits, *, place, verify):
+        configuration = self.configuration(assignment)
+        return self.lab.builder.submit(
+            self.bench.harness, configuration, place, limits.compile_s, limits.most_ops, verify
+        )
+
+
+def fake_search(texts, lab, records=None, stop=None, **how):
     """A search over so many candidates; `texts` says what each does."""
-    default = Built("ok", DEFAULT)
-
-    def configure(assignment):
-        return Configuration((OpConfiguration("root", "compilation_info", texts[assignment["x"]]),))
-
-    return Search("workload", configure, Listed(len(texts)), fake_bench(), default.digest, 100.0)
+    prospects, cap = how.pop("prospects", None), how.pop("cap", math.inf)
+    slice_trials = how.pop("slice_trials", 16)
+    kind = FakeKind(texts, lab, **how)
+    records = records or Records(None, stop or StopRequest())
+    ledger = records.ledger(kind.study, kind.reproduce)
+    strategy = kind.strategy("listed", 0)
+    return Search(kind, strategy, ledger, prospects=prospects, cap=cap, slice_trials=slice_trials)

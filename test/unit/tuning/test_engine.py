@@ -3,16 +3,30 @@
 import math
 import random
 import time
+from dataclasses import replace
 
 import pytest
-from tuning.fakes import DEFAULT, Threads, Watch, close, fake_lab, fake_screen, fake_search
+from tuning.fakes import (
+    DEFAULT,
+    Threads,
+    Watch,
+    close,
+    fake_bench,
+    fake_build,
+    fake_lab,
+    fake_screen,
+    fake_search,
+    words_of,
+)
 from tuning.studies import STUDY
 
-from iree_tuner.compiler.worker import Workers, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerTimeoutError
 from iree_tuner.measure.worker import Timed
-from iree_tuner.tuning.device import Device, DeviceLostError
-from iree_tuner.tuning.engine import Engine, Limits
-from iree_tuner.tuning.ledger import Records, open_records
+from iree_tuner.program.bindings import Harness
+from iree_tuner.tuning.candidate import CompileLimits
+from iree_tuner.tuning.device import DeviceLostError, Track
+from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.stop import StopRequest
 
 FOREVER = math.inf
@@ -23,11 +37,10 @@ def run(
 ):
     lab = lab or fake_lab(**how)
     stop = stop or StopRequest()
-    search = fake_search(texts)
-    ledger = Records(None, stop).ledger(lambda: None, reproduce)
-    engine = Engine(search, lab, Limits(trials, batch, deadline), stop, ledger)
+    search = fake_search(texts, lab, stop=stop, reproduce=reproduce, cap=trials)
+    engine = Engine(lab, stop, batch)
     try:
-        return list(engine.run()), search, engine
+        return [trial for _, trial in engine.run(OneSearch(search), lambda: deadline)], search, engine
     finally:
         close(lab)
 
@@ -76,56 +89,105 @@ def test_elsewhere_they_overlap_and_every_device_works():
     assert {trial.device for trial in trials} == {f"fake://{index}" for index in range(4)}
 
 
-def test_what_still_compiles_at_the_end_of_a_slice_is_there_for_the_next():
-    texts = codes(40)
-    texts[3] = f"{texts[3]} compile:0.5"
-    lab = fake_lab(alternate=False, jobs=4)
-    stop, search = StopRequest(), fake_search(texts)
-    ledger = Records(None, stop).ledger(lambda: None, lambda trial: "")
-    engine = Engine(search, lab, Limits(0, 8, FOREVER), stop, ledger)
-    slices = []
-    for trials in (10, 10, 10, 11):  # the last one finds that there is nothing more, and waits for all
-        engine.extend(trials, FOREVER)
-        slices.append([trial.assignment["x"] for trial in engine.run()])
-    close(lab)
-    assert len(slices[0]) == 9
-    assert 3 not in slices[0]
-    assert sorted(x for each in slices for x in each) == list(range(40))
-
-
 def test_a_strategy_is_not_asked_for_each_candidate_where_compiling_and_measuring_overlap():
-    search = fake_search(codes(120))
+    lab, stop = fake_lab(alternate=False, jobs=5), StopRequest()
+    search = fake_search(codes(120), lab)
     ask, sizes = search.ask, []
     search.ask = lambda count: (sizes.append(count), ask(count))[1]
-    lab, stop = fake_lab(alternate=False, jobs=5), StopRequest()
-    engine = Engine(search, lab, Limits(120, 8, FOREVER), stop, Records(None, stop).ledger(lambda: None, str))
-    assert len(list(engine.run())) == 120
+    assert len(list(Engine(lab, stop, 8).run(OneSearch(search)))) == 120
     close(lab)
     assert sizes[0] == 12
     assert min(sizes[:-1]) >= 6
 
 
-def test_settled_engines_compile_nothing():
-    lab = fake_lab(alternate=False, jobs=4)
-    stop, search = StopRequest(), fake_search([f"{text} compile:5" for text in codes(1)] + codes(9))
-    engine = Engine(search, lab, Limits(0, 8, FOREVER), stop, Records(None, stop).ledger(lambda: None, str))
-    engine.extend(8, FOREVER)
-    assert len(list(engine.run())) == 7
-    engine.settle()
-    engine.extend(2, FOREVER)
-    assert len(list(engine.run())) == 2
-    lab.compilers._pool.shutdown(wait=False)
-
-
 def test_a_longer_time_of_the_default_is_believed_when_it_comes_twice():
-    device = Device(None, None)
+    track = Track()
     again = []
     for time_us in (100, 99, 400, 101, 250, 260, 262):
-        device.due = False
-        device.end_baseline(Timed("ok", (time_us, time_us + 1)))
-        again.append(device.due)
-    assert device.baselines_us == [100, 99, 101, 250, 262]
+        track.begin(0.0)
+        track.take(time_us)
+        again.append(track.due)
+    assert track.times_us == [100, 99, 101, 250, 262]
     assert again == [False, False, True, False, True, False, False]
+
+
+def test_a_default_is_timed_again_after_some_trials_and_after_some_time():
+    track = Track()
+    assert track.is_due(0.0)
+    track.begin(0.0)
+    track.take(100.0)
+    assert not track.is_due(29.0)
+    assert track.is_due(31.0)
+    for _ in range(16):
+        assert not track.is_due(1.0)
+        track.count()
+    assert track.is_due(1.0)
+
+
+class Turns:
+    """A source that has several searches, and asks one after the other for a few."""
+
+    def __init__(self, searches, each):
+        self.searches, self.each = list(searches), each
+
+    def ask(self, count):
+        asked = []
+        while len(asked) < count and any(search.open for search in self.searches):
+            search = self.searches.pop(0)
+            self.searches.append(search)
+            asked += [(search, one) for one in search.ask(min(self.each, count - len(asked)))]
+        return asked
+
+
+@both
+def test_candidates_of_several_searches_are_compared_with_their_own_default(alternate):
+    lab = fake_lab(alternate=alternate, jobs=3, devices=1 if alternate else 2)
+    stop = StopRequest()
+    slow = replace(fake_bench(), default=b"code:0 time:1000", harness=Harness(b"other", "main", 64, ()))
+    searches = [
+        fake_search(codes(40), lab, stop=stop),
+        fake_search([f"code:{n + 1} time:{500 + n}" for n in range(30)], lab, stop=stop, bench=slow),
+    ]
+    found = list(Engine(lab, stop, 8).run(Turns(searches, 4)))
+    close(lab)
+    assert [len(search.trials) for search in searches] == [40, 30]
+    assert {trial.baseline_us for trial in searches[0].trials} == {100}
+    assert {trial.baseline_us for trial in searches[1].trials} == {1000}
+    assert len(found) == 70
+    assert all(trial in search.trials for search, trial in found)
+
+
+def test_nothing_is_begun_that_would_not_end_in_time():
+    clock = [0.0]
+
+    def build(*args):
+        clock[0] += 1.0
+        return replace(fake_build(*args), seconds=1.0)
+
+    lab = fake_lab(alternate=True, jobs=1, build=build)
+    stop = StopRequest()
+    search = fake_search(codes(100), lab, stop=stop)
+    found = list(Engine(lab, stop, 8, clock=lambda: clock[0]).run(OneSearch(search), until=lambda: 30.5))
+    close(lab)
+    assert clock[0] <= 31.0
+    assert 25 <= len(found) <= 31
+    assert not search.pending
+
+
+def test_what_is_not_measured_at_the_deadline_is_dropped():
+    clock = [0.0]
+
+    def build(*args):
+        clock[0] += 4.0
+        return fake_build(*args)
+
+    lab = fake_lab(alternate=True, jobs=1, build=build)
+    stop = StopRequest()
+    search = fake_search(codes(100), lab, stop=stop)
+    found = list(Engine(lab, stop, 8, clock=lambda: clock[0]).run(OneSearch(search), until=lambda: 10.0))
+    close(lab)
+    assert found == []
+    assert search.begun == search.pending == 0
 
 
 class LoadsAhead:
@@ -228,10 +290,9 @@ def test_failures_of_the_run_are_trials(alternate):
 def test_a_request_to_stop_ends_it_and_keeps_what_was_measured(alternate):
     stop = StopRequest()
     lab = fake_lab(alternate=alternate)
-    search = fake_search(codes(500, measure=0.002))
-    ledger = Records(None, stop).ledger(lambda: None, lambda trial: "")
+    search = fake_search(codes(500, measure=0.002), lab)
     found = []
-    for trial in Engine(search, lab, Limits(500, 8, FOREVER), stop, ledger).run():
+    for _, trial in Engine(lab, stop, 8).run(OneSearch(search)):
         found.append(trial)
         if len(found) == 10:
             stop.request()
@@ -252,8 +313,6 @@ def test_a_device_that_loses_the_default_is_given_up():
     calls = []
 
     def screen(vmfb, *rest):
-        from tuning.fakes import Timed, fake_screen
-
         calls.append(vmfb)
         return (
             Timed("run_crash", message="gone")
@@ -271,14 +330,12 @@ def test_drift_of_the_default_is_told_and_normalised():
     clock = [100.0]
 
     def screen(vmfb, *rest):
-        from tuning.fakes import Timed
-
         clock[0] *= 1.002
         factor = 1.0 if vmfb == DEFAULT else 0.9
         return Timed("ok", (clock[0] * factor,) * 3)
 
-    trials, _, engine = run(codes(64), alternate=False, screen=screen)
-    assert "the default moved by +" in engine.note
+    trials, search, engine = run(codes(64), alternate=False, screen=screen)
+    assert "the baseline drifted by +" in engine.note(search.kind.bench)
     # Against the default of its own time, a candidate is 10 % faster, late ones too.
     assert all(0.88 < trial.score < 0.95 for trial in trials)
 
@@ -296,18 +353,33 @@ def test_random_loads_lose_nothing(alternate):
     assert search.best == min(ran, key=lambda trial: trial.score)
 
 
+class Impatient(Threads):
+    """Workers with time limits and without a clock: `needs:4` is over after a limit of less."""
+
+    def submit(self, function, *args, timeout_s=None, **kwargs):
+        needs = float(words_of(args[2].ops[0].value).get("needs", 0))
+        if timeout_s is not None and needs > timeout_s:
+            function, args, kwargs = self._end, (), {}
+        return super().submit(function, *args, **kwargs)
+
+    def _end(self):
+        raise TimeoutError
+
+
 def test_what_was_given_up_sooner_is_tried_again(tmp_path):
     path = tmp_path / "trials.db"
-    texts = ["code:1 time:90 compile:4", "code:2 time:95"]
+    texts = ["code:1 time:90 needs:4", "code:2 time:95"]
 
     def run_with(compile_s):
         stop = StopRequest()
-        lab = fake_lab(alternate=True, workers=Workers(1))
-        search = fake_search(texts)
+        lab = fake_lab(alternate=True, workers=Impatient(1))
         shown = []
         with open_records(path, "program", {}, stop=stop, fresh=False) as records:
-            ledger = records.ledger(lambda: STUDY, lambda trial: shown.append(trial) or "")
-            trials = list(Engine(search, lab, Limits(9, 8, FOREVER, compile_s), stop, ledger).run())
+            search = fake_search(
+                texts, lab, records, study=STUDY, limits=CompileLimits(compile_s),
+                reproduce=lambda trial: shown.append(trial) or "",
+            )  # fmt: skip
+            trials = [trial for _, trial in Engine(lab, stop, 8).run(OneSearch(search))]
         close(lab)
         assert not shown, "impatience is no failure of the compiler"
         return {trial.assignment["x"]: trial for trial in trials}

@@ -1,6 +1,5 @@
 """Hostile candidates through the whole engine, in real workers."""
 
-import math
 import os
 import random
 
@@ -10,8 +9,7 @@ from amounts import amount
 from tuning.fakes import close, fake_lab, fake_search
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.tuning.engine import Engine, Limits
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.engine import Engine, OneSearch
 from iree_tuner.tuning.stop import StopRequest
 
 ENDS = {
@@ -55,15 +53,14 @@ def test_faults_end_in_exactly_one_way_each(alternate):
     workers = Workers(4, memory_bytes=256 << 20)
     measuring = [Workers(1) for _ in range(2)]
     lab = fake_lab(
-        alternate=alternate, jobs=4, workers=workers, measuring=measuring, timeout_s=8.0, setup_s=8.0
+        alternate=alternate, jobs=4, workers=workers, measuring=measuring, timeout_s=15.0, setup_s=15.0
     )
     stop = StopRequest()
-    search = fake_search(texts)
-    ledger = Records(None, stop).ledger(lambda: None, lambda trial: "")
+    search = fake_search(texts, lab, stop=stop)
     resident = []
     ended = {}
     try:
-        for trial in Engine(search, lab, Limits(COUNT, 16, math.inf), stop, ledger).run():
+        for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
             place = trial.assignment["x"]
             assert place not in ended
             ended[place] = trial.outcome

@@ -1,27 +1,87 @@
-"""Who comes to the finals: what is verified there was not when it was screened."""
+"""Who comes to the finals, how they are played, and what is said of those who do not win."""
 
-import math
+from dataclasses import replace
 
+import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
-from iree_tuner.tuning.effort import effort_named
-from iree_tuner.tuning.engine import Engine, Limits
-from iree_tuner.tuning.finals import play_finals
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.finals import FinalPlan, play_finals
 from iree_tuner.tuning.stop import StopRequest
+
+PLAN = FinalPlan(2, 2, 16, 60.0)
+
+
+def played(*searches_texts, plan=PLAN, wrong=(), alternate=True):
+    """The finals of searches over such candidates, and the searches."""
+    stop, lab = StopRequest(), fake_lab(alternate=alternate)
+    measurer = lab.measurer
+    compared = []
+
+    def rounds(vmfbs, bench, count):
+        compared.append([vmfb.decode().split()[0] for vmfb in vmfbs])
+        times = [float(vmfb.decode().partition("time:")[2].split()[0]) for vmfb in vmfbs]
+        return [times] * count
+
+    measurer.rounds = rounds
+    measurer.agrees = lambda vmfb, bench: Agreement(
+        not any(name in vmfb.decode().split() for name in wrong), 0.0, "far off"
+    )
+    searches = [fake_search(texts, lab, stop=stop) for texts in searches_texts]
+    try:
+        for search in searches:
+            list(Engine(lab, stop, 4).run(OneSearch(search)))
+        return play_finals(searches, lab, lambda _: plan), searches, compared
+    finally:
+        close(lab)
 
 
 def test_what_only_compiles_unverified_does_not_win():
-    stop, lab = StopRequest(), fake_lab(alternate=True)
-    search = fake_search(["code:1 time:50 invalid", "code:2 time:120"])
-    ledger = Records(None, stop).ledger(lambda: None, lambda trial: "")
-    try:
-        screened = list(Engine(search, lab, Limits(2, 2, math.inf), stop, ledger).run())
-        assert [trial.outcome for trial in screened] == ["ok", "ok"]
-        final = play_finals(None, search, lab, effort_named("quick"), ledger)
-    finally:
-        close(lab)
+    (final,), (search,), _ = played(["code:1 time:50 invalid", "code:2 time:120"])
     assert final.winner is None
     assert "could not be built a second time: the compiler refuses" in final.note
     assert sorted(trial.outcome for trial in search.trials) == ["compile_error", "ok"]
     assert search.best.time_us == 120
+
+
+@pytest.mark.parametrize("alternate", [True, False])
+def test_the_best_wins_after_it_was_judged_on_fresh_samples(alternate):
+    (final,), _, compared = played(
+        ["code:1 time:90", "code:2 time:50", "code:3 time:70"], alternate=alternate
+    )
+    assert final.winner.time_us == 50
+    assert final.comparison.verdict == "win"
+    assert compared[0] == ["code:0", "code:2", "code:3"], "two finalists choose"
+    assert compared[-1] == ["code:0", "code:2"], "and one is judged"
+
+
+def test_what_has_wrong_numbers_makes_room_for_the_next():
+    texts = ["code:1 time:50", "code:2 time:60", "code:3 time:70"]
+    (final,), (search,), _ = played(texts, wrong=("code:1", "code:2"))
+    assert final.winner.time_us == 70
+    assert [trial.outcome for trial in search.trials] == ["wrong_result", "wrong_result", "ok"]
+
+
+def test_where_all_are_wrong_nothing_wins_and_it_is_said():
+    (final,), _, _ = played(["code:1 time:50"], wrong=("code:1",))
+    assert final.winner is None
+    assert "wrong result: far off" in final.note
+
+
+def test_where_nothing_came_near_nothing_is_compared():
+    (final,), _, compared = played(["code:1 time:150"])
+    assert final.winner is None
+    assert final.note == "no candidate came near the default"
+    assert not compared
+
+
+def test_the_finals_of_several_searches_go_through_each_step_together():
+    finals, _, _ = played(["code:1 time:50"], ["code:1 time:150"], ["code:2 time:80", "code:3 time:40"])
+    assert [final.winner.time_us if final.winner else None for final in finals] == [50, None, 40]
+
+
+def test_others_that_win_are_named_where_they_are_asked_for():
+    texts = ["code:1 time:50", "code:2 time:60", "code:3 time:70"]
+    (final,), _, _ = played(texts, plan=replace(PLAN, finalists=3, keep=2))
+    assert [each.winner.time_us for each in final.winners] == [50, 60]

@@ -10,9 +10,9 @@ from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuning.flags import try_options, worth_tuning
-from iree_tuner.tuning.whole import Look
+from iree_tuner.tuning.versions import ComparisonPlan
 
-LOOK = Look(1, 8, 0.01)
+LOOK = ComparisonPlan(1, 8, 0.01)
 HOST = parse_target("llvm-cpu:host")
 
 

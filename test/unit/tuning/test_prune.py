@@ -1,6 +1,5 @@
 """What hurts the program is found by halves, whatever its parts promised alone."""
 
-import math
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -11,10 +10,10 @@ from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.prune import Patience, keeps_its_promise, prune
-from iree_tuner.tuning.whole import Look, Version
+from iree_tuner.tuning.versions import ComparisonPlan, Version
 
 HOST = parse_target("llvm-cpu:host")
-LOOK = Look(1, 8, 0.01)
+LOOK = ComparisonPlan(1, 8, 0.01)
 BASE = Version("the defaults", HOST)
 
 
@@ -60,11 +59,11 @@ class FakeWhole:
         return [self.one(against, each) for each in others]
 
 
-def pruned(effects, wrong=(), steps=100, deadline=math.inf):
+def pruned(effects, wrong=(), steps=100, is_time=lambda: True):
     whole = FakeWhole(effects, wrong)
     version = Version("the spec", HOST, tuple(entry(number) for number in range(len(effects))))
     found = whole.one(BASE, version)
-    kept = prune(whole, version, found, BASE, LOOK, Patience(steps, deadline))
+    kept = prune(whole, version, found, BASE, LOOK, Patience(steps, is_time))
     return [each.number for each in kept.entries], whole
 
 
@@ -104,7 +103,7 @@ def test_the_search_is_bounded():
     kept, whole = pruned([200] * 16, steps=2)
     assert whole.comparisons == 2
     assert len(kept) == 0, "halves that hurt go whole where there is no patience to look inside"
-    kept, whole = pruned([200] * 4, deadline=-math.inf)
+    kept, whole = pruned([200] * 4, is_time=lambda: False)
     assert whole.comparisons == 0
     assert kept == [0, 1, 2, 3]
 

@@ -1,6 +1,5 @@
 """A tuner that is killed at any moment loses what was in flight, and nothing else."""
 
-import math
 import os
 import random
 import signal
@@ -11,7 +10,7 @@ from tuning.fakes import close, fake_lab, fake_search
 from tuning.studies import STUDY
 
 from iree_tuner.store import Store
-from iree_tuner.tuning.engine import Engine, Limits
+from iree_tuner.tuning.engine import Engine, OneSearch
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.stop import StopRequest
 
@@ -23,13 +22,11 @@ def search_all(path, texts, acknowledge, *, fresh=False):
     """A whole run; `acknowledge` hears of each trial that was not known before."""
     stop = StopRequest()
     lab = fake_lab(alternate=True, jobs=2)
-    search = fake_search(texts)
     try:
         with open_records(path, "program.mlir", {}, stop=stop, fresh=fresh) as records:
-            ledger = records.ledger(lambda: STUDY, lambda trial: "")
-            known = set(ledger.known_assignments)
-            engine = Engine(search, lab, Limits(len(texts), 16, math.inf), stop, ledger)
-            for trial in engine.run():
+            search = fake_search(texts, lab, records, study=STUDY)
+            known = set(search.ledger.known_assignments)
+            for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
                 if fresh or trial.assignment not in known:
                     acknowledge(trial.assignment["x"])
     finally:

@@ -14,7 +14,7 @@ from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.flags import Choice
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.unfinished import KIND, Looked, choices_key, keep_choices, unfinished_choices
+from iree_tuner.tuning.unfinished import KIND, FlagChoices, choices_key, keep_choices, unfinished_choices
 
 TARGET = target_for_device("local-task")
 PROGRAM = Program("m.mlir", b"module {}")
@@ -44,7 +44,7 @@ def choices():
     both = Choice(
         with_options(TARGET, ["data-tiling", "O2"]), compare_pairs([([1.2] * 20, [1.0] * 20)]), tiled
     )
-    return Looked((both, tiled, given), 3.5, 7.25)
+    return FlagChoices((both, tiled, given), 3.5, 7.25)
 
 
 def test_a_run_that_was_killed_leaves_its_choices(store):
@@ -110,5 +110,5 @@ def test_only_the_same_is_taken_over(store):
 )
 def test_what_cannot_be_read_is_measured_again(store, rows):
     run = store.start_run("m.mlir", {})
-    store.add_finding(run, KIND, {"key": KEY, "choices": rows, "build_s": 1.0, "compare_s": 1.0})
+    store.add_finding(run, KIND, {"key": KEY, "choices": rows, "build_s": 1.0, "check_s": 1.0})
     assert unfinished_choices(records(store), KEY, TARGET) is None

@@ -11,10 +11,19 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of
+from iree_tuner.tuning.budget import Budget, Measured
 from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.verdict import Judge, Tuned
 
 HOST = parse_target("llvm-cpu:host")
+
+
+def unlimited():
+    return Budget(math.inf, Timeline(), 2, StopRequest())
+
+
 TILED = with_options(HOST, ("data-tiling",))
 
 
@@ -47,7 +56,7 @@ class FakeWhole:
         self._flags_us = flags_us
         self._wrong = wrong
         self.steps = []
-        self.build_s = 0.0
+        self.measured = Measured()
 
     def time_us(self, version):
         flags = self._flags_us if options_of(version.target) else 0.0
@@ -71,7 +80,7 @@ class FakeWhole:
 
 def judged(tuned, whole=None, in_model=1):
     whole = whole or FakeWhole()
-    judge = Judge(whole, HOST, effort_named("default"), math.inf, in_model)
+    judge = Judge(whole, HOST, effort_named("default"), unlimited(), in_model)
     return judge.choose(tuned), whole
 
 
@@ -128,6 +137,12 @@ def test_nothing_is_used_that_makes_the_program_slower():
 def test_a_tie_keeps_entries_that_won_alone():
     verdict, _ = judged([tuned(HOST, result(entry("a", 1), 1))])
     assert names(verdict) == ["a"]
+
+
+def test_a_tie_that_looks_slower_keeps_the_program_as_it_was():
+    verdict, _ = judged([tuned(HOST, result(entry("a", -2), 2))])
+    assert names(verdict) == []
+    assert "not measurably faster" in verdict.note
 
 
 def test_flags_must_win():

@@ -27,7 +27,7 @@ _VALUES = 2  # operand of attention
 
 
 @dataclass(frozen=True)
-class Weighed:
+class Baseline:
     """A task with its default.
 
     Attributes:
@@ -54,7 +54,7 @@ class Weighed:
         return self.default_us * self.task.calls
 
 
-def weigh(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> list[Weighed]:
+def measure_baselines(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> list[Baseline]:
     """Build and time all defaults, or those until a request to stop; largest share first."""
     compiling = [lab.builder.submit(_harness(task), None) for task in tasks]
     # Results on GPUs are compared there: reading them back would take longer than timing.
@@ -63,8 +63,8 @@ def weigh(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> list[Weighed]:
     defaults = [lab.builder.result(each) for each in compiling]
     compared = [_result(each, lab) for each in checks] or [b""] * len(tasks)
     parts = zip(tasks, defaults, compared, strict=True)
-    weighed = (_weigh_one(task, default, check, lab) for task, default, check in parts)
-    found = list(itertools.takewhile(lambda _: not stop.requested, weighed))
+    made = (_baseline_of(task, default, check, lab) for task, default, check in parts)
+    found = list(itertools.takewhile(lambda _: not stop.requested, made))
     total = sum(item.weight_us for item in found) or 1.0
     shared = [replace(item, share=item.weight_us / total) for item in found]
     return sorted(shared, key=lambda item: -item.share)
@@ -84,23 +84,23 @@ def _result(check: Future[bytes], lab: Lab) -> bytes:
         return b""
 
 
-def _weigh_one(task: Task, default: Built, check: bytes, lab: Lab) -> Weighed:
+def _baseline_of(task: Task, default: Built, check: bytes, lab: Lab) -> Baseline:
     harness = _harness(task)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(task.workload), lab.cold, check)
     if default.outcome != "ok":
         note = f"the default ends in {default.outcome}: {default.message}"
-        return Weighed(task, bench, default, 0.0, None, note=note)
+        return Baseline(task, bench, default, 0.0, None, note=note)
     lab.settle()
     timed = lab.measurer.time_default(bench)
     if timed.outcome != "ok":
         note = f"the default ends in {timed.outcome}: {timed.message}"
-        return Weighed(task, bench, default, 0.0, None, note=note)
+        return Baseline(task, bench, default, 0.0, None, note=note)
     default_us = min(timed.samples_us)
     try:
         space = _space_of(task, harness, lab)
     except TunerError as error:
-        return Weighed(task, bench, default, default_us, None, note=str(error))
-    return Weighed(task, bench, default, default_us, space)
+        return Baseline(task, bench, default, default_us, None, note=str(error))
+    return Baseline(task, bench, default, default_us, space)
 
 
 def _space_of(task: Task, harness: Harness, lab: Lab) -> JointSpace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
@@ -18,12 +17,13 @@ from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison, compare_programs
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.program.phases import Compiled, compile_program, submit_program
+from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target, llvm_cpu
+from iree_tuner.tuning.budget import Measured
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 
@@ -46,7 +46,7 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Look:
+class ComparisonPlan:
     """How a comparison of versions is made.
 
     Attributes:
@@ -72,7 +72,7 @@ class Step:
     error: str = ""
 
 
-class Whole:
+class ProgramVersions:
     """A program whose versions are compared.
 
     Args:
@@ -81,28 +81,44 @@ class Whole:
         lab: where it is compiled and run.
         watch: told of each comparison.
         reduction_length: for the numerical tolerance (see `compare_programs`).
+        measured: where it is noted what things took.
 
     Attributes:
         steps: comparisons so far.
-        build_s: what a compilation took, beside others; 0 before the first.
-        compare_s: what the last comparison took, once all was compiled.
+        measured: what compiling and checking a version took.
     """
 
     def __init__(
-        self, program: Program, run: ProgramRun, lab: Lab, watch: Observer, reduction_length: int
-    ) -> None:
+        self, program: Program, run: ProgramRun, lab: Lab, watch: Observer, reduction_length: int,
+        measured: Measured | None = None,
+    ) -> None:  # fmt: skip
         self._program = program
         self._run = run
         self._lab = lab
         self._watch = watch
-        self._reduction_length = reduction_length
+        self.reduction_length = reduction_length
         self._known: dict[tuple[Version, int], bytes] = {}
+        self._kept: set[Version] = set()
+        self._begun: dict[Version, Future[Compiled]] = {}
         self._host: bytes | None = None
         self.steps: list[Step] = []
-        self.build_s = 0.0
-        self.compare_s = 0.0
+        self.measured = measured or Measured()
 
-    def compare(self, against: Version, others: Sequence[Version], look: Look) -> list[ProgramComparison]:
+    def begin(self, version: Version) -> None:
+        """Have a version compiled that will be asked for."""
+        program = with_entries(self._program, version.entries, self._lab.context)
+        self._begun[version] = submit_program(program, version.target, self._lab.compilers)
+
+    def vmfb(self, version: Version) -> bytes:
+        """A version, compiled. Raises what compiling it raised."""
+        (found,) = self.build([version], 1)
+        if isinstance(found, Exception):
+            raise found
+        return found[0]
+
+    def compare(
+        self, against: Version, others: Sequence[Version], look: ComparisonPlan
+    ) -> list[ProgramComparison]:
         """Each of the others against one; what does not compile, run or compute the same says so.
 
         Raises:
@@ -125,42 +141,43 @@ class Whole:
 
     def build(self, versions: Sequence[Version], places: int) -> list[list[bytes] | Exception]:
         """Each version at each place, or why it does not compile. All is compiled when this returns."""
-        fresh = {(version, place) for version in versions for place in range(places)}
-        known = {key: vmfb for key, vmfb in self._known.items() if key in fresh}
+        wanted = {(version, place) for version in versions for place in range(places)}
+        known = {key: vmfb for key, vmfb in self._known.items() if key in wanted or key[0] in self._kept}
         compiling: dict[tuple[Version, int], Future[Compiled]] = {}
         for version in versions:
             program = with_entries(self._program, version.entries, self._lab.context)
             for place in range(places):
                 if (version, place) not in known and (version, place) not in compiling:
-                    compiling[version, place] = submit_program(
+                    begun = self._begun.pop(version, None) if place == 0 else None
+                    compiling[version, place] = begun or submit_program(
                         placed_program(program, place), version.target, self._lab.compilers
                     )
-        start = time.monotonic()
         wait(compiling.values())  # nothing may compile when something is timed
         if compiling:
-            self.build_s = (time.monotonic() - start) / len(compiling)
+            spans = [each for each in self._lab.compilers.spans if each.what == COMPILING]
+            took = [each.end - each.begin for each in spans[-len(compiling) :]]
+            self.measured.build_s = max(took, default=0.0)
         failed: dict[Version, Exception] = {}
         for key, future in compiling.items():
             try:
                 known[key] = self._lab.compilers.wait(future).data
             except _FAILED as error:
                 failed[key[0]] = error
-        self._known = known  # what is not asked for any more is let go: programs have weights
+        # What is not asked for any more is let go, as programs have weights; all is compared with the first.
+        self._known, self._kept = known, self._kept or {versions[0]}
         return [
             failed.get(version) or [known[version, place] for place in range(places)] for version in versions
         ]
 
-    def _measure(self, built: Sequence[list[bytes]], look: Look) -> list[ProgramComparison]:
+    def _measure(self, built: Sequence[list[bytes]], look: ComparisonPlan) -> list[ProgramComparison]:
         placed = list(zip(*built, strict=True))
-        start = time.monotonic()
-        try:
-            return compare_programs(
-                placed, self._lab.measurer.device, self._lab.measurer.workers, look.rounds,
-                self._reduction_length, self._run, batch_s=look.batch_s, seconds=look.seconds,
-                for_host=None if self._lab.alternate else self._for_host,
-            )  # fmt: skip
-        finally:
-            self.compare_s = time.monotonic() - start
+        found = compare_programs(
+            placed, self._lab.measurer.device, self._lab.measurer.workers, look.rounds,
+            self.reduction_length, self._run, batch_s=look.batch_s, seconds=look.seconds,
+            for_host=None if self._lab.alternate else self._for_host,
+        )  # fmt: skip
+        self.measured.check_s = max(each.check_s for each in found)
+        return found
 
     def _for_host(self) -> bytes:
         """The program for this machine's processor; empty where it does not compile for it."""

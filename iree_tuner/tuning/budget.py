@@ -1,0 +1,181 @@
+"""Who owns a run's time: what is still to come is predicted from what was measured, and the search gets the
+rest.
+
+A budget is a promise: a run ends within it, and at least half of it, 60 % from five minutes up, goes into
+candidates. What comes before the search has a part each; what comes after it (finals, proof, the program's
+verdict) is predicted from how long the program takes to compile and to run, and the search ends in time for
+it. Nothing optional starts that would not end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from iree_tuner.tuning.effort import Effort
+from iree_tuner.tuning.finals import FinalPlan
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.timeline import Timeline
+
+_SHORT_S = 300.0
+
+_FLAGS_PART, _PROFILE_PART = 0.12, 0.05
+_FINALS_PART, _ROUNDS_PART = 0.12, 0.05
+_MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
+_END_S = 1.0
+"""To write everything down and stop the workers."""
+
+_LEAST_FINAL_S = 2.5
+_ONE_FINAL_PART = 0.05  # of the budget
+_LEAST_VERDICT_S = 2.0
+_LEAST_ROUNDS_S = 0.5
+_COMPARISONS = 2.5  # a final's: to choose, to judge, and what is built and checked between them
+_QUICK_ROUNDS = 320
+_AFTER_PART = 0.24  # of the budget for finals and verdict, where they can do with it
+_MARGIN = 1.1  # what is predicted takes a little longer
+
+
+@dataclass
+class Measured:
+    """What is known of the program's own times so far, in seconds; 0 where nothing was measured yet.
+
+    Attributes:
+        build_s: of the whole program, alone in a worker.
+        check_s: to load one version, run it on all inputs and compare its results.
+        profile_s: the last profile took.
+    """
+
+    build_s: float = 0.0
+    check_s: float = 0.0
+    profile_s: float = 0.0
+
+
+@dataclass
+class Budget:
+    """The time of one run.
+
+    Attributes:
+        total_s: seconds for everything; infinite without a budget.
+        timeline: of the run, which began when the budget did.
+        jobs: compile workers.
+        stop: who may ask to stop: then nothing takes longer than it must.
+        measured: what the program takes.
+    """
+
+    total_s: float
+    timeline: Timeline
+    jobs: int
+    stop: StopRequest
+    measured: Measured = field(default_factory=Measured)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is one."""
+        return self.total_s < math.inf
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there is no time for what only explains the result."""
+        return self.total_s < _SHORT_S
+
+    @property
+    def end(self) -> float:
+        """A time of the clock."""
+        return self.timeline.began + self.total_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left."""
+        return self.end - self.timeline.clock()
+
+    def flags_until(self) -> float:
+        """When flags have to be chosen."""
+        return self.timeline.clock() + _FLAGS_PART * self.total_s
+
+    def versions_that_fit(self, until: float, rounds_s: float) -> float:
+        """How many more versions of the program can be compiled, checked and compared by a time."""
+        left_s = until - self.timeline.clock() - rounds_s
+        each_s = self.measured.build_s / self.jobs + self.measured.check_s
+        return left_s / each_s if each_s > 0 and self.limited else math.inf
+
+    def profile_fits(self, predicted_s: float) -> bool:
+        """Whether looking where the time goes is worth its time."""
+        return not self.limited or predicted_s <= _PROFILE_PART * self.total_s
+
+    def search_until(self, versions: int, places: int, workloads: int) -> float:
+        """When the search has to end.
+
+        Args:
+            versions: of the program that are compared in the end, beside the one that is built already.
+            places: addresses of the code of each.
+            workloads: that will have finals.
+        """
+        if not self.limited:
+            return math.inf
+        wanted_s = self.verdict_s(versions, places) + self.finals_s(workloads)
+        least_s = self.versions_s(versions, 1) + _LEAST_VERDICT_S + min(workloads, 2) * _LEAST_FINAL_S
+        after_s = max(least_s, min(wanted_s, _AFTER_PART * self.total_s)) + self.proof_s + _END_S
+        return self.end - _MARGIN * after_s
+
+    @property
+    def proof_s(self) -> float:
+        """To see that a spec reaches the program: it is compiled half the way."""
+        return 0.6 * self.measured.build_s
+
+    def finals_s(self, workloads: int) -> float:
+        """For all finals together."""
+        most_s = min(_MOST_FINALS_S, max(_LEAST_FINAL_S, _ONE_FINAL_PART * self.total_s))
+        return min(workloads * most_s, max(_FINALS_PART * self.total_s, min(workloads, 2) * _LEAST_FINAL_S))
+
+    def verdict_s(self, versions: int, places: int) -> float:
+        """For the program's verdict: compiling, checking, and comparing in turns."""
+        return self.versions_s(versions, places) + self._rounds_s
+
+    @property
+    def _rounds_s(self) -> float:
+        """To compare versions of the program in turns."""
+        return max(_LEAST_VERDICT_S, min(_MOST_VERDICT_S, _ROUNDS_PART * self.total_s))
+
+    def versions_s(self, versions: int, places: int) -> float:
+        """To compile and check so many versions at so many places each."""
+        builds = (
+            math.ceil((versions + 1) * places / self.jobs) if places > 1 else math.ceil(versions / self.jobs)
+        )
+        return builds * self.measured.build_s + (versions + 1) * places * self.measured.check_s
+
+    def places_that_fit(self, versions: int, places: int) -> int:
+        """At how many addresses of the code versions can be compared in the time that is left."""
+        fits = (few for few in range(places, 1, -1) if self.left_s > 2.0 * self.versions_s(versions, few))
+        return next(fits, 1) if self.limited else places
+
+    def comparison_s(self, versions: int, places: int, most_s: float) -> float:
+        """What the rounds of the last comparison may take, of the time that is left."""
+        if self.stop.requested:
+            return min(most_s, 2.0 * _LEAST_VERDICT_S)
+        if not self.limited:
+            return most_s
+        left_s = self.left_s - _END_S - _MARGIN * self.versions_s(versions, places)
+        return max(_LEAST_ROUNDS_S, min(most_s, left_s, self._rounds_s))
+
+    def finals_that_fit(self, after_s: float) -> int:
+        """How many finals there is time for; one at least."""
+        return max(1, int((self.left_s - after_s - _END_S) / _LEAST_FINAL_S))
+
+    def final_plan(self, effort: Effort, places: int, left: int, keep: int, after_s: float) -> FinalPlan:
+        """How the next of so many finals is played.
+
+        Args:
+            effort: how much is compared without a budget.
+            places: addresses of the code.
+            left: finals that are not played yet, this one too.
+            keep: winners to name.
+            after_s: what comes after all finals.
+        """
+        if self.stop.requested:  # who waits wants no more than the least that a verdict takes
+            return FinalPlan(2, min(2, places), _QUICK_ROUNDS, _LEAST_FINAL_S, keep)
+        if not self.limited:
+            return FinalPlan(effort.finalists, places, effort.rounds, effort.final_s / 2, keep)
+        seconds = max(_LEAST_FINAL_S, (self.left_s - after_s) / max(1, left)) / _COMPARISONS
+        finalists = max(1 + (seconds > 1.0), min(effort.finalists, int(seconds)))
+        few = places if seconds > 2.0 else min(2, places)
+        return FinalPlan(max(finalists, keep), few, effort.rounds, min(effort.final_s / 2, seconds / 2), keep)

@@ -1,0 +1,201 @@
+"""What can be tried: candidates of one kind for one workload, whatever makes them.
+
+The engine knows only this: a candidate has a key (an `Assignment`), can be compiled in a worker, is timed in
+its kind's bench beside that bench's default, and can be described. The compiler's configurations are here;
+external kernels' variants are in `kernels.variants`, scripts' knobs in `transforms.choices`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Protocol
+
+from iree_tuner.build.candidate import Built
+from iree_tuner.cost.landscape import SpaceLandscape
+from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.machine import machine_of
+from iree_tuner.measure.trial import Trial
+from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.search.registry import make_strategy
+from iree_tuner.search.strategy import Strategy
+from iree_tuner.space.configuration import Assignment, Configuration
+from iree_tuner.space.joint import JointSpace
+from iree_tuner.space.starting_point import nearest_member, starting_point_of
+from iree_tuner.spec.starters import Starter
+from iree_tuner.store.study import StudyKey
+from iree_tuner.tuning.baseline import Baseline
+from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.effort import Effort
+from iree_tuner.tuning.failures import Reproducing
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import Records
+
+_RELATIVES = 3
+_EACH = 3
+
+
+@dataclass(frozen=True)
+class CompileLimits:
+    """What a candidate may take to compile.
+
+    Attributes:
+        compile_s: seconds on an idle machine.
+        most_ops: operations before code generation; 0 for any number.
+    """
+
+    compile_s: float = math.inf
+    most_ops: int = 0
+
+
+class CandidateKind(Protocol):
+    """Candidates of one kind for one workload.
+
+    Attributes:
+        name: of the kind: empty for the compiler's configurations, else of the kernel or script.
+        workload: key of the workload.
+        bench: what candidates are timed in, with the default that they are compared with.
+        default: how that default was built.
+        default_us: its time when it was first looked at.
+        own_digest: of code that is the default's, so that it need not be timed; empty where none can be.
+        size: how many candidates there are.
+        limits: what each may take to compile.
+    """
+
+    name: str
+    workload: str
+    bench: Bench
+    default: Built
+    default_us: float
+    own_digest: str
+    limits: CompileLimits
+
+    @property
+    def size(self) -> int:
+        """How many candidates there are."""
+        ...
+
+    def strategy(self, name: str, seed: int) -> Strategy:
+        """Who proposes candidates."""
+        ...
+
+    def study(self) -> StudyKey:
+        """What has to be equal for the trials of another run to stand for those of this one."""
+        ...
+
+    def submit(
+        self, assignment: Assignment, limits: CompileLimits, *, place: int, verify: bool
+    ) -> Future[Built]:
+        """Begin to compile one; `lab.builder.result` says how it ended.
+
+        Args:
+            assignment: which.
+            limits: what it may take.
+            place: of the code, see `build.placement`.
+            verify: whether the IR is verified after each pass, for what is to be used.
+        """
+        ...
+
+    def reproduce(self, trial: Trial) -> str:
+        """A folder that shows a failure; empty where none is written."""
+        ...
+
+
+class Configurations:
+    """The compiler's own pipelines with other parameters: a `CandidateKind`.
+
+    Args:
+        baseline: the workload with its default; its space must be there.
+        lab: where candidates are compiled.
+        effort: how long each may compile.
+        records: where reproducers go.
+        starters: what specs say of the workload, tried first.
+    """
+
+    name = ""
+
+    def __init__(
+        self, baseline: Baseline, lab: Lab, effort: Effort, records: Records, starters: Sequence[Starter] = ()
+    ) -> None:
+        assert baseline.space is not None, "there is something to try"
+        self.baseline = baseline
+        self.space: JointSpace = baseline.space
+        self.workload = baseline.task.workload.key
+        self.bench = baseline.bench
+        self.default = baseline.default
+        self.default_us = baseline.default_us
+        self.own_digest = baseline.default.digest
+        self.limits = CompileLimits(
+            effort.compile_limit_s(baseline.default.idle_s, waited_for=lab.alternate),
+            effort.most_ops(baseline.default.ops),
+        )
+        self._lab = lab
+        self._starters = starters
+        dispatch = baseline.task.dispatches[0]
+        self._start = starting_point_of(
+            self.space, dispatch.default, dispatch.pipeline, dispatch.decomposition
+        )
+        self._reproducing = Reproducing(
+            records.failures, baseline.task.workload.name, self.bench.harness, lab.target,
+            self.space.configuration,
+        )  # fmt: skip
+
+    @property
+    def size(self) -> int:
+        """Members of the space."""
+        return self.space.count()
+
+    def strategy(self, name: str, seed: int) -> Strategy:
+        """By its name, starting at the compiler's choice."""
+        limits = self.baseline.task.dispatches[0].limits
+        landscape = SpaceLandscape(self.space, machine_of(self.bench.device, limits))
+        return make_strategy(name, landscape, seed, self._start)
+
+    def study(self) -> StudyKey:
+        """Of the space, for this code, on this device."""
+        return StudyKey(
+            setting=setting_on(self._lab.target, cold=self._lab.cold),
+            workload=self.baseline.task.workload,
+            code=fingerprint(self.bench.harness),
+            space=self.space.fingerprint,
+            space_label=self.space.label,
+            space_size=self.space.count(),
+        )
+
+    def first(self, records: Records) -> list[Assignment]:
+        """What is tried first: what specs say, then what was best for workloads like this one."""
+        wanted = [
+            starting_point_of(self.space, each.lowering_config, each.translation_info)
+            for each in self._starters
+        ]
+        wanted += [nearest_member(self.space, each) for each in best_of_relatives(records, self.study())]
+        return list(dict.fromkeys(each for each in wanted if each is not None and each != self._start))
+
+    def configuration(self, assignment: Assignment) -> Configuration:
+        """What an assignment stands for."""
+        return self.space.configuration(assignment)
+
+    def submit(
+        self, assignment: Assignment, limits: CompileLimits, *, place: int, verify: bool
+    ) -> Future[Built]:
+        """The dispatch with the configuration on its ops."""
+        return self._lab.builder.submit(
+            self.bench.harness,
+            self.configuration(assignment),
+            place,
+            limits.compile_s,
+            limits.most_ops,
+            verify,
+        )
+
+    def reproduce(self, trial: Trial) -> str:
+        """With a command of IREE's own tools."""
+        return self._reproducing(trial)
+
+
+def best_of_relatives(records: Records, key: StudyKey) -> list[Assignment]:
+    """What was best for workloads like one, the best of each first."""
+    found = records.relatives(key, _RELATIVES, _EACH)
+    return [each.best[place].assignment for place in range(_EACH) for each in found if place < len(each.best)]

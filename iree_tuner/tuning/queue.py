@@ -1,0 +1,219 @@
+"""Which candidates are tried next: those of the workload where the next second saves the program most.
+
+Building and timing the default of every workload of a large program takes longer than many a search. Where a
+profile says what each spends, a few at a time are enough: the rest wait until their hopes are the best ones.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.profiling.work import floor_us
+from iree_tuner.space.configuration import Assignment
+from iree_tuner.tuning.baseline import Baseline, measure_baselines
+from iree_tuner.tuning.gain import Prospects, floor_score
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.observer import Observer, Standing
+from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.result import Findings, WorkloadResult
+from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.task import Task
+from iree_tuner.tuning.timeline import Timeline
+from iree_tuner.tuning.workload_search import WorkloadSearch
+
+NOT_TRIED = "not tried: others promised more for the time"
+
+LARGE_SHARE = 0.03
+"""Of the program's time: such a workload is tried before any other is tried for long."""
+
+_LEAST_GAIN = 5e-4
+"""Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
+
+_WORTH_A_FINAL = 0.003
+"""Of the program's time."""
+
+_IN_FLIGHT = 0.5
+"""What a slice that has not ended leaves to hope for."""
+
+_UNKNOWN_S, _LEAST_S = 1.0, 1e-3
+_LEAST_GROUP = 8
+
+
+class WorkloadQueue:
+    """The searches of a program under one choice of flags; the engine's source of candidates.
+
+    Args:
+        tasks: what can be tuned.
+        weights_us: what the program spends on each workload, by its key, in microseconds an invocation;
+            empty where that is not known: all are measured at once then.
+        lab: where.
+        roofline: of the device, where it is known.
+        findings, options: of the run.
+        watch: told who goes on, and how all stand.
+        timeline: of the run.
+        measure: measures defaults.
+
+    Attributes:
+        workloads: those whose default was measured so far, and that have something to search.
+        results: those with nothing to search.
+        total_us: what the program spends on all, in microseconds an invocation.
+    """
+
+    def __init__(
+        self, tasks: Sequence[Task], weights_us: Mapping[str, float], lab: Lab, roofline: Roofline | None,
+        findings: Findings, options: TuningOptions, watch: Observer, timeline: Timeline,
+        *, measure: Callable[..., list[Baseline]] = measure_baselines,
+    ) -> None:  # fmt: skip
+        self.workloads: list[WorkloadSearch] = []
+        self.results: list[WorkloadResult] = []
+        self._weights_us = weights_us
+        self._lab = lab
+        self._roofline = roofline
+        self._findings = findings
+        self._options = options
+        self._watch = watch
+        self._timeline = timeline
+        self._measure = measure
+        self._slice = options.effort.batch if not lab.alternate else max(4, options.effort.batch // 2)
+        if not weights_us:
+            self._waiting: list[Task] = []
+            self._enter(measure(tasks, lab, findings.stop))
+            self.total_us = sum(each.weight_us for each in self.workloads)
+            return
+        self.total_us = sum(map(self._spent_us, tasks))
+        worth_it = [task for task in tasks if not self._is_small(task)]
+        self._waiting = sorted(worth_it, key=self._spent_us, reverse=True)
+        self.results += [
+            self._unmeasured(task, f"only {self._share(task):.1%} of the program's time")
+            for task in tasks
+            if task not in worth_it
+        ]
+
+    @property
+    def searches(self) -> list[Search]:
+        """Of all workloads."""
+        return [search for each in self.workloads for search in each.searches]
+
+    @property
+    def promising(self) -> int:
+        """Workloads whose best candidate would save enough to be worth a verdict within a budget."""
+        return sum(each.gained_us > _WORTH_A_FINAL * self.total_us for each in self.workloads)
+
+    def ask(self, count: int) -> list[tuple[Search, Assignment]]:
+        """Up to `count` candidates, a slice of each search that is chosen."""
+        asked: list[tuple[Search, Assignment]] = []
+        while len(asked) < count and not self._findings.stop.requested:
+            chosen = self._choose()
+            if chosen is None:
+                break
+            workload, search = chosen
+            new = search.ask(min(self._slice, count - len(asked)))
+            if new:
+                self._watch.started(workload.task, workload.share, round(min(search.cap, search.kind.size)))
+            asked += [(search, each) for each in new]
+        return asked
+
+    def add(self, search: Search) -> None:
+        """A trial of a search has ended: tell who watches."""
+        workload = next(each for each in self.workloads if search in each.searches)
+        self._watch.tried(workload.task, search.trials[-1:], workload.best)
+        if not search.pending or search.tried % self._slice == 0:
+            self._watch.standing([standing_of(each) for each in self.workloads])
+
+    def left(self) -> list[WorkloadResult]:
+        """Those that never had their turn."""
+        return [self._unmeasured(task, NOT_TRIED) for task in self._waiting]
+
+    def _choose(self) -> tuple[WorkloadSearch, Search] | None:
+        """The search that goes on; None where none is worth it."""
+        while True:
+            open_ones = [(each, search) for each in self.workloads for search in each.searches if search.open]
+            large = [pair for pair in open_ones if pair[0].share > LARGE_SHARE and not pair[1].begun]
+            if self._waiting and self._share(self._waiting[0]) > LARGE_SHARE:
+                self._admit()
+                continue
+            if large:
+                return max(large, key=lambda pair: (pair[0].weight_us, -pair[0].searches.index(pair[1])))
+            best = max(open_ones, key=lambda pair: self._worth(*pair), default=None)
+            hope_us = self._hope_us()
+            if hope_us > (self._worth(*best) * self._typical_s() if best else self._least_us):
+                self._admit()
+                continue
+            return best if best is not None and self._gain_us(*best) >= self._least_us else None
+
+    @property
+    def _least_us(self) -> float:
+        """What a slice has to promise; where time is no matter, nothing."""
+        return 0.0 if self._options.budget_s is None else _LEAST_GAIN * self.total_us
+
+    def _worth(self, workload: WorkloadSearch, search: Search) -> float:
+        """Microseconds of an invocation that the next slice may save, for each second that it takes."""
+        seconds = search.prospects.slice_s(self._typical_s())
+        return self._gain_us(workload, search) / max(seconds, _LEAST_S)
+
+    def _gain_us(self, workload: WorkloadSearch, search: Search) -> float:
+        """What the next slice may save, when those on their way do not."""
+        in_flight = -(-search.pending // self._slice)
+        return search.prospects.gain_us(workload.best_score) * _IN_FLIGHT**in_flight
+
+    def _typical_s(self) -> float:
+        """Seconds of a slice, of the searches that have had one and go on."""
+        known = [each.prospects.slice_s(0.0) for each in self.searches if each.open and each.prospects.bests]
+        return max(_LEAST_S, statistics.median(known)) if known else _UNKNOWN_S
+
+    def _hope_us(self) -> float:
+        """Microseconds of an invocation that the first slice of the next one may save; 0 without any."""
+        if not self._waiting or self._findings.stop.requested:
+            return 0.0
+        return Prospects(self._spent_us(self._waiting[0])).gain_us()
+
+    def _admit(self) -> None:
+        """Measure the defaults of the next few."""
+        count = max(_LEAST_GROUP, self._lab.jobs)
+        group, self._waiting = self._waiting[:count], self._waiting[count:]
+        with self._timeline.stage("baselines"):
+            found = self._measure(group, self._lab, self._findings.stop)
+        missed = [task for task in group if all(each.task is not task for each in found)]
+        self._waiting = [*missed, *self._waiting]  # a request to stop came between
+        self._enter([replace(each, share=self._share(each.task)) for each in found])
+
+    def _enter(self, baselines: Sequence[Baseline]) -> None:
+        for each in baselines:
+            spent_us = self._weights_us.get(each.task.workload.key, each.weight_us)
+            if each.space is None:
+                self.results.append(WorkloadResult(each.task, each.share, note=each.note))
+            elif not self._weights_us and self._is_small(each.task, each.share):
+                note = f"only {each.share:.1%} of the program's time"
+                self.results.append(WorkloadResult(each.task, each.share, note=note, weight_us=spent_us))
+            else:
+                attainable_us = floor_us(each.task.dispatches[0], self._roofline) if self._roofline else 0.0
+                prospects = Prospects(spent_us, floor_score(each.default_us, attainable_us))
+                self.workloads.append(
+                    WorkloadSearch(each, prospects, self._slice, self._findings, self._lab, self._options)
+                )
+
+    def _is_small(self, task: Task, share: float | None = None) -> bool:
+        """Whether it is left alone; with a budget, the time decides that."""
+        if self._options.budget_s is not None or self._options.starters.get(task.workload.key):
+            return False
+        return (self._share(task) if share is None else share) < self._options.effort.least_share
+
+    def _spent_us(self, task: Task) -> float:
+        return self._weights_us.get(task.workload.key, 0.0)
+
+    def _share(self, task: Task) -> float:
+        return self._spent_us(task) / (self.total_us or 1.0)
+
+    def _unmeasured(self, task: Task, note: str) -> WorkloadResult:
+        return WorkloadResult(task, self._share(task), note=note, weight_us=self._spent_us(task))
+
+
+def standing_of(workload: WorkloadSearch) -> Standing:
+    """How a workload's search stands, for whoever watches."""
+    best = workload.best_score
+    return Standing(
+        workload.task, workload.share, workload.tried, best, workload.weight_us * (1.0 - best), workload.open
+    )

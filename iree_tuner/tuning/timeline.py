@@ -1,0 +1,151 @@
+"""Where the time of a run goes: each second belongs to a stage, and workers say what they did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from iree_tuner.compiler.slot import Span
+
+SEARCH = "search"
+"""The stage in which candidates are compiled and timed."""
+
+_OTHER = "start and end"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of a run, in seconds since it began.
+
+    Attributes:
+        name: of the stage.
+        begin, end: when.
+    """
+
+    name: str
+    begin: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """How long."""
+        return self.end - self.begin
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What one worker did.
+
+    Attributes:
+        worker: its name.
+        calls: function, begin and end of each call, in seconds since the run began.
+    """
+
+    worker: str
+    calls: tuple[tuple[str, float, float], ...]
+
+    def busy_s(self, begin: float, end: float) -> float:
+        """For how long it worked in a stretch of the run."""
+        return sum(max(0.0, min(end, b) - max(begin, a)) for _, a, b in self.calls)
+
+
+@dataclass(frozen=True)
+class TimeUse:
+    """Where the time of a run went.
+
+    Attributes:
+        stages: in order, without gaps.
+        lanes: of the workers.
+    """
+
+    stages: tuple[Stage, ...] = ()
+    lanes: tuple[Lane, ...] = ()
+
+    @property
+    def total_s(self) -> float:
+        """The run's time."""
+        return self.stages[-1].end if self.stages else 0.0
+
+    def seconds(self) -> Mapping[str, float]:
+        """Of each stage, in the order in which they began; their sum is the run's time."""
+        found: dict[str, float] = {}
+        for stage in self.stages:
+            found[stage.name] = found.get(stage.name, 0.0) + stage.seconds
+        return found
+
+    def busy_s(self, lane: Lane, name: str) -> float:
+        """For how long a worker worked in a stage."""
+        return sum(lane.busy_s(stage.begin, stage.end) for stage in self.stages if stage.name == name)
+
+
+class Timeline:
+    """Stages of one run. A stage within another interrupts it.
+
+    Args:
+        clock: the time, in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.began = clock()
+        self._stages: list[Stage] = []
+        self._open: list[str] = [_OTHER]
+        self._since = self.began
+
+    @contextmanager
+    def stage(self, name: str) -> Generator[None]:
+        """All time in here belongs to a stage."""
+        self._close_stretch()
+        self._open.append(name)
+        try:
+            yield
+        finally:
+            self._close_stretch()
+            self._open.pop()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the run began."""
+        return self.clock() - self.began
+
+    def use(self, pools: Sequence[tuple[str, Sequence[Span]]]) -> TimeUse:
+        """Where the time went so far; neighbouring stages of one name are joined.
+
+        Args:
+            pools: names of the pools of workers, and what these did.
+        """
+        self._close_stretch()
+        lanes = [lane for name, spans in pools for lane in self._lanes(name, spans)]
+        return TimeUse(tuple(_joined(self._stages)), tuple(lanes))
+
+    def _lanes(self, name: str, spans: Sequence[Span]) -> list[Lane]:
+        """What each worker of a pool did, on this run's clock."""
+        calls: dict[int, list[tuple[str, float, float]]] = {}
+        for each in spans:
+            row = calls.setdefault(each.worker, [])
+            row.append((each.what, each.begin - self.began, each.end - self.began))
+        return [
+            Lane(f"{name} {number}" if len(calls) > 1 else name, tuple(calls[number]))
+            for number in sorted(calls)
+        ]
+
+    def _close_stretch(self) -> None:
+        now = self.clock()
+        if now > self._since:
+            self._stages.append(Stage(self._open[-1], self._since - self.began, now - self.began))
+        self._since = now
+
+
+def _joined(stages: Sequence[Stage]) -> Iterator[Stage]:
+    last: Stage | None = None
+    for stage in stages:
+        if last is not None and last.name == stage.name:
+            last = Stage(last.name, last.begin, stage.end)
+            continue
+        if last is not None:
+            yield last
+        last = stage
+    if last is not None:
+        yield last

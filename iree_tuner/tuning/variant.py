@@ -1,0 +1,178 @@
+"""A program under one choice of compiler flags: its workloads searched by gain, each with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
+from iree_tuner.profiling.profile import Profile
+from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.tuning.baseline import Baseline, measure_baselines
+from iree_tuner.tuning.budget import Budget
+from iree_tuner.tuning.device import DeviceLostError
+from iree_tuner.tuning.engine import Engine
+from iree_tuner.tuning.finals import Final, FinalPlan, play_finals, why_not_elsewhere
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.observer import Observer
+from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.queue import NOT_TRIED, WorkloadQueue
+from iree_tuner.tuning.result import Findings, WorkloadResult
+from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.self_test import self_test
+from iree_tuner.tuning.task import Task
+from iree_tuner.tuning.timeline import SEARCH
+from iree_tuner.tuning.workload_search import WorkloadSearch
+
+LATE = "not judged: no time was left for its finals"
+
+_LEAST_SEARCH_S = 1.0
+
+
+@dataclass(frozen=True)
+class FlagVariant:
+    """A choice of flags, and where the program is tuned under it.
+
+    Attributes:
+        lab: with the target of these flags.
+        dispatches: of the program.
+        tasks: what can be tuned.
+        profile: where the time goes; None where it was not looked at.
+        roofline: of the device, where it is known.
+    """
+
+    lab: Lab
+    dispatches: Sequence[Dispatch]
+    tasks: Sequence[Task]
+    profile: Profile | None = None
+    roofline: Roofline | None = None
+
+    @property
+    def weights_us(self) -> Mapping[str, float]:
+        """What the program spends on each workload, by its key, in microseconds an invocation."""
+        if self.profile is None:
+            return {}
+        return {each.workload: each.time_us for each in self.profile.by_workload() if each.workload}
+
+
+def tune_variant(
+    variant: FlagVariant, findings: Findings, options: TuningOptions, budget: Budget, watch: Observer,
+    *, versions: int, part: float = 1.0,
+) -> list[WorkloadResult]:  # fmt: skip
+    """Search, then finals; results by share, largest first.
+
+    Args:
+        variant: what is tuned.
+        findings: where trials are kept, and who may ask to stop.
+        options: how to tune.
+        budget: of the run.
+        watch: told of progress.
+        versions: of the program that are compared in the end.
+        part: of the search's time that is this variant's; others follow.
+    """
+    timeline, lab = budget.timeline, variant.lab
+    watch.working("timing the defaults")
+    if options.self_test:
+        baselines = measure_baselines(variant.tasks, lab, findings.stop)
+        return [_tested(each, lab, options) for each in baselines]
+    with timeline.stage("baselines"):
+        queue = WorkloadQueue(
+            variant.tasks, variant.weights_us, lab, variant.roofline, findings, options, watch, timeline
+        )
+    engine = Engine(lab, findings.stop, options.effort.batch)
+    places = options.effort.places(lab.target)
+    start = timeline.clock()
+
+    def until() -> float:
+        whole = part * (budget.search_until(versions, places, max(1, queue.promising)) - start)
+        return start + max(whole, _LEAST_SEARCH_S)
+
+    with timeline.stage(SEARCH):
+        lost = _search(engine, queue, until, findings)
+    after_s = budget.end - until() if part < 1.0 else budget.verdict_s(versions, places) + budget.proof_s
+    with timeline.stage("finals"):
+        results = _finals(queue, engine, lab, findings, options, budget, watch, after_s, lost)
+    return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)
+
+
+def _search(engine: Engine, queue: WorkloadQueue, until: Callable[[], float], findings: Findings) -> str:
+    """Try candidates until a time of the clock; why it ended early, where a device is lost."""
+    try:
+        for search, _ in engine.run(queue, until):
+            queue.add(search)
+    except KeyboardInterrupt:  # where no handler could be set, or from an observer
+        findings.stop.request()
+    except DeviceLostError as error:
+        findings.stop.request()
+        return str(error)
+    return ""
+
+
+def _finals(
+    queue: WorkloadQueue, engine: Engine, lab: Lab, findings: Findings, options: TuningOptions, budget:
+    Budget, watch: Observer, after_s: float, lost: str,
+) -> list[WorkloadResult]:  # fmt: skip
+    """Of the searches that promise most, as many as there is time for."""
+    order = sorted(queue.workloads, key=lambda each: -each.gained_us)
+    if budget.limited:
+        order = order[: min(queue.promising, budget.finals_that_fit(after_s))]
+    judged = [] if lost else [(each, search) for each in order for search in each.searches if search.trials]
+    left = len(judged)
+
+    def plan(_: Search) -> FinalPlan:
+        places = options.effort.places(lab.target)
+        return budget.final_plan(options.effort, places, max(1, left), options.in_model, after_s)
+
+    def done(_: Search, __: Final) -> None:
+        nonlocal left
+        left -= 1
+        watch.working(f"finals: {left} of {len(judged)} to go")
+
+    finals = dict(
+        zip(
+            (search for _, search in judged),
+            play_finals([s for _, s in judged], lab, plan, done),
+            strict=True,
+        )
+    )
+    results: list[WorkloadResult] = []
+    for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
+        final = finals.get(workload.searches[0])
+        if final is not None and final.winner is not None:
+            final = _everywhere(workload, final, lab, plan(workload.searches[0]))
+        results.append(workload.result(final, _note(workload, final, engine, lost, findings)))
+        watch.finished(results[-1])
+    return results
+
+
+def _note(
+    workload: WorkloadSearch, final: Final | None, engine: Engine, lost: str, findings: Findings
+) -> str:
+    if lost:
+        return lost
+    if not workload.tried:
+        return "interrupted before it was tried" if findings.stop.requested else NOT_TRIED
+    drift = engine.note(workload.searches[0].kind.bench)
+    if final is None:
+        return (
+            LATE if workload.best_score < 1.0 else f"no candidate beat the default{'; ' * bool(drift)}{drift}"
+        )
+    return drift
+
+
+def _everywhere(workload: WorkloadSearch, final: Final, lab: Lab, plan: FinalPlan) -> Final:
+    """A winner, unless it does not do for another dispatch with the workload."""
+    assert final.winner is not None, "there is one"
+    configuration = workload.configurations.configuration(final.winner.assignment)
+    try:
+        why = why_not_elsewhere(workload.task, configuration, workload.searches[0].kind.bench, lab, plan)
+    except (WorkerCrashError, WorkerTimeoutError) as error:
+        why = f"a finalist failed: {error}"
+    return replace(final, winner=None, note=why) if why else final
+
+
+def _tested(baseline: Baseline, lab: Lab, options: TuningOptions) -> WorkloadResult:
+    if baseline.space is None:
+        return WorkloadResult(baseline.task, baseline.share, note=baseline.note)
+    return self_test(baseline, lab, options.effort)

@@ -1,0 +1,98 @@
+"""A budget is kept: what comes after the search is predicted, and the search gets the rest. On a
+simulated clock.
+"""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from iree_tuner.tuning.budget import Budget, Measured
+from iree_tuner.tuning.effort import EFFORTS, effort_named
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.timeline import Timeline
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def budget(total_s, clock=None, jobs=2, **measured):
+    return Budget(total_s, Timeline(clock or Clock()), jobs, StopRequest(), Measured(**measured))
+
+
+def test_without_a_budget_nothing_ends():
+    free = budget(math.inf)
+    assert free.search_until(3, 2, 5) == math.inf
+    assert free.versions_that_fit(math.inf, 1.0) == math.inf
+    assert free.final_plan(effort_named("default"), 4, 3, 1, 0.0).finalists == 6
+
+
+@given(
+    total_s=st.floats(60, 3600),
+    build_s=st.floats(0.2, 6),
+    check_s=st.floats(0.01, 0.5),
+    workloads=st.integers(1, 30),
+)
+def test_at_least_half_of_the_time_is_left_for_trials(total_s, build_s, check_s, workloads):
+    """Where what must be done is short beside the budget."""
+    assume(4 * build_s + 6 * check_s < 0.1 * total_s)
+    clock = Clock()
+    kept = budget(total_s, clock, build_s=build_s, check_s=check_s)
+    clock.now += 0.19 * total_s  # reading, flags and the profile have had their parts
+    assert kept.search_until(2, 2, workloads) - clock.now >= 0.5 * total_s
+
+
+@given(
+    total_s=st.floats(60, 3600),
+    build_s=st.floats(0.1, 20),
+    check_s=st.floats(0.01, 2),
+    workloads=st.integers(1, 12),
+    late=st.floats(0.0, 1.1),
+    effort=st.sampled_from(sorted(EFFORTS)),
+)
+def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloads, late, effort):
+    """Finals, proof and verdict take what was planned; the sum is kept, however late the search ended."""
+    clock = Clock()
+    kept = budget(total_s, clock, build_s=build_s, check_s=check_s)
+    until = kept.search_until(2, 2, workloads)
+    if until < clock.now:
+        return  # not even what must be done fits
+    clock.now += late * (until - clock.now)
+    after_s = kept.verdict_s(2, 2) + kept.proof_s
+    finals = min(workloads, kept.finals_that_fit(after_s))
+    for left in range(finals, 0, -1):
+        plan = kept.final_plan(effort_named(effort), 2, left, 1, after_s)
+        clock.now += 2.5 * plan.seconds * 2 / 2  # both comparisons, and what is built between them
+    clock.now += kept.proof_s
+    clock.now += kept.versions_s(2, kept.places_that_fit(2, 2))
+    clock.now += max(0.0, min(kept.comparison_s(0, 0, 60.0), kept.left_s))
+    assert clock.now <= kept.end + max(3.0, 0.05 * total_s)
+
+
+def test_versions_that_do_not_fit_are_not_compiled():
+    clock = Clock()
+    kept = budget(90.0, clock, build_s=4.0, check_s=0.5)
+    assert kept.versions_that_fit(kept.flags_until(), 3.0) == pytest.approx((0.12 * 90 - 3.0) / 2.5)
+    assert budget(90.0, build_s=40.0).versions_that_fit(clock.now + 10.8, 3.0) < 1
+
+
+def test_a_profile_that_would_take_too_long_is_left_out():
+    assert budget(90.0).profile_fits(4.0)
+    assert not budget(90.0).profile_fits(20.0)
+    assert budget(math.inf).profile_fits(1e6)
+
+
+def test_who_asks_to_stop_waits_for_the_least_that_a_verdict_takes():
+    kept = budget(math.inf)
+    kept.stop.request()
+    plan = kept.final_plan(effort_named("full"), 4, 3, 1, 0.0)
+    assert (plan.finalists, plan.places, plan.rounds) == (2, 2, 320)
+    assert plan.seconds <= 3.0
+    assert kept.comparison_s(2, 2, 60.0) <= 5.0

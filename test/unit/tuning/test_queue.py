@@ -1,0 +1,195 @@
+"""Which candidates are tried next, and who is let into the search."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+from tuning.fakes import close, fake_lab, fake_search
+
+from iree_tuner.tuning import queue as queues
+from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.engine import Engine
+from iree_tuner.tuning.gain import Prospects
+from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.queue import WorkloadQueue
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Workload:
+    key: str
+
+    @property
+    def name(self):
+        return self.key
+
+
+@dataclass(frozen=True)
+class Task:
+    workload: Workload
+    calls: int = 1
+    dispatches: tuple = (None,)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    task: Task
+    share: float = 0.0
+    space: object = "some"
+    note: str = ""
+    default_us: float = 1.0
+    weight_us: float = 1.0
+
+
+TEXTS = [f"code:{place + 1} time:{100 + place}" for place in range(40)]
+
+
+class World:
+    """Twenty tasks, whose defaults are measured in groups, and searches over a fake compiler and device."""
+
+    def __init__(self, monkeypatch, *, alternate=True, texts=lambda key: TEXTS):
+        self.lab = fake_lab(alternate=alternate)
+        self.stop = StopRequest()
+        self.tasks = [Task(Workload(str(number))) for number in range(20)]
+        self.groups, self.asked = [], []
+        self.cap = 40
+        world = self
+
+        class Searching:
+            """A `WorkloadSearch` without a compiler."""
+
+            def __init__(self, baseline, prospects, slice_trials, *_):
+                self.task, self.share, self.weight_us = baseline.task, baseline.share, prospects.weight_us
+                self.searches = [
+                    fake_search(
+                        texts(baseline.task.workload.key), world.lab, stop=world.stop, prospects=prospects,
+                        slice_trials=slice_trials, cap=world.cap,
+                    )
+                ]  # fmt: skip
+
+            best = property(lambda self: self.searches[0].best)
+            best_score = property(lambda self: min(1.0, self.best.score) if self.best else 1.0)
+            gained_us = property(lambda self: self.weight_us * (1.0 - self.best_score))
+            tried = property(lambda self: self.searches[0].tried)
+            open = property(lambda self: self.searches[0].open)
+
+        monkeypatch.setattr(queues, "WorkloadSearch", Searching)
+
+    def measure(self, tasks, lab, stop):
+        self.groups.append([task.workload.key for task in tasks])
+        return [Baseline(task, share=1 / len(tasks)) for task in tasks]
+
+    def queue(self, *weights, budget_s=60.0):
+        options = SimpleNamespace(budget_s=budget_s, effort=effort_named("quick"), starters={})
+        findings = SimpleNamespace(stop=self.stop)
+        return WorkloadQueue(
+            self.tasks, {str(number): size for number, size in enumerate(weights)}, self.lab, None, findings,
+            options, Silent(), Timeline(), measure=self.measure,
+        )  # fmt: skip
+
+    def run(self, queue, most=10_000):
+        """Keys of the workloads whose candidates were tried, in order."""
+        found = []
+        for search, _ in Engine(self.lab, self.stop, 8).run(queue):
+            queue.add(search)
+            key = next(each.task.workload.key for each in queue.workloads if search in each.searches)
+            found.append(key)
+            if len(found) == most:
+                self.stop.request()
+        return found
+
+
+@pytest.fixture
+def world(monkeypatch):
+    made = World(monkeypatch)
+    yield made
+    close(made.lab)
+
+
+def test_the_largest_are_measured_first_and_the_small_ones_never(world):
+    queue = world.queue(*[1.0] * 4, *[1000.0 - n for n in range(8)], *[1e-3] * 8)
+    world.run(queue)
+    assert world.groups == [["4", "5", "6", "7", "8", "9", "10", "11"]]
+    left = ["0", "1", "2", "3", "12", "13", "14", "15", "16", "17", "18", "19"]
+    assert [result.task.workload.key for result in queue.left()] == left
+    assert all("others promised more" in result.note for result in queue.left())
+
+
+def test_all_have_their_turn_where_time_is_no_matter(world):
+    world.cap = 4
+    queue = world.queue(*[5.0] * 20, budget_s=None)
+    world.run(queue)
+    assert sum(map(len, world.groups)) == 20
+    assert all(not each.open for each in queue.workloads)
+    assert not queue.left()
+
+
+def test_without_a_budget_small_ones_are_left_alone(world):
+    queue = world.queue(1000.0, *[0.1] * 19, budget_s=None)
+    world.run(queue)
+    assert world.groups == [["0"]]
+    assert len(queue.results) == 19
+    assert all("of the program's time" in result.note for result in queue.results)
+
+
+def test_without_a_profile_all_are_measured_at_once(world):
+    queue = world.queue()
+    assert [len(group) for group in world.groups] == [20]
+    assert not queue.left()
+
+
+def test_every_large_workload_is_tried_before_any_has_a_second_slice(world):
+    queue = world.queue(1000.0, 500.0, 200.0, 100.0, 80.0, 70.0, *[1.0] * 14)
+    tried = world.run(queue, most=24)
+    assert set(tried[:24]) == {"0", "1", "2", "3", "4", "5"}
+
+
+def test_shares_are_of_the_whole_program(world):
+    queue = world.queue(75.0, 25.0, *[0.0] * 18)
+    queue.ask(1)
+    assert [each.share for each in queue.workloads[:2]] == [0.75, 0.25]
+
+
+def test_nobody_enters_after_a_request_to_stop(world):
+    queue = world.queue(*[5.0] * 20)
+    world.stop.request()
+    assert queue.ask(8) == []
+    assert len(queue.left()) == 20
+    assert world.groups == []
+
+
+@pytest.mark.parametrize("alternate", [True, False])
+def test_a_search_that_finds_nothing_is_left_for_others(monkeypatch, alternate):
+    hopeless = [f"code:{place + 1} time:200" for place in range(400)]
+    fruitful = [f"code:{place + 1} time:{90 - min(place, 80) // 8}" for place in range(400)]
+    world = World(monkeypatch, alternate=alternate, texts=lambda key: hopeless if key == "0" else fruitful)
+    world.cap = 400
+    try:
+        tried = world.run(world.queue(10.0, 100.0, *[0.0] * 18))
+    finally:
+        close(world.lab)
+    assert tried.count("0") < tried.count("1") < 400, "no budget is spent to the last trial on hope alone"
+
+
+def test_the_next_second_goes_where_it_saves_most(world):
+    queue = world.queue(100.0, 10.0, *[0.0] * 18)
+    queue.ask(8)  # both, as both are large
+    large, small = queue.workloads[:2]
+    for each in (large, small):
+        each.searches[0].begun = 1  # nothing is on its way any more
+        each.searches[0].tried = 1
+    assert queue._choose() == (large, large.searches[0])
+    for _ in range(8):
+        large.searches[0].prospects.add(0.4, 1.0)
+    assert queue._choose() == (small, small.searches[0])
+
+
+def test_a_kernel_of_a_workload_competes_from_its_first_slice(world):
+    queue = world.queue(100.0, 10.0, *[0.0] * 18)
+    queue.ask(1)
+    first = queue.workloads[0]
+    kernel = fake_search(TEXTS, world.lab, stop=world.stop, prospects=Prospects(100.0), cap=40)
+    kernel.kind.name = "a kernel"
+    first.searches.append(kernel)
+    assert any(search is kernel for search, _ in queue.ask(24))
