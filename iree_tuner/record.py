@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from iree_tuner.compiler.versions import check_release
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.machine import machine_of
 from iree_tuner.program.source import ProgramSource, load_program
@@ -67,7 +66,6 @@ def record_module(
     Raises:
         TunerError: the program cannot be compiled, or has nothing to record.
     """
-    check_release()
     program = load_program(module)
     stop, watch = StopRequest(), observer or Silent()
     started = {"record": count, "seed": seed, "device": device, "chip": chip}

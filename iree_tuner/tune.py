@@ -7,13 +7,22 @@ program -> flags -> dispatches -> workloads -> spaces -> candidates -> builds ->
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from iree_tuner.compiler.versions import check_release
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.kernels.bench import Chosen
+from iree_tuner.kernels.competing import (
+    Competitors,
+    choices_among,
+    find_competitors,
+    most_variants,
+    versions_with,
+)
+from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.measure.program_request import request
 from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.profiling.profile import Profile
@@ -35,12 +44,11 @@ from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.reading import profile_of, read_dispatches
 from iree_tuner.tuning.result import Findings, entries_of
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.unfinished import FlagChoices, choices_key, keep_choices, unfinished_choices
 from iree_tuner.tuning.variant import FlagVariant, tune_variant
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
-from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
 
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART = 15.0, 0.04  # to compare them in turns; of the budget
@@ -71,6 +79,7 @@ def tune_module(
     try_flags: bool | None = None,
     in_model: int = 1,
     profile: bool | None = None,
+    kernels: Sequence[Kernel] = (),
     observer: Observer | None = None,
 ) -> TuningResult:
     """Find faster compiler flags and configurations for a program; the latter are returned as a tuning spec.
@@ -90,13 +99,12 @@ def tune_module(
         run: functions, inputs and parameters (`measure.program_request.request`), or they are generated.
         in_model: candidates of a workload that are tried in the whole program, where several win alone.
         try_flags, profile: try compiler flags; profile before and after; both by default from a minute up.
-        observer: told of progress.
+        kernels: external kernels that compete (`kernels.registry.usual_kernels`); none by default.
+        observer: told of progress. Ctrl-C keeps what was found.
 
-    Ctrl-C keeps what was found. Raises TunerError for the program or the database, UsageError for arguments.
+    Raises TunerError for the program or the database, UsageError for arguments.
     """
-    timeline = Timeline()
-    check_release()
-    program = load_program(module)
+    timeline, program = Timeline(), load_program(module)
     options = TuningOptions(
         effort_named(effort), strategy, seed, budget_s, candidates, self_test, run=run or request(program),
         try_flags=_is_long(effort, budget_s) if try_flags is None else try_flags, in_model=in_model,
@@ -108,9 +116,10 @@ def tune_module(
     with (
         open_records(db, program.name, started, stop=StopRequest(), fresh=fresh) as records,
         Lab(target, jobs, devices=others, cold=not warm) as lab,
+        tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
-        options = replace(options, starters=_starters(starters, lab))
-        return _tune_program(program, records, lab, options, observer or Silent(), timeline)
+        options, watch = replace(options, starters=_starters(starters, lab)), observer or Silent()
+        return _TuningRun(program, records, lab, options, kernels, watch, timeline, Path(folder)).tune()
 
 
 def _targets(devices: Sequence[str], chip: str) -> tuple[Target, tuple[str, ...]]:
@@ -133,161 +142,205 @@ def _starters(given: Sequence[str | Path] | None, lab: Lab) -> Mapping[str, tupl
     return read_starters(paths, lab.context)
 
 
-def _tune_program(
-    program: Program, records: Records, lab: Lab, options: TuningOptions, watch: Observer,
-    timeline: Timeline,
-) -> TuningResult:  # fmt: skip
-    findings = Findings(records.stop, records)
-    budget = Budget(options.budget_s or math.inf, timeline, lab.jobs, findings.stop)
-    given = untuned(lab.target)
-    with timeline.stage("reading the program"):
-        versions = ProgramVersions(program, options.run, lab, watch, 1, budget.measured)
-        versions.begin(given)
-        dispatches, tasks = read_dispatches(program, lab, watch, options.run.functions)
-        versions.reduction_length = _longest(tasks)
-    with findings.stop:
-        with timeline.stage("flags"):
-            tried, note = _choices(program, versions, lab.target, findings, options, budget, watch)
-        kept = worth_tuning(tried.choices)[: 1 if budget.is_short else None]
-        options = replace(options, before_s=tried.searched_s / len(kept))
-        tuned: list[Tuned] = []
-        variants: dict[Target, FlagVariant] = {}
-        for place, choice in enumerate(kept):
-            if tuned and findings.stop.requested:
-                break
-            own = lab if choice.target == lab.target else lab.on(choice.target)
-            with timeline.stage("reading the program"):
-                if own is not lab:
-                    dispatches, tasks = read_dispatches(program, own, watch, options.run.functions)
-            variant = _profiled(
-                FlagVariant(own, dispatches, tasks), program, versions, options, budget, watch
-            )
-            variants[choice.target] = variant
-            part = _FIRST_PART if place == 0 and len(kept) > 1 else 1.0
-            results = tune_variant(
-                variant, findings, options, budget, watch, versions=2 * len(kept), part=part
-            )
-            with timeline.stage("proof"):
-                entries, notes = reaching(entries_of(results), program, own)
-            tuned.append(Tuned(choice.target, tuple(results), tuple(entries), tuple(notes)))
-        with timeline.stage("verdict"):
-            verdict, problem = _judged(versions, tuned, lab.target, options, budget)
-        variant = variants[verdict.tuned.target]
-        after = _profiled_after(variant, verdict, program, versions, options, budget, watch)
-        result = _result(program, lab, verdict, findings, tried.choices, versions, (note, problem))
-        result.profiles = (variant.profile, after)
-        pools = (("compiler", lab.compilers), *((each.device, each.workers) for each in lab.measurers))
-        result.time = timeline.use([(name, pool.spans) for name, pool in pools])
-        _keep(findings.records, result)
-        result.failure = findings.records.rescue()
-        return result
+class _TuningRun:
+    """One run, from the program to its result. `tune` is the way of the data."""
 
+    def __init__(
+        self, program: Program, records: Records, lab: Lab, options: TuningOptions, kernels: Sequence[Kernel],
+        watch: Observer, timeline: Timeline, folder: Path,
+    ) -> None:  # fmt: skip
+        self.program = program
+        self.lab = lab
+        self.options = options
+        self.kernels = kernels
+        self.watch = watch
+        self.timeline = timeline
+        self.folder = folder
+        self.findings = Findings(records.stop, records)
+        self.budget = Budget(options.budget_s or math.inf, timeline, lab.jobs, records.stop)
+        self.versions = ProgramVersions(program, options.run, lab, watch, 1, self.budget.measured)
+        self.competitors: Competitors | None = None
+        self.kernel_versions: dict[Version, Chosen] = {}
 
-def _keep(records: Records, result: TuningResult) -> None:
-    for found in findings_of(result):
-        records.write(lambda store, found=found: store.add_finding(records.run, found.kind, found.body))
+    def tune(self) -> TuningResult:
+        """Find what makes the program faster."""
+        with self.timeline.stage("reading the program"):
+            self.versions.begin(untuned(self.lab.target))
+            given = self._read(self.lab)
+        with self.findings.stop:
+            with self.timeline.stage("flags"):
+                tried, flags_note = self._choices()
+            with self.timeline.stage("kernels"):
+                kernels_note = self._find_kernels()
+            kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
+            self.options = replace(self.options, before_s=tried.searched_s / len(kept))
+            tuned: list[Tuned] = []
+            variants: dict[Target, FlagVariant] = {}
+            for place, choice in enumerate(kept):
+                if tuned and self.findings.stop.requested:
+                    break
+                part = _FIRST_PART if place == 0 and len(kept) > 1 else 1.0
+                variant = (
+                    given if choice.target == self.lab.target else self._read(self.lab.on(choice.target))
+                )
+                variants[choice.target] = variant = self._profiled(variant)
+                tuned.append(self._tuned(variant, 2 * len(kept), part))
+            with self.timeline.stage("verdict"):
+                verdict, problem = self._judged(tuned)
+            variant = variants[verdict.tuned.target]
+            after = self._profiled_after(variant, verdict)
+            result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem))
+            result.profiles = (variant.profile, after)
+            pools = [("compiler", self.lab.compilers)]
+            pools += [(each.device, each.workers) for each in self.lab.measurers]
+            result.time = self.timeline.use([(name, pool.spans) for name, pool in pools])
+            records = self.findings.records
+            for found in findings_of(result):
+                records.write(
+                    lambda store, found=found: store.add_finding(records.run, found.kind, found.body)
+                )
+            result.failure = records.rescue()
+            return result
 
+    def _read(self, lab: Lab) -> FlagVariant:
+        """The program's dispatches under a choice of flags."""
+        with self.timeline.stage("reading the program"):
+            dispatches, tasks = read_dispatches(self.program, lab, self.watch, self.options.run.functions)
+        # Errors add up from one dispatch to the next: the longest reduction, times the number of dispatches.
+        longest = max(task.workload.reduction_length for task in tasks) * len(tasks) ** 2
+        self.versions.reduction_length = max(self.versions.reduction_length, longest)
+        return FlagVariant(lab, dispatches, tasks)
 
-def _longest(tasks: Sequence[Task]) -> int:
-    """Errors add up from one dispatch to the next: the longest reduction, times the number of dispatches."""
-    return max(task.workload.reduction_length for task in tasks) * len(tasks) ** 2
-
-
-def _choices(
-    program: Program, versions: ProgramVersions, target: Target, findings: Findings, options: TuningOptions,
-    budget: Budget, watch: Observer,
-) -> tuple[FlagChoices, str]:  # fmt: skip
-    """Choices of flags, fastest first; the given one alone where none are tried, and why, if it failed."""
-    given = FlagChoices((Choice(target),), 0.0, 0.0)
-    effort = options.effort
-    tried = options.try_flags and not options.self_test and not options_of(target) and target.axes
-    if not tried or findings.stop.requested:
-        return given, ""
-    watch.working("trying compiler flags")
-    key = choices_key(program, target, effort)
-    known = unfinished_choices(findings.records, key, target)
-    if known:
-        watch.noted(
-            "compiler flags: as the last run found them, which did not end (--fresh tries them again)"
+    def _choices(self) -> tuple[FlagChoices, str]:
+        """Choices of flags, fastest first; the given one alone, and why, where none are tried."""
+        target, effort, records, budget = (
+            self.lab.target,
+            self.options.effort,
+            self.findings.records,
+            self.budget,
         )
-        versions.measured.build_s, versions.measured.check_s = known.build_s, known.check_s
-        keep_choices(findings.records, key, known)
-        return known, ""
-    until = budget.flags_until()
-    rounds_s = min(_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART * budget.total_s)
-    places = 1 if budget.limited else min(2, target.placements)
-    plan = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
-    try:
-        versions.vmfb(untuned(target))  # says how long the others will take
-        most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
-        if most < 1:
-            return given, "no compiler flags were tried: there is no time for another compilation"
-        found = try_options(versions, target, plan, most, until - rounds_s, findings.stop)
-    except _FAILED as error:
-        return given, f"no flags were tried: {error}"
-    choices = FlagChoices(tuple(found), versions.measured.build_s, versions.measured.check_s)
-    if not findings.stop.requested:
-        keep_choices(findings.records, key, choices)
-    return choices, ""
-
-
-def _profiled(
-    variant: FlagVariant, program: Program, versions: ProgramVersions, options: TuningOptions, budget: Budget,
-    watch: Observer,
-) -> FlagVariant:  # fmt: skip
-    """The variant with a profile, where there is time for one."""
-    predicted_s = budget.measured.profile_s or _PROFILE_S
-    if not options.profiled or options.self_test or not budget.profile_fits(predicted_s):
-        return variant
-    with budget.timeline.stage("profile"):
+        given = FlagChoices((Choice(target),), 0.0, 0.0)
+        tried = (
+            self.options.try_flags and not self.options.self_test and not options_of(target) and target.axes
+        )
+        if not tried or self.findings.stop.requested:
+            return given, ""
+        self.watch.working("trying compiler flags")
+        key = choices_key(self.program, target, effort)
+        known = unfinished_choices(records, key, target)
+        if known:
+            self.watch.noted(
+                "compiler flags: as the last run found them, which did not end (--fresh tries them again)"
+            )
+            budget.measured.build_s, budget.measured.check_s = known.build_s, known.check_s
+            keep_choices(records, key, known)
+            return known, ""
+        until = budget.flags_until()
+        rounds_s = min(_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART * budget.total_s)
+        places = 1 if budget.limited else min(2, target.placements)
+        plan = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
         try:
-            vmfb = versions.vmfb(untuned(variant.lab.target))
+            self.versions.vmfb(untuned(target))  # says how long the others will take
+            most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
+            if most < 1:
+                return given, "no compiler flags were tried: there is no time for another compilation"
+            found = try_options(self.versions, target, plan, most, until - rounds_s, self.findings.stop)
         except _FAILED as error:
-            watch.noted(f"the program was not profiled: {error}")
+            return given, f"no flags were tried: {error}"
+        choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
+        if not self.findings.stop.requested:
+            keep_choices(records, key, choices)
+        return choices, ""
+
+    def _find_kernels(self) -> str:
+        """Look for what kernels compute, where there are any; why nothing, if so."""
+        if not self.kernels or self.options.self_test or self.findings.stop.requested:
+            return ""
+        self.watch.working("looking for places of kernels")
+        try:
+            self.competitors = find_competitors(self.program, self.kernels, self.lab, self.findings.records)
+        except _FAILED as error:
+            return f"no kernels competed: {error}"
+        for note in self.competitors.notes:
+            self.watch.noted(note)
+        return "" if any(self.competitors.kinds) else "no kernel computes anything of the program"
+
+    def _profiled(self, variant: FlagVariant) -> FlagVariant:
+        """The variant with a profile, where there is time for one."""
+        predicted_s = self.budget.measured.profile_s or _PROFILE_S
+        if not self.options.profiled or self.options.self_test or not self.budget.profile_fits(predicted_s):
             return variant
-        profile, problem = profile_of(program, vmfb, variant.dispatches, variant.lab, options, budget, watch)
-    if problem:
-        watch.noted(problem)
-    return replace(variant, profile=profile, roofline=profile.roofline if profile else None)
+        with self.timeline.stage("profile"):
+            try:
+                vmfb = self.versions.vmfb(untuned(variant.lab.target))
+            except _FAILED as error:
+                self.watch.noted(f"the program was not profiled: {error}")
+                return variant
+            profile, problem = profile_of(
+                self.program, vmfb, variant.dispatches, variant.lab, self.options, self.budget, self.watch
+            )
+        if problem:
+            self.watch.noted(problem)
+        return replace(variant, profile=profile, roofline=profile.roofline if profile else None)
 
+    def _tuned(self, variant: FlagVariant, versions: int, part: float) -> Tuned:
+        """What came of a choice of flags."""
+        competitors = self.competitors
+        cap = most_variants(self.options.effort.name, limited=self.options.budget_s is not None)
+        results = tune_variant(
+            variant, self.findings, self.options, self.budget, self.watch, versions=versions, part=part,
+            competing=lambda key: [(kind, cap) for kind in competitors.of(key)] if competitors else (),
+            beside=competitors.beside(variant.tasks) if competitors else (),
+        )  # fmt: skip
+        target = variant.lab.target
+        with self.timeline.stage("proof"):
+            entries, notes = reaching(entries_of(results), self.program, variant.lab)
+        tuned = Tuned(target, tuple(results), tuple(entries), tuple(notes))
+        if competitors is None:
+            return tuned
+        made = versions_with(tuned, choices_among(results), competitors, self.lab, self.folder)
+        self.kernel_versions |= made
+        return replace(tuned, more=tuple(made))
 
-def _judged(
-    versions: ProgramVersions, tuned: Sequence[Tuned], given: Target, options: TuningOptions, budget: Budget
-) -> tuple[Verdict, str]:
-    """What the program says; where it cannot be run, the entries stand by their own verdicts."""
-    few = len(tuned[0].results) > _MANY
-    judge = Judge(versions, given, options.effort, budget, options.in_model, few_places=few)
-    try:
-        return judge.choose(tuned), ""
-    except _FAILED as error:
-        first = next((each for each in tuned if each.target == given), tuned[0])
-        return Verdict(first, first.version), f"the whole program was not compared: {error}"
+    def _judged(self, tuned: Sequence[Tuned]) -> tuple[Verdict, str]:
+        """What the program says; where it cannot be run, the entries stand by their own verdicts."""
+        few, given = len(tuned[0].results) > _MANY, self.lab.target
+        judge = Judge(
+            self.versions, given, self.options.effort, self.budget, self.options.in_model, few_places=few
+        )
+        try:
+            return judge.choose(tuned), ""
+        except _FAILED as error:
+            first = next((each for each in tuned if each.target == given), tuned[0])
+            return Verdict(first, first.version), f"the whole program was not compared: {error}"
 
+    def _profiled_after(self, variant: FlagVariant, verdict: Verdict) -> Profile | None:
+        """Where the time goes with what is used; None where nothing changes, or there is no time to look."""
+        measured = self.budget.measured
+        if verdict.found is None or variant.profile is None or verdict.version in self.kernel_versions:
+            return None  # with kernels, dispatches have other names
+        if self.budget.left_s < 1.5 * measured.profile_s:
+            return None
+        with self.timeline.stage("profile"):
+            vmfb = self.versions.vmfb(verdict.version)
+            return profile_of(
+                self.program, vmfb, variant.dispatches, variant.lab, self.options, self.budget, self.watch
+            )[0]
 
-def _profiled_after(
-    variant: FlagVariant, verdict: Verdict, program: Program, versions: ProgramVersions,
-    options: TuningOptions, budget: Budget, watch: Observer,
-) -> Profile | None:  # fmt: skip
-    """Where the time goes with what is used; None where nothing changes, or there is no time to look."""
-    if verdict.found is None or variant.profile is None or budget.left_s < 1.5 * budget.measured.profile_s:
-        return None
-    with budget.timeline.stage("profile"):
-        vmfb = versions.vmfb(verdict.version)
-        return profile_of(program, vmfb, variant.dispatches, variant.lab, options, budget, watch)[0]
-
-
-def _result(
-    program: Program, lab: Lab, verdict: Verdict, findings: Findings, choices: Sequence[Choice],
-    versions: ProgramVersions, notes: Sequence[str],
-) -> TuningResult:  # fmt: skip
-    target = verdict.version.target
-    added = options_of(target) != options_of(lab.target)
-    flags = flags_for_options(target) if added else ()
-    told = [*notes, verdict.note, *verdict.tuned.notes]
-    return TuningResult(
-        program, target, verdict.tuned.results, build_spec(verdict.version.entries, lab.context, flags=flags),
-        verdict.found, "; ".join(dict.fromkeys(filter(None, told))), findings.stop.requested,
-        bool(verdict.left_out) and not verdict.version.entries, flags=flags,
-        flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=verdict.version.entries,
-        choices=tuple(choices), steps=tuple(versions.steps), run=findings.records.run,
-    )  # fmt: skip
+    def _result(self, verdict: Verdict, choices: Sequence[Choice], notes: Sequence[str]) -> TuningResult:
+        lab = self.lab
+        with_kernels = verdict.version in self.kernel_versions
+        target = verdict.tuned.target if with_kernels else verdict.version.target
+        flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
+        told = [*notes, verdict.note, *verdict.tuned.notes]
+        chosen = self.kernel_versions.get(verdict.version, [])
+        return TuningResult(
+            self.program, target, verdict.tuned.results,
+            build_spec(verdict.version.entries, lab.context, flags=flags), verdict.found,
+            "; ".join(dict.fromkeys(filter(None, told))), self.findings.stop.requested,
+            bool(verdict.left_out) and not verdict.version.entries, flags=flags,
+            flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=verdict.version.entries,
+            choices=tuple(choices), steps=tuple(self.versions.steps), run=self.findings.records.run,
+            kernels=tuple(chosen),
+            kernels_target=self.competitors.outlook.target if self.competitors is not None else "",
+        )  # fmt: skip

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
+from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.site import Site
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.profiling.profile import Profile, to_json
@@ -77,6 +82,8 @@ class TuningResult:
         profiles: where the time goes before and after; None where that was not looked at.
         run: number of the run in the database; 0 without one.
         time: where the time of the run went.
+        kernels: external kernels that belong to the result: which code goes where.
+        kernels_target: the executable target that they are for.
     """
 
     program: Program
@@ -96,7 +103,9 @@ class TuningResult:
     steps: tuple[Step, ...] = ()
     profiles: tuple[Profile | None, Profile | None] = (None, None)
     run: int = 0
-    time: TimeUse = TimeUse()
+    time: TimeUse = field(default_factory=TimeUse)
+    kernels: tuple[tuple[Site, Code], ...] = ()
+    kernels_target: str = ""
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
@@ -106,7 +115,8 @@ class TuningResult:
     @property
     def pace(self) -> Pace:
         """How fast candidates were tried; what earlier runs knew is not counted."""
-        fresh = [trial for each in self.results for trial in each.trials if trial.at >= each.began]
+        every = ((each, trial) for each in self.results for trial in each.all_trials)
+        fresh = [trial for each, trial in every if trial.at >= each.began]
         return Pace(
             len(fresh),
             self.time.seconds().get(SEARCH, 0.0),
@@ -133,10 +143,19 @@ class TuningResult:
         save_spec(self.spec, path)
         return Path(path)
 
+    def save_kernels(self, path: str | Path) -> Path:
+        """Write the kernels as a spec, .mlir, with their code beside it. Raises TunerError when it cannot."""
+        save_kernel_spec(self.kernels, self.kernels_target, self.spec.context, Path(path))
+        return Path(path)
+
     def vmfb(self) -> bytes:
-        """The program compiled with the flags and the spec. Raises CompileError."""
-        with Workers(1) as workers:
-            return compile_program(with_spec(self.program, to_bytecode(self.spec)), self.target, workers).data
+        """The program compiled with the flags, the spec and the kernels. Raises CompileError."""
+        program, target = with_spec(self.program, to_bytecode(self.spec)), self.target
+        with Workers(1) as workers, tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+            if self.kernels:
+                path = self.save_kernels(Path(folder) / "kernels.mlir")
+                target = with_flags(target, (f"{SPEC_FLAG}={path}",))
+            return compile_program(program, target, workers).data
 
     def report(self, findings: Sequence[Finding] = ()) -> Report:
         """The run as a page: `.save("report.html")`; a notebook shows it. Needs the extra `report`."""
@@ -176,7 +195,7 @@ def findings_of(result: TuningResult) -> list[Finding]:
             note=result.note,
         ),
     ))  # fmt: skip
-    trials = (trial for each in result.results for trial in each.trials)
+    trials = (trial for each in result.results for trial in each.all_trials)
     found.append(("time", time_body(result.time)))
     found.append(("conditions", conditions_body(setting_on(result.target), trials)))
     return [Finding(kind, body) for kind, body in found]

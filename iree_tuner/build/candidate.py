@@ -34,6 +34,8 @@ class Built:
         seconds: time in the compiler.
         ops: operations before code generation, nested ones too; 0 where it did not come so far.
         cpu_s: processor time of that; less than `seconds` where others want the cores too. 0 where unknown.
+        code: what was linked in the place of the compiler's own, such as a kernel; None where nothing was.
+        code_digest: equal for equal `code`; empty where it is the executable that says what is equal.
     """
 
     outcome: Outcome
@@ -42,6 +44,8 @@ class Built:
     seconds: float = 0.0
     ops: int = 0
     cpu_s: float = 0.0
+    code: object = None
+    code_digest: str = ""
 
     @property
     def crowding(self) -> float:
@@ -56,7 +60,7 @@ class Built:
     @property
     def digest(self) -> str:
         """Equal code has equal digests: the compiler's output is deterministic."""
-        return hashlib.sha256(self.vmfb).hexdigest()
+        return self.code_digest or hashlib.sha256(self.vmfb).hexdigest()
 
 
 def start_here(flags: tuple[str, ...]) -> None:

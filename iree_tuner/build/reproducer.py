@@ -47,6 +47,8 @@ class Failure:
         placement: see `build.placement`.
         limit_s: after how long it counted as hanging.
         versions: of the packages it was compiled and run with.
+        default: the dispatch as the compiler makes it, where `harness` holds other code already.
+        files: more files that the module names, such as a kernel's object.
     """
 
     workload: str
@@ -59,6 +61,8 @@ class Failure:
     placement: int = 0
     limit_s: float = 60.0
     versions: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    default: Harness | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
     @property
     def cause(self) -> str:
@@ -69,7 +73,10 @@ class Failure:
     def name(self) -> str:
         """The folder's name: equal for the same candidate failing with the same cause."""
         parts = (self.cause, repr(self.configuration), str(self.placement))
-        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
+        found = hashlib.sha256("\0".join(parts).encode())
+        for content in self.files.values():
+            found.update(content)
+        key = found.hexdigest()[:10]
         workload = re.sub(r"[^\w.-]+", "_", self.workload)[:80]
         return f"{self.outcome}-{workload}-{key}"
 
@@ -84,6 +91,8 @@ def write_reproducer(folder: Path, failure: Failure) -> tuple[str, str]:
     try:
         if not (target / "reproduce.sh").exists():  # it is written last
             target.mkdir(parents=True, exist_ok=True)
+            for name, content in failure.files.items():
+                (target / name).write_bytes(content)
             for name, text in _files(failure).items():
                 (target / name).write_text(text)
             (target / "reproduce.sh").chmod(0o755)
@@ -121,11 +130,19 @@ def _modules(failure: Failure) -> tuple[dict[str, str], list[str]]:
         _add_run(module, failure.harness.function)
     texts: dict[str, str] = {}
     if failure.outcome == "wrong_result":
-        texts["default.mlir"] = _printed(module)
+        texts["default.mlir"] = _printed(_default(failure) or module)
     if failure.configuration is not None:
         put_in_place(module, failure.configuration)
     texts["dispatch.mlir"] = _printed(module)
     return texts, _expected(failure.configuration)
+
+
+def _default(failure: Failure) -> ir.Module | None:
+    if failure.default is None:
+        return None
+    module = ir.Module.parse(failure.default.module)
+    _add_run(module, failure.default.function)
+    return module
 
 
 def _printed(module: ir.Module) -> str:

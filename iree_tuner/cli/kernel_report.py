@@ -73,7 +73,7 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
         wrong = [each for each in contest.trials if each.outcome == "wrong_result"]
         for each in wrong[:_WRONG]:
             people.print(
-                f"{contest.kernel} is wrong with {told(each.knobs)}: {each.message}",
+                f"{contest.kernel} is wrong with {told(each.assignment)}: {each.message}",
                 style="red",
                 markup=False,
             )
@@ -152,6 +152,6 @@ def contest_to_json(contest: Contest, functions: Sequence[str]) -> dict[str, obj
         "knobs": dict(contest.best.knobs) if contest.best else {},
         "over_default": comparison_to_json(contest.over_default),
         "tuned": comparison_to_json(contest.tuned), "over_tuned": comparison_to_json(contest.over_tuned),
-        "wrong": [{"knobs": dict(each.knobs), "message": each.message} for each in contest.trials
+        "wrong": [{"knobs": dict(each.assignment), "message": each.message} for each in contest.trials
                   if each.outcome == "wrong_result"],
     }  # fmt: skip

@@ -14,7 +14,7 @@ from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuned import Pace, TuningResult
-from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.timeline import TimeUse
 from iree_tuner.tuning.versions import Step
 
@@ -22,7 +22,7 @@ from iree_tuner.tuning.versions import Step
 def report_result(console: Console, result: TuningResult, path: Path) -> None:
     """What was found, where the spec is, and how to use it."""
     console.print(_table(result))
-    alone = [item for item in result.results if not (item.trials or item.comparison)]
+    alone = [item for item in result.results if not (item.all_trials or item.comparison)]
     if alone:
         share = sum(item.share for item in alone)
         console.print(f"{len(alone)} workloads were left alone, {share:.1%} of the time")
@@ -35,7 +35,7 @@ def report_result(console: Console, result: TuningResult, path: Path) -> None:
         console.print(escape(result.note), style="yellow")
     if result.choices[1:]:
         console.print(_choices(result))
-    if result.entries or result.flags:
+    if result.entries or result.flags or result.kernels:
         _tell_how_to_use(console, result, path)
     else:
         console.print(f"nothing beats the compiler's own choices: {path} is a spec that changes nothing")
@@ -69,6 +69,9 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path) -> None
         alone = f", {_speedup(result.flags_alone)} alone" if result.flags_alone else ""
         console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True, markup=False)
     console.print(f"spec: {path}, {len(result.entries)} of {len(result.results)} workloads")
+    for site, code in result.kernels:
+        knobs = " ".join(f"{name}={value}" for name, value in code.knobs.items())
+        console.print(f"kernel: {site.problem.name}: {code.entry} {knobs}", markup=False)
     console.print("use it, one way or another:", style="bold")
     for command in how_to_use(result, path).get("commands", ()):
         console.print(f"  {command}", soft_wrap=True, markup=False)
@@ -107,6 +110,7 @@ def result_to_json(result: TuningResult, path: Path) -> Iterator[dict[str, objec
         "flags": list(result.flags),
         "flags_speedup": result.flags_alone.speedup if result.flags_alone else None,
         "entries": len(result.entries),
+        "kernels": [site.problem.name for site, _ in result.kernels],
         "left_out": [entry.workload.name for entry in result.left_out],
         "steps": [_step(step) for step in result.steps],
         "seconds": result.time.total_s,
@@ -155,8 +159,27 @@ def _workload_to_json(result: WorkloadResult) -> dict[str, object]:
     if result.comparison is not None:
         comparison = result.comparison
         record |= {"speedup": comparison.speedup, "interval": list(comparison.interval)} | _times(comparison)
+    if result.competitors:
+        record["competitors"] = [_competitor_to_json(each) for each in result.competitors]
     if result.entry is not None:
         record["configuration"] = {op.label: op.value for op in result.entry.configuration.ops}
+    return record
+
+
+def _competitor_to_json(found: Competitor) -> dict[str, object]:
+    outcomes: dict[str, int] = {}
+    for trial in found.trials:
+        outcomes[trial.outcome] = outcomes.get(trial.outcome, 0) + 1
+    record: dict[str, object] = {
+        "kernel": found.kind.name, "count": found.kind.size, "trials": len(found.trials),
+        "outcomes": outcomes, "note": found.final.note,
+    }  # fmt: skip
+    comparison = found.final.comparison
+    if comparison is not None:
+        record |= {"speedup": comparison.speedup, "interval": list(comparison.interval)} | _times(comparison)
+        record["verdict"] = comparison.verdict
+    if found.final.winner is not None:
+        record["knobs"] = dict(found.final.winner.assignment)
     return record
 
 
@@ -172,7 +195,7 @@ def _table(result: TuningResult) -> Table:
     table = Table(
         "workload", "share", "tried", "default us", "tuned us", "speedup (interval)", "verdict", box=None
     )
-    searched = [item for item in result.results if item.trials or item.comparison]
+    searched = [item for item in result.results if item.all_trials or item.comparison]
     for item in searched:
         comparison = item.comparison
         table.add_row(
@@ -184,7 +207,19 @@ def _table(result: TuningResult) -> Table:
             _speedup(comparison) if comparison else item.note,
             item.verdict,
         )
+        for each in item.competitors:
+            table.add_row(*_competitor(each))
     return table
+
+
+def _competitor(found: Competitor) -> tuple[str, ...]:
+    comparison = found.final.comparison
+    return (
+        f"  {found.kind.name}", "", str(len(found.trials)),
+        f"{comparison.default_us:.1f}" if comparison else "",
+        f"{comparison.candidate_us:.1f}" if comparison else "",
+        _speedup(comparison) if comparison else found.final.note, comparison.verdict if comparison else "",
+    )  # fmt: skip
 
 
 def _speedup(comparison: Comparison) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
 from dataclasses import dataclass
@@ -14,11 +13,13 @@ from cyclopts import Parameter
 from iree_tuner.cli.database import chosen_database
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
+from iree_tuner.cli.kernel_report import tell_use
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.progress import Progress
 from iree_tuner.cli.report import how_to_use, report_result, result_to_json
-from iree_tuner.cli.tune_kernels import Competition, kernels_for, tuning_s
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.kernels.kernel import Kernel
+from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.program.source import load_program
 from iree_tuner.report.page import check_installed
 from iree_tuner.search.registry import DEFAULT
@@ -26,7 +27,6 @@ from iree_tuner.store import Store
 from iree_tuner.store.findings import Finding
 from iree_tuner.targets import target_for_device
 from iree_tuner.tune import TuningResult, tune_module
-from iree_tuner.tuning.effort import effort_named
 
 
 @Parameter(name="*")
@@ -77,9 +77,8 @@ class TuneFlags:
     report
         Also write a report of the run, as one HTML file.
     kernels
-        Let external kernels compete with what was tuned, after it, and write those that make the program
-        faster still as a spec, .mlir (docs/kernels.md). Half of the budget is kept for them, up to two
-        minutes, and a quarter at least.
+        Let external kernels compete with configurations, and write those that make the program faster as a
+        spec, .mlir (docs/kernels.md).
     self_test
         Try nothing but the default itself, to see that the measurements call it a tie.
     as_json
@@ -110,7 +109,6 @@ class TuneFlags:
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 
 
-_VARIANTS = {"smoke": 2, "quick": 4, "default": 32, "full": 0}  # of a kernel on a problem; 0 for all
 _DEFAULTS = TuneFlags()
 _INPUTS = InputFlags()
 
@@ -139,18 +137,18 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     path = _writable(flags.output or _beside(program), (".mlir", ".mlirbc"))
     vmfb = _writable(flags.vmfb, (".vmfb",)) if flags.vmfb else None
     page = _writable(flags.report, (".html",)) if flags.report else None
-    competition = _competition(flags, db, start + (math.inf if budget_s is None else budget_s))
-    if competition is not None:
-        budget_s = tuning_s(budget_s, competition.kernels)
+    kernel_spec = _writable(flags.kernels, (".mlir",)) if flags.kernels else None
     if page is not None:
         check_installed()
+    if budget_s is not None:
+        budget_s -= time.monotonic() - start
     with Progress(people) as progress:
         result = tune_module(
             source, device=flags.device, chip=flags.chip, effort=flags.effort, budget_s=budget_s,
             candidates=flags.candidates, strategy=flags.strategy, seed=flags.seed, jobs=flags.jobs,
             self_test=flags.self_test, starters=flags.starter, db=db, fresh=flags.fresh, warm=flags.warm,
             run=run, try_flags=flags.try_flags, in_model=flags.in_model, profile=flags.profile,
-            observer=progress,
+            kernels=_kernels(flags), observer=progress,
         )  # fmt: skip
     path = _save(result, path)
     if vmfb is not None:
@@ -165,27 +163,23 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
     for record in result_to_json(result, path) if flags.as_json else ():
         print_json(record)
     report_result(people, result, path)
-    if competition is not None and not result.interrupted:
-        competition.hold(program, result, path, run)
+    if result.kernels and kernel_spec is not None:
+        result.save_kernels(kernel_spec)
+        tell_use(program, kernel_spec, result.target, path if result.entries or result.flags else None)
     if result.failure:
         raise TunerError(result.failure)
     return 0
 
 
-def _competition(flags: TuneFlags, db: Path | None, until: float) -> Competition | None:
-    """What is to become of kernels; None where they are not asked for."""
+def _kernels(flags: TuneFlags) -> tuple[Kernel, ...]:
+    """Those that compete; none where they are not asked for."""
     if flags.kernels is None:
-        return None
-    output = _writable(flags.kernels, (".mlir",))
-    effort = effort_named(flags.effort)
-    given = target_for_device(flags.device[0], flags.chip)
-    variants = _VARIANTS[flags.effort]
-    if flags.candidates is not None:
-        variants = min(variants or flags.candidates, flags.candidates)
-    return Competition(
-        given, kernels_for(given), output, variants, effort, flags.jobs, flags.as_json, db,
-        flags.fresh, until,
-    )  # fmt: skip
+        return ()
+    target = target_for_device(flags.device[0], flags.chip)
+    found = tuple(each for each in usual_kernels(target.backend) if not each.missing())
+    if not found:
+        people.print(f"there is no kernel for {target} (iree-tuner kernel list)", style="yellow")
+    return found
 
 
 def _save(result: TuningResult, path: Path) -> Path:

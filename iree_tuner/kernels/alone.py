@@ -86,6 +86,14 @@ def build_kernel_here(harness: Harness, flags: tuple[str, ...], problem: Problem
 
 
 def _build(harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str) -> bytes:
+    module = substituted(harness, session, problem, code, path)
+    return session.to_vmfb(module, start="executable-sources")
+
+
+def substituted(
+    harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str
+) -> ir.Module:
+    """The harness with a kernel in the place of its executable; an object is named by its path."""
     module = session.parse(harness.module)
     variant = ir.get_ops_of_type(module, hal.ExecutableVariantOp)[0].operation
     export = export_of(code)
@@ -98,7 +106,7 @@ def _build(harness: Harness, session: CompilerSession, problem: Problem, code: C
         fill_variant(code, ports_of(problem, code), export)
     if code.scratch_bytes:
         _bind_scratch(module, harness, code.scratch_bytes)
-    return session.to_vmfb(module, start="executable-sources")
+    return module
 
 
 def _rename(module: ir.Module, old: str, new: str) -> None:

@@ -42,7 +42,7 @@ SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 
 _FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 _BATCH_S = 0.05
-_NEARLY = 0.6
+NEARLY = 0.6
 """So many times as fast alone, a kernel is tried in the program all the same."""
 
 Chosen = list[tuple[Site, Code]]
@@ -174,8 +174,7 @@ def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
         other = best.get(key)
         if other is None or other.best is None or contest.best.score < other.best.score:
             best[key] = contest
-    chosen = [(each.site, each.best.code) for each in best.values() if each.best is not None]
-    return [(site, code) for site, code in chosen if code is not None]
+    return [(each.site, each.best.code) for each in best.values() if each.best is not None]
 
 
 def choices_of(contests: Sequence[Contest]) -> dict[str, Chosen]:
@@ -184,7 +183,7 @@ def choices_of(contests: Sequence[Contest]) -> dict[str, Chosen]:
     What surrounds a problem may cost more where the compiler makes it, or less: it fuses, and may see another
     op there than alone.
     """
-    found = {"kernels": winners(contests), "more kernels": winners(contests, _NEARLY)}
+    found = {"kernels": winners(contests), "more kernels": winners(contests, NEARLY)}
     if len(found["more kernels"]) == len(found["kernels"]):
         del found["more kernels"]
     return {name: chosen for name, chosen in found.items() if chosen}

@@ -13,6 +13,7 @@ from pathlib import Path
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.versions import check_release
 from iree_tuner.errors import TunerError
 
 _BYTECODE_MAGIC = b"ML\xefR"
@@ -43,8 +44,10 @@ def load_program(source: ProgramSource) -> Program:
     """Take a program in any form. A string is a path unless it holds a line break or a brace.
 
     Raises:
-        TunerError: nothing there, an empty program, or bytes that are neither text nor bytecode.
+        TunerError: nothing there, an empty program, or bytes that are neither text nor bytecode; or IREE is
+            not installed in the release that this version works with.
     """
+    check_release()
     if isinstance(source, Program):
         return source
     if isinstance(source, ir.Module):

@@ -62,6 +62,7 @@ class CandidateKind(Protocol):
         own_digest: of code that is the default's, so that it need not be timed; empty where none can be.
         size: how many candidates there are.
         limits: what each may take to compile.
+        most_places: addresses of the code at which they can be built (see `build.placement`).
     """
 
     name: str
@@ -71,6 +72,7 @@ class CandidateKind(Protocol):
     default_us: float
     own_digest: str
     limits: CompileLimits
+    most_places: int
 
     @property
     def size(self) -> int:
@@ -115,6 +117,7 @@ class Configurations:
     """
 
     name = ""
+    most_places = 1 << 10
 
     def __init__(
         self, baseline: Baseline, lab: Lab, effort: Effort, records: Records, starters: Sequence[Starter] = ()

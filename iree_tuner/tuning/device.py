@@ -136,4 +136,5 @@ class DeviceRunner:
         track.count()
         self.last = bench
         own = replace(bench, device=self.measurer.device)
-        return self.measurer.submit_screen(vmfb, own, limit_score * track.last_us)
+        limit_us = limit_score * track.last_us if limit_score < math.inf else None
+        return self.measurer.submit_screen(vmfb, own, limit_us)

@@ -13,6 +13,7 @@ class Effort:
     """Limits of one level of effort.
 
     Attributes:
+        name: of the level.
         trials: candidates for a workload with a quarter of the program's time or more.
         batch: candidates compiled together, then measured together.
         finalists: candidates that are compared with the default in earnest.
@@ -28,6 +29,7 @@ class Effort:
             much longer is unrolled without measure, and slow (docs/measuring.md has the figures).
     """
 
+    name: str
     trials: int
     batch: int
     finalists: int
@@ -71,6 +73,7 @@ _OPS_A_TIME = 2.0  # times as many operations as patience has times as many seco
 EFFORTS: dict[str, Effort] = {
     # To see that all of it works on a program and a device, in seconds: it decides little.
     "smoke": Effort(
+        "smoke",
         trials=4,
         batch=4,
         finalists=1,
@@ -85,6 +88,7 @@ EFFORTS: dict[str, Effort] = {
         model_steps=1,
     ),
     "quick": Effort(
+        "quick",
         trials=24,
         batch=8,
         finalists=2,
@@ -99,10 +103,24 @@ EFFORTS: dict[str, Effort] = {
         model_steps=4,
     ),
     "default": Effort(
-        trials=160, batch=16, finalists=6, rounds=1280, least_share=0.01, program_rounds=160, patience=4.0
+        "default",
+        trials=160,
+        batch=16,
+        finalists=6,
+        rounds=1280,
+        least_share=0.01,
+        program_rounds=160,
+        patience=4.0,
     ),
     "full": Effort(
-        trials=800, batch=16, finalists=8, rounds=2560, least_share=0.0, program_rounds=320, patience=20.0
+        "full",
+        trials=800,
+        batch=16,
+        finalists=8,
+        rounds=2560,
+        least_share=0.0,
+        program_rounds=320,
+        patience=20.0,
     ),
 }
 

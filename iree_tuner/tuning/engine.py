@@ -223,7 +223,8 @@ class Engine:
                 continue
             self._first[made.code] = None
             best = made.search.best
-            limit = _REJECT_AT * min(1.0, best.score if best else 1.0)
+            unknown = math.inf if made.search.kind.name else 1.0  # others' first ones may be slow, or wrong
+            limit = _REJECT_AT * (min(1.0, best.score) if best else unknown)
             self._running[device.begin(made.built.vmfb, made.bench, limit)] = device, made.bench, made
 
     def _take_turns(self) -> None:

@@ -8,6 +8,7 @@ at other places of the code, then each is judged.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
@@ -27,6 +28,7 @@ from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
 
 _PROMISING = 1.05  # relative to the default: noise may have held back a better one by so much
+_TINY = 1e-9
 _ANY = CompileLimits()
 
 
@@ -40,6 +42,7 @@ class FinalPlan:
         rounds: pairs of a comparison at most.
         seconds: what each of the two comparisons may take.
         keep: winners that are named: `Final.others` are for whoever tries them in the program.
+        least: what is at least so many times as fast as the default is named, too; without, what wins.
     """
 
     finalists: int
@@ -47,6 +50,11 @@ class FinalPlan:
     rounds: int
     seconds: float = JudgePlan.seconds
     keep: int = 1
+    least: float = math.inf
+
+    def takes(self, comparison: Comparison) -> bool:
+        """Whether a candidate with this comparison is named."""
+        return comparison.verdict == "win" or comparison.speedup >= self.least
 
 
 @dataclass(frozen=True)
@@ -113,7 +121,8 @@ def play_finals(
     """
     every: list[_Finals] = []
     for search in searches:
-        found = _Finals(search, plan_of(search), _promising(search))
+        plan = plan_of(search)
+        found = _Finals(search, plan, _promising(search, max(_PROMISING, 1.0 / max(plan.least, _TINY))))
         found.building = _build_next(found, found.plan.finalists)
         every.append(found)
     _settle(lab, [future for each in every for future in each.building.values()])
@@ -143,10 +152,10 @@ def _settle(lab: Lab, futures: Sequence[Future[Built]]) -> None:
         wait(futures)
 
 
-def _promising(search: Search) -> Iterator[Trial]:
+def _promising(search: Search, most: float) -> Iterator[Trial]:
     """Trials that may be better than the default, best first, one for each executable."""
     seen = {search.kind.own_digest}
-    ran = [trial for trial in search.trials if trial.outcome == "ok" and trial.score <= _PROMISING]
+    ran = [trial for trial in search.trials if trial.outcome == "ok" and trial.score <= most]
     for trial in sorted(ran, key=lambda each: each.score):
         if trial.digest not in seen:
             seen.add(trial.digest)
@@ -180,7 +189,7 @@ def _choose(finals: _Finals, lab: Lab) -> None:
         right: list[Final] = []
         wrong: list[str] = []
         for index in order:
-            if comparisons[index].verdict != "win" or len(right) == plan.keep:
+            if not plan.takes(comparisons[index]) or len(right) == plan.keep:
                 break
             trial = trials[index]
             agreement = lab.measurer.agrees(vmfbs[index], bench)
@@ -209,8 +218,10 @@ def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
         for trial, future in building.items():
             built = lab.builder.result(future)
             if built.outcome == "ok":
-                ready[trial] = built
-                continue
+                current = _of_this_code(finals.search, trial, built, lab)
+                if current.outcome == "ok":
+                    ready[current] = built
+                    continue
             failed += 1
             finals.final = Final(None, None, f"a finalist could not be built a second time: {built.message}")
             if built.outcome == "compile_error":
@@ -221,11 +232,25 @@ def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
     return ready
 
 
+def _of_this_code(search: Search, trial: Trial, built: Built, lab: Lab) -> Trial:
+    """A trial of the code that was built now: what an earlier run timed may have become other code."""
+    if built.digest == trial.digest:
+        return trial
+    timed = lab.measurer.time(built.vmfb, search.kind.bench)
+    found = replace(
+        trial, outcome=timed.outcome, samples_us=timed.samples_us, message=timed.message, digest=built.digest,
+        compile_s=built.seconds, measure_s=timed.seconds, worst=timed.worst, at=time.time(),
+    )  # fmt: skip
+    found = search.ledger.record(found)
+    search.amend(trial, found)
+    return found
+
+
 def _build_places(finals: _Finals, lab: Lab) -> None:
     """Begin to build the default and the chosen one at the other places."""
     winner, kind = finals.final.winner, finals.search.kind
     assert winner is not None, "one was chosen"
-    for place in range(1, finals.plan.places):
+    for place in range(1, min(finals.plan.places, kind.most_places)):
         default = lab.builder.submit(kind.bench.harness, None, place)
         finals.placed.append((default, kind.submit(winner.assignment, _ANY, place=place, verify=True)))
 
@@ -244,7 +269,7 @@ def _judge(finals: _Finals, lab: Lab) -> None:
     except (WorkerCrashError, WorkerTimeoutError) as error:
         finals.final = Final(None, None, f"a finalist failed: {error}")
         return
-    if comparison.verdict == "win":
+    if plan.takes(comparison):
         finals.final = replace(chosen, comparison=comparison)
     else:
         finals.final = Final(None, comparison, chosen.note)

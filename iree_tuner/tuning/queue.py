@@ -14,6 +14,7 @@ from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.work import floor_us
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
+from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.gain import Prospects, floor_score
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer, Standing
@@ -23,6 +24,9 @@ from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.workload_search import WorkloadSearch
+
+Competing = Callable[[str], Sequence[tuple[CandidateKind, float]]]
+"""For a workload's key: kinds of candidates beside configurations, and how many of each are tried at most."""
 
 NOT_TRIED = "not tried: others promised more for the time"
 
@@ -54,6 +58,8 @@ class WorkloadQueue:
         findings, options: of the run.
         watch: told who goes on, and how all stand.
         timeline: of the run.
+        competing: what else computes a workload, by its key, and how many candidates of each are tried.
+        beside: workloads that have nothing but these, and what the program spends on them.
         measure: measures defaults.
 
     Attributes:
@@ -65,7 +71,8 @@ class WorkloadQueue:
     def __init__(
         self, tasks: Sequence[Task], weights_us: Mapping[str, float], lab: Lab, roofline: Roofline | None,
         findings: Findings, options: TuningOptions, watch: Observer, timeline: Timeline,
-        *, measure: Callable[..., list[Baseline]] = measure_baselines,
+        *, competing: Competing = lambda _: (), beside: Sequence[tuple[Task, float]] = (),
+        measure: Callable[..., list[Baseline]] = measure_baselines,
     ) -> None:  # fmt: skip
         self.workloads: list[WorkloadSearch] = []
         self.results: list[WorkloadResult] = []
@@ -76,14 +83,17 @@ class WorkloadQueue:
         self._options = options
         self._watch = watch
         self._timeline = timeline
+        self._competing = competing
         self._measure = measure
         self._slice = options.effort.batch if not lab.alternate else max(4, options.effort.batch // 2)
         if not weights_us:
             self._waiting: list[Task] = []
             self._enter(measure(tasks, lab, findings.stop))
             self.total_us = sum(each.weight_us for each in self.workloads)
+            self._enter_beside(beside)
             return
         self.total_us = sum(map(self._spent_us, tasks))
+        self._enter_beside(beside)
         worth_it = [task for task in tasks if not self._is_small(task)]
         self._waiting = sorted(worth_it, key=self._spent_us, reverse=True)
         self.results += [
@@ -182,18 +192,34 @@ class WorkloadQueue:
 
     def _enter(self, baselines: Sequence[Baseline]) -> None:
         for each in baselines:
-            spent_us = self._weights_us.get(each.task.workload.key, each.weight_us)
-            if each.space is None:
-                self.results.append(WorkloadResult(each.task, each.share, note=each.note))
-            elif not self._weights_us and self._is_small(each.task, each.share):
+            task = each.task
+            spent_us = self._weights_us.get(task.workload.key, each.weight_us)
+            competing = self._competing(task.workload.key)
+            if each.space is None and not competing:
+                self.results.append(WorkloadResult(task, each.share, note=each.note))
+                continue
+            if not self._weights_us and self._is_small(task, each.share):
                 note = f"only {each.share:.1%} of the program's time"
-                self.results.append(WorkloadResult(each.task, each.share, note=note, weight_us=spent_us))
-            else:
-                attainable_us = floor_us(each.task.dispatches[0], self._roofline) if self._roofline else 0.0
-                prospects = Prospects(spent_us, floor_score(each.default_us, attainable_us))
-                self.workloads.append(
-                    WorkloadSearch(each, prospects, self._slice, self._findings, self._lab, self._options)
-                )
+                self.results.append(WorkloadResult(task, each.share, note=note, weight_us=spent_us))
+                continue
+            attainable_us = floor_us(task.dispatches[0], self._roofline) if self._roofline else 0.0
+            prospects = Prospects(spent_us, floor_score(each.default_us, attainable_us))
+            search = WorkloadSearch(task, each.share, prospects, self._slice, self._findings, self._options)
+            if each.space is not None:
+                search.configure(each, self._lab)
+            for kind, cap in competing:
+                search.add(kind, cap)
+            self.workloads.append(search)
+
+    def _enter_beside(self, beside: Sequence[tuple[Task, float]]) -> None:
+        for task, spent_us in beside:
+            share = spent_us / (self.total_us or spent_us)
+            search = WorkloadSearch(
+                task, share, Prospects(spent_us), self._slice, self._findings, self._options
+            )
+            for kind, cap in self._competing(task.workload.key):
+                search.add(kind, cap)
+            self.workloads.append(search)
 
     def _is_small(self, task: Task, share: float | None = None) -> bool:
         """Whether it is left alone; with a budget, the time decides that."""

@@ -8,9 +8,26 @@ from dataclasses import dataclass
 from iree_tuner.measure.statistics import Comparison, Verdict
 from iree_tuner.measure.trial import Trial
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.tuning.candidate import CandidateKind
+from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
+
+
+@dataclass(frozen=True)
+class Competitor:
+    """Candidates that the compiler did not make, and what became of them.
+
+    Attributes:
+        kind: what they are.
+        trials: all that were tried.
+        final: their finals.
+    """
+
+    kind: CandidateKind
+    trials: tuple[Trial, ...]
+    final: Final
 
 
 @dataclass(frozen=True)
@@ -30,6 +47,7 @@ class WorkloadResult:
         weight_us: what the program spends on the workload with the default, in microseconds an invocation.
         searched_s: time of that in which candidates were tried, without the finals.
         began: when it began, in seconds since 1970; older trials are of earlier runs.
+        competitors: what else competed for the workload, such as kernels.
     """
 
     task: Task
@@ -44,6 +62,12 @@ class WorkloadResult:
     weight_us: float = 0.0
     searched_s: float = 0.0
     began: float = 0.0
+    competitors: tuple[Competitor, ...] = ()
+
+    @property
+    def all_trials(self) -> tuple[Trial, ...]:
+        """Of all kinds of candidates."""
+        return (*self.trials, *(trial for each in self.competitors for trial in each.trials))
 
     @property
     def saved_us(self) -> float:

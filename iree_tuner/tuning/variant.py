@@ -17,7 +17,7 @@ from iree_tuner.tuning.finals import Final, FinalPlan, play_finals, why_not_else
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.options import TuningOptions
-from iree_tuner.tuning.queue import NOT_TRIED, WorkloadQueue
+from iree_tuner.tuning.queue import NOT_TRIED, Competing, WorkloadQueue
 from iree_tuner.tuning.result import Findings, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.self_test import self_test
@@ -28,6 +28,9 @@ from iree_tuner.tuning.workload_search import WorkloadSearch
 LATE = "not judged: no time was left for its finals"
 
 _LEAST_SEARCH_S = 1.0
+
+_NEARLY = 0.6
+"""What the compiler did not make may be worth it in the program where it is so many times as fast alone."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ class FlagVariant:
 
 def tune_variant(
     variant: FlagVariant, findings: Findings, options: TuningOptions, budget: Budget, watch: Observer,
-    *, versions: int, part: float = 1.0,
+    *, versions: int, part: float = 1.0, competing: Competing = lambda _: (),
+    beside: Sequence[tuple[Task, float]] = (),
 ) -> list[WorkloadResult]:  # fmt: skip
     """Search, then finals; results by share, largest first.
 
@@ -70,6 +74,7 @@ def tune_variant(
         watch: told of progress.
         versions: of the program that are compared in the end.
         part: of the search's time that is this variant's; others follow.
+        competing, beside: what else computes workloads (`WorkloadQueue`).
     """
     timeline, lab = budget.timeline, variant.lab
     watch.working("timing the defaults")
@@ -78,8 +83,9 @@ def tune_variant(
         return [_tested(each, lab, options) for each in baselines]
     with timeline.stage("baselines"):
         queue = WorkloadQueue(
-            variant.tasks, variant.weights_us, lab, variant.roofline, findings, options, watch, timeline
-        )
+            variant.tasks, variant.weights_us, lab, variant.roofline, findings, options, watch, timeline,
+            competing=competing, beside=beside,
+        )  # fmt: skip
     engine = Engine(lab, findings.stop, options.effort.batch)
     places = options.effort.places(lab.target)
     start = timeline.clock()
@@ -120,28 +126,25 @@ def _finals(
     judged = [] if lost else [(each, search) for each in order for search in each.searches if search.trials]
     left = len(judged)
 
-    def plan(_: Search) -> FinalPlan:
+    def plan(search: Search) -> FinalPlan:
         places = options.effort.places(lab.target)
-        return budget.final_plan(options.effort, places, max(1, left), options.in_model, after_s)
+        found = budget.final_plan(options.effort, places, max(1, left), options.in_model, after_s)
+        return found if not search.kind.name else replace(found, keep=1, least=_NEARLY)
 
     def done(_: Search, __: Final) -> None:
         nonlocal left
         left -= 1
         watch.working(f"finals: {left} of {len(judged)} to go")
 
-    finals = dict(
-        zip(
-            (search for _, search in judged),
-            play_finals([s for _, s in judged], lab, plan, done),
-            strict=True,
-        )
-    )
+    searches = [search for _, search in judged]
+    finals = dict(zip(searches, play_finals(searches, lab, plan, done), strict=True))
     results: list[WorkloadResult] = []
     for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
-        final = finals.get(workload.searches[0])
-        if final is not None and final.winner is not None:
-            final = _everywhere(workload, final, lab, plan(workload.searches[0]))
-        results.append(workload.result(final, _note(workload, final, engine, lost, findings)))
+        first = workload.searches[0]
+        if workload.configurations is not None and (final := finals.get(first)) and final.winner:
+            finals[first] = _everywhere(workload, final, lab, plan(first))
+        note = _note(workload, finals.get(first), engine, lost, findings)
+        results.append(workload.result(finals, note, lab.target))
         watch.finished(results[-1])
     return results
 
@@ -164,6 +167,7 @@ def _note(
 def _everywhere(workload: WorkloadSearch, final: Final, lab: Lab, plan: FinalPlan) -> Final:
     """A winner, unless it does not do for another dispatch with the workload."""
     assert final.winner is not None, "there is one"
+    assert workload.configurations is not None, "it is one of these"
     configuration = workload.configurations.configuration(final.winner.assignment)
     try:
         why = why_not_elsewhere(workload.task, configuration, workload.searches[0].kind.bench, lab, plan)

@@ -25,12 +25,21 @@ _LONG_BUILD_S = 2.0
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of one choice of flags: its target, and the results of its workloads."""
+    """What came of one choice of flags.
+
+    Attributes:
+        target: with these flags.
+        results: of its workloads.
+        reached: entries that reach their dispatches in the program.
+        notes: what is to be said of others.
+        more: further versions of the program that are judged with it.
+    """
 
     target: Target
     results: tuple[WorkloadResult, ...]
     reached: tuple[SpecEntry, ...]
     notes: tuple[str, ...] = ()
+    more: tuple[Version, ...] = ()
 
     @property
     def version(self) -> Version:
@@ -131,7 +140,7 @@ class Judge:
     def _versions(self, tuned: Tuned) -> list[Version]:
         base = untuned(tuned.target)
         flags = [base] if base.target != self._given.target else []
-        return [*flags, *([tuned.version] if tuned.reached else [])]
+        return [*flags, *([tuned.version] if tuned.reached else []), *tuned.more]
 
     def _improved(self, best: _Judged, alone: Comparison | None) -> _Judged:
         """Without what hurts, if something does; with others in the places of some, if that is asked for."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import Baseline
 from iree_tuner.tuning.candidate import CandidateKind, Configurations
 from iree_tuner.tuning.conditions import entry_with_provenance
@@ -15,7 +16,7 @@ from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.gain import Prospects
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import TuningOptions
-from iree_tuner.tuning.result import Findings, WorkloadResult
+from iree_tuner.tuning.result import Competitor, Findings, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
 
@@ -24,14 +25,14 @@ _BUDGETED = 5
 
 
 class WorkloadSearch:
-    """A workload's searches: the compiler's configurations, and others that are added.
+    """A workload's searches: the compiler's configurations (`configure`), and others that are added.
 
     Args:
-        baseline: the task with its default; it has a space.
-        prospects: what more tries of configurations may be worth.
+        task: the workload and its dispatches.
+        share: part of the program's time.
+        prospects: what more tries may be worth.
         slice_trials: candidates in a slice.
         findings: where trials are kept.
-        lab: where candidates are compiled and measured.
         options: how to tune.
 
     Attributes:
@@ -39,44 +40,46 @@ class WorkloadSearch:
         share: part of the program's time.
         weight_us: what the program spends on it with the default, in microseconds an invocation.
         searches: one for each kind of candidates, configurations first.
+        configurations: these; None where the compiler's own cannot be changed.
     """
 
     def __init__(
-        self, baseline: Baseline, prospects: Prospects, slice_trials: int, findings: Findings, lab: Lab,
+        self, task: Task, share: float, prospects: Prospects, slice_trials: int, findings: Findings,
         options: TuningOptions,
     ) -> None:  # fmt: skip
-        self.task: Task = baseline.task
-        self.share = baseline.share
+        self.task = task
+        self.share = share
         self.weight_us = prospects.weight_us
         self.searches: list[Search] = []
+        self.configurations: Configurations | None = None
         self._prospects = prospects
         self._slice = slice_trials
         self._findings = findings
-        self._lab = lab
         self._options = options
+
+    def configure(self, baseline: Baseline, lab: Lab) -> None:
+        """Let configurations compete."""
+        options, records = self._options, self._findings.records
         starters = options.starters.get(baseline.task.workload.key, ())
-        self.configurations = Configurations(baseline, lab, options.effort, findings.records, starters)
-        first = self.configurations.first(findings.records)
+        self.configurations = Configurations(baseline, lab, options.effort, records, starters)
+        first = self.configurations.first(records)
         self.add(self.configurations, self._cap(len(first), has_starters=bool(starters)), first)
 
-    def add(self, kind: CandidateKind, cap: int, first: Sequence[Assignment] = ()) -> None:
-        """Let candidates of another kind compete."""
+    def add(self, kind: CandidateKind, cap: float, first: Sequence[Assignment] = ()) -> None:
+        """Let candidates of another kind compete, so many at most."""
         records, options = self._findings.records, self._options
         ledger = records.ledger(kind.study, kind.reproduce)
         known = ledger.known_assignments if options.before_s else []  # tried by a run that did not end
         if options.candidates is not None:
             cap = min(cap, options.candidates)
+        strategy = kind.strategy(options.strategy, options.seed)
+        prospects = replace(self._prospects, bests=[], seconds=0.0)
         self.searches.append(
             Search(
-                kind,
-                kind.strategy(options.strategy, options.seed),
-                ledger,
-                first=[*known, *first],
-                prospects=replace(self._prospects, bests=[], seconds=0.0),
-                cap=cap,
+                kind, strategy, ledger, first=[*known, *first], prospects=prospects, cap=cap,
                 slice_trials=self._slice,
             )
-        )
+        )  # fmt: skip
 
     @property
     def best(self) -> Trial | None:
@@ -104,24 +107,34 @@ class WorkloadSearch:
         """Whether there is more to try."""
         return any(search.open for search in self.searches)
 
-    def result(self, final: Final | None, note: str) -> WorkloadResult:
+    def result(self, finals: Mapping[Search, Final], note: str, target: Target) -> WorkloadResult:
         """What came of it, with finals or without."""
-        final = final or Final(None, None)
-        entries = [self._entry(each) for each in final.winners if each.winner is not None]
-        searches = self.searches
+        searches, final = self.searches, Final(None, None)
+        if self.configurations is not None:
+            final = finals.get(searches[0], final)
+        entries = [self._entry(each, target) for each in final.winners if each.winner is not None]
+        own = [search for search in searches if search.kind is self.configurations]
+        competitors = [
+            Competitor(search.kind, tuple(search.trials), finals.get(search, Final(None, None)))
+            for search in searches
+            if search.kind is not self.configurations
+        ]
+        searched_s = sum(search.seconds for search in searches)
         return WorkloadResult(
-            self.task, self.share, tuple(trial for search in searches for trial in search.trials),
-            sum(search.kind.size for search in searches), final.comparison, entries[0] if entries else None,
-            "; ".join(filter(None, (final.note, note))), sum(search.seconds for search in searches) +
-            final.seconds, tuple(entries[1:]), self.weight_us, sum(search.seconds for search in searches),
-            min(search.began for search in searches),
+            self.task, self.share, tuple(trial for search in own for trial in search.trials),
+            sum(search.kind.size for search in own), final.comparison, entries[0] if entries else None,
+            "; ".join(filter(None, (final.note, note))),
+            searched_s + sum(finals[search].seconds for search in searches if search in finals),
+            tuple(entries[1:]), self.weight_us, searched_s, min(search.began for search in searches),
+            tuple(competitors),
         )  # fmt: skip
 
-    def _entry(self, winner: Final) -> SpecEntry:
+    def _entry(self, winner: Final, target: Target) -> SpecEntry:
         assert winner.winner is not None
         assert winner.comparison is not None
+        assert self.configurations is not None
         configuration = self.configurations.configuration(winner.winner.assignment)
-        return entry_with_provenance(self.task, configuration, winner.comparison, self._lab.target)
+        return entry_with_provenance(self.task, configuration, winner.comparison, target)
 
     def _cap(self, suggested: int, *, has_starters: bool) -> int:
         """Trials at most. With a budget only the time counts: the queue knows what is not worth it."""

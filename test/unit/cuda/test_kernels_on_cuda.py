@@ -11,10 +11,10 @@ from kernels.problems import site_in
 from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.kernels.alone import build_kernel_here, with_scratch
-from iree_tuner.kernels.contest import tolerance_for
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.ptx_gemm import PtxGemm
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.kernels.variants import tolerance_for
 from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.extract import extract

@@ -12,17 +12,14 @@ from hypothesis import strategies as st
 from problems import conv, matmul, site_in
 from wrong_kernels import NotMade, Transposed
 
-from iree_tuner.build.candidate import Built
 from iree_tuner.kernels import c_gemm
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.identity import digest_of
 from iree_tuner.kernels.kernel import Code, Launch
-from iree_tuner.kernels.trials import Book, study_of
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.kernels.variants import digest_of_code, study_of
 from iree_tuner.measure.setting import Setting
 from iree_tuner.store.study import from_json, to_json
-from iree_tuner.tuning.ledger import Records
-from iree_tuner.tuning.stop import StopRequest
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag",), "local-task", "a processor", 2)
 TEXT = matmul(32, 48, 64)
@@ -208,18 +205,6 @@ def test_a_class_without_a_file_is_nobody_elses(monkeypatch):
     assert digest_of(kernel) != digest_of(kernel)
 
 
-KNOBS = st.dictionaries(st.sampled_from(["rows", "vectors", "depth"]), st.integers(1, 4), min_size=1)
-
-
-@given(first=KNOBS, second=KNOBS)
-def test_other_knobs_are_another_trial(first, second):
-    book = Book(Records(None, StopRequest()), lambda: pytest.fail("nothing is kept"), "key")
-    built, code = Built("ok", b"executable"), Code("object", "entry", b"code", Launch((1, 1, 1)))
-    made = [book.made(knobs, built, code).trial for knobs in (first, second)]
-    assert (made[0].assignment == made[1].assignment) == (first == second)
-    assert made[0].digest == made[1].digest
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -232,9 +217,6 @@ def test_other_knobs_are_another_trial(first, second):
     ids=lambda each: next(iter(each)),
 )
 def test_other_code_has_another_digest(change):
-    book = Book(Records(None, StopRequest()), lambda: pytest.fail("nothing is kept"), "key")
-    built, code = Built("ok", b"executable"), Code("object", "entry", b"code", Launch((1, 1, 1)))
-    first, second = (book.made({}, built, each).trial.digest for each in (code, replace(code, **change)))
-    assert first
-    assert first != second
-    assert book.made({}, Built("compile_error", message="no"), code).trial.digest == ""
+    code = Code("object", "entry", b"code", Launch((1, 1, 1)))
+    assert digest_of_code(code) == digest_of_code(replace(code, knobs={"rows": 2}))
+    assert digest_of_code(code) != digest_of_code(replace(code, **change))

@@ -8,11 +8,11 @@ from epilogues import with_epilogue
 from problems import matmul, site_in
 
 from iree_tuner.kernels import bench as kernels_bench
-from iree_tuner.kernels import contest as kernels_contest
 from iree_tuner.kernels.alone import with_scratch
 from iree_tuner.kernels.bench import DEFAULT, compare_in_program, look_at
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.contest import hold_contest, tolerance_for
+from iree_tuner.kernels.contest import hold_contest
+from iree_tuner.kernels.variants import tolerance_for
 from iree_tuner.measure import check as check_module
 from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.check import Check
@@ -22,6 +22,7 @@ from iree_tuner.measure.program_request import request
 from iree_tuner.measure.reference import OnHost, Unsupported
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target, target_for_device
+from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.lab import Lab
 
 STEPS = ("bias", "gelu", "residual")
@@ -115,6 +116,6 @@ def test_steps_behind_a_truncation_have_a_tolerance_of_that_type() -> None:
         site_in(with_epilogue(32, 64, 256, steps, element="f16")).problem
         for steps in (("bias", "gelu", "truncf"), ("truncf", "bias", "gelu"))
     )
-    plain = kernels_contest.tolerance_of(before.workload)
+    plain = tolerance_of(before.workload)
     assert tolerance_for(at_the_end) == plain
     assert tolerance_for(before) == replace(plain, factor_type="f16", factors=256)

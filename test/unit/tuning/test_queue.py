@@ -59,14 +59,17 @@ class World:
         class Searching:
             """A `WorkloadSearch` without a compiler."""
 
-            def __init__(self, baseline, prospects, slice_trials, *_):
-                self.task, self.share, self.weight_us = baseline.task, baseline.share, prospects.weight_us
+            def __init__(self, task, share, prospects, slice_trials, *_):
+                self.task, self.share, self.weight_us = task, share, prospects.weight_us
                 self.searches = [
                     fake_search(
-                        texts(baseline.task.workload.key), world.lab, stop=world.stop, prospects=prospects,
+                        texts(task.workload.key), world.lab, stop=world.stop, prospects=prospects,
                         slice_trials=slice_trials, cap=world.cap,
                     )
                 ]  # fmt: skip
+
+            def configure(self, *_):
+                pass
 
             best = property(lambda self: self.searches[0].best)
             best_score = property(lambda self: min(1.0, self.best.score) if self.best else 1.0)

@@ -1,0 +1,127 @@
+"""Kernels as candidates of a program's workloads: who computes which, and what goes into the program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iree_tuner.kernels.bench import NEARLY, SPEC_FLAG, Chosen, Outlook, look_at, with_flags
+from iree_tuner.kernels.kernel import Code, Kernel
+from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.variants import KernelVariants, prepare
+from iree_tuner.program.source import Program
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.task import Task
+from iree_tuner.tuning.verdict import Tuned
+from iree_tuner.tuning.versions import Version
+
+_VARIANTS = {"smoke": 2, "quick": 4, "default": 32}
+"""Of a kernel on a problem, by effort, where no budget says when it is enough."""
+
+
+@dataclass(frozen=True)
+class Competitors:
+    """What kernels can do in a program.
+
+    Attributes:
+        outlook: the problems, each with every kernel that computes it.
+        kinds: the variants of each of these kernels; None where the problem cannot be timed alone.
+        notes: why those cannot.
+    """
+
+    outlook: Outlook
+    kinds: tuple[KernelVariants | None, ...]
+    notes: tuple[str, ...]
+
+    def of(self, workload: str) -> list[KernelVariants]:
+        """Those that compute a workload, by its key."""
+        return [kind for kind in self.kinds if kind is not None and kind.workload == workload]
+
+    def beside(self, tasks: Sequence[Task]) -> list[tuple[Task, float]]:
+        """Workloads that only kernels compute, as flags have made others of them, with their time by default.
+
+        The time is in microseconds an invocation.
+        """
+        known = {task.workload.key for task in tasks}
+        found: dict[str, tuple[Task, float]] = {}
+        for (place, _, _), kind in zip(self.outlook.pairs, self.kinds, strict=True):
+            if kind is not None and kind.workload not in known:
+                spent_us = kind.default_us * len(place.functions)
+                found[kind.workload] = Task(kind.prepared.workload, ()), spent_us
+        return list(found.values())
+
+
+def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, records: Records) -> Competitors:
+    """Look for the places of a program that kernels compute, and time what the compiler makes of them.
+
+    Raises:
+        CompileError: the program does not compile.
+        TunerError: it has no functions or no dispatches.
+    """
+    outlook = look_at(program, lab.target, kernels, lab)
+    sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs))
+    prepared = dict(zip(sites, prepare(sites, lab), strict=True))
+    kinds: list[KernelVariants | None] = []
+    notes: list[str] = []
+    for _, site, kernel in outlook.pairs:
+        found = prepared[site]
+        if isinstance(found, str):
+            notes.append(f"{site.problem.name}: not {kernel.name}: {found}")
+            kinds.append(None)
+        else:
+            kinds.append(KernelVariants(kernel, found, lab, records))
+    return Competitors(outlook, tuple(kinds), tuple(notes))
+
+
+def most_variants(effort: str, *, limited: bool) -> float:
+    """How many variants of a kernel are tried; where there is a budget, the time decides."""
+    return math.inf if limited else _VARIANTS.get(effort, math.inf)
+
+
+def choices_among(results: Sequence[WorkloadResult]) -> Mapping[str, Chosen]:
+    """Which kernels are worth trying in the program, by name of the choice.
+
+    Those that win alone, also over the best configuration; and with them those that nearly do: what surrounds
+    a problem may cost more where the compiler makes it, or less.
+    """
+    found = {"kernels": _chosen(results, 1.0), "more kernels": _chosen(results, NEARLY)}
+    if len(found["more kernels"]) == len(found["kernels"]):
+        del found["more kernels"]
+    return {name: chosen for name, chosen in found.items() if chosen}
+
+
+def _chosen(results: Sequence[WorkloadResult], least: float) -> Chosen:
+    """For each problem the fastest kernel that is at least so many times as fast as what it replaces."""
+    best: dict[Site, tuple[float, Code]] = {}
+    for result in results:
+        configured = result.comparison.speedup if result.entry and result.comparison else 1.0
+        for each in result.competitors:
+            kind, comparison = each.kind, each.final.comparison
+            code = each.final.built.code if each.final.built is not None else None
+            if not isinstance(kind, KernelVariants) or comparison is None or not isinstance(code, Code):
+                continue
+            wins = comparison.verdict == "win" and comparison.speedup > configured
+            site, speedup = kind.prepared.site, comparison.speedup
+            if (wins or (speedup >= least * configured > 0 and least < 1.0)) and speedup > best.get(
+                site, (0.0,)
+            )[0]:
+                best[site] = speedup, code
+    return [(site, code) for site, (_, code) in best.items()]
+
+
+def versions_with(
+    tuned: Tuned, choices: Mapping[str, Chosen], competitors: Competitors, lab: Lab, folder: Path
+) -> dict[Version, Chosen]:
+    """The program with each choice of kernels: tuned, and as the compiler makes it."""
+    found: dict[Version, Chosen] = {}
+    for name, chosen in choices.items():
+        path = folder / f"{name.replace(' ', '_')}_{len(found)}.mlir"
+        save_kernel_spec(chosen, competitors.outlook.target, lab.context, path)
+        target = with_flags(tuned.target, (f"{SPEC_FLAG}={path}",))
+        found[Version(f"{tuned.version.what} and {name}", target, tuned.reached)] = chosen
+    return found

@@ -1,0 +1,262 @@
+"""A kernel's variants as candidates of a workload: made, compiled, timed and kept as configurations are."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from iree_tuner.build.candidate import Built
+from iree_tuner.compiler.worker import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.kernels.alone import build_kernel_here, why_unfit, with_scratch
+from iree_tuner.kernels.identity import digest_of
+from iree_tuner.kernels.kernel import Code, Kernel, Knobs
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.reproducer import write_reproducer_here
+from iree_tuner.kernels.site import Site
+from iree_tuner.measure.bench import Bench, Tolerance
+from iree_tuner.measure.check_program import compile_check
+from iree_tuner.measure.setting import Setting
+from iree_tuner.measure.trial import Trial
+from iree_tuner.ops.workload import Workload
+from iree_tuner.program.bindings import Harness
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.extract import Extraction, extract_here
+from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.search.given import Given
+from iree_tuner.space.configuration import Assignment
+from iree_tuner.store.study import KERNEL, StudyKey
+from iree_tuner.targets import Target
+from iree_tuner.tuning.baseline import tolerance_of
+from iree_tuner.tuning.candidate import CompileLimits
+from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import Records
+
+_TIMEOUT_S = 120.0
+_SCRATCH_BYTES = 1 << 20  # room in every harness, so that all are compared in the same one
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A problem as a dispatch of its own, with its default.
+
+    Attributes:
+        site: where it is from.
+        bench: the dispatch, with room for scratch memory.
+        default: the compiler's own choice, built.
+        default_us: its time, in microseconds a run.
+        workload: the dispatch's root op.
+    """
+
+    site: Site
+    bench: Bench
+    default: Built
+    default_us: float
+    workload: Workload
+
+
+class KernelVariants:
+    """What a kernel can be on a problem: a `CandidateKind`.
+
+    Args:
+        kernel: one that does not refuse the problem.
+        prepared: the problem.
+        lab: where variants are made.
+        records: where reproducers go.
+
+    Attributes:
+        prepared: the problem.
+        kernel: what computes it.
+        knobs: all choices of its knobs, those to try first at the front.
+    """
+
+    own_digest = ""  # no kernel's code is the compiler's
+    limits = CompileLimits(_TIMEOUT_S)
+    most_places = 1
+
+    def __init__(self, kernel: Kernel, prepared: Prepared, lab: Lab, records: Records) -> None:
+        self.kernel = kernel
+        self.prepared = prepared
+        self.name = kernel.name
+        self.workload = prepared.workload.key
+        self.bench = prepared.bench
+        self.default = prepared.default
+        self.default_us = prepared.default_us
+        self.knobs: Sequence[Knobs] = kernel.variants(prepared.site.problem, lab.target)
+        self._lab = lab
+        self._records = records
+
+    @property
+    def size(self) -> int:
+        """How many variants there are."""
+        return len(self.knobs)
+
+    def strategy(self, name: str, seed: int) -> Given:  # noqa: ARG002 (a kernel says what to try first)
+        """In the kernel's own order."""
+        return Given([Assignment.of(knobs) for knobs in self.knobs])
+
+    def study(self) -> StudyKey:
+        """Of this kernel's code, on this problem and device."""
+        setting = setting_on(self._lab.target, cold=self._lab.cold)
+        return study_of(
+            self.prepared.site, self.kernel, self.bench.harness, self.prepared.workload, self.size, setting
+        )
+
+    def submit(
+        self, assignment: Assignment, limits: CompileLimits, *, place: int, verify: bool
+    ) -> Future[Built]:
+        """Make the code, and put it in the place of the dispatch's executable."""
+        del place, verify  # there is one place, and nothing of the compiler's to verify
+        return self._lab.compilers.submit(
+            make_here, self.kernel, self.prepared.site.problem, self._lab.target, dict(assignment),
+            self.bench.harness, timeout_s=min(limits.compile_s, _TIMEOUT_S),
+        )  # fmt: skip
+
+    def reproduce(self, trial: Trial) -> str:
+        """With the kernel's code, and a command of IREE's own tools."""
+        folder = self._records.failures
+        if folder is None:
+            return ""
+        try:
+            return self._lab.compilers.call(
+                write_reproducer_here, folder, self.kernel, self.prepared.site.problem, self._lab.target,
+                dict(trial.assignment), self.bench.harness, trial.outcome, trial.message,
+            )  # fmt: skip
+        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError):
+            return ""
+
+
+def study_of(
+    site: Site, kernel: Kernel, harness: Harness, workload: Workload, variants: int, setting: Setting
+) -> StudyKey:
+    """What has to be equal for the trials of another run to stand for those of this one.
+
+    Args:
+        site: the problem.
+        kernel: what computes it.
+        harness: the compiler's dispatch of the problem, which the kernel is timed in.
+        workload: the dispatch's root op.
+        variants: how many there are.
+        setting: where and with what all is timed.
+    """
+    code = hashlib.sha256(repr((fingerprint(harness), site.case)).encode()).hexdigest()[:16]
+    return StudyKey(setting, workload, code, digest_of(kernel), f"{KERNEL}{kernel.name}", variants)
+
+
+def make_here(kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness) -> Built:
+    """Make a kernel's code and build the harness with it. Runs in workers.
+
+    The digest is that of the kernel's code. That of the executable would not do: four bytes of what the
+    compiler 3.13 makes around an object, in its table of entries, differ from process to process.
+    """
+    start = time.perf_counter()
+    try:
+        code = kernel.make(problem, target, knobs)
+    except KernelError as error:
+        return Built("compile_error", message=str(error), seconds=time.perf_counter() - start)
+    built = build_kernel_here(harness, target.flags, problem, code)
+    return replace(built, seconds=time.perf_counter() - start, code=code, code_digest=digest_of_code(code))
+
+
+def digest_of_code(code: Code) -> str:
+    """Equal for code that is equal, and started in the same way."""
+    parts = (code.kind, code.entry, code.data, code.launch, code.scratch_bytes)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
+    """Each problem alone with its default, or why it cannot be; all are compiled at once.
+
+    Raises:
+        CompileError: never; what does not compile says so in its place.
+    """
+    extracting = [
+        lab.compilers.submit(extract_here, site.case, site.problem.name, lab.target) for site in sites
+    ]
+    dispatches = [_only(site, _result(future)) for site, future in zip(sites, extracting, strict=True)]
+    found = [each for each in dispatches if isinstance(each, Dispatch) and each.harness is not None]
+    harnesses = dict(zip(map(id, found), _with_scratch(found, lab), strict=True))
+    defaults = {key: lab.builder.submit(harness, None) for key, harness in harnesses.items()}
+    checks = {
+        key: lab.compilers.submit(compile_check, harness, lab.target)
+        for key, harness in harnesses.items()
+        if not lab.alternate
+    }
+    built = {key: lab.builder.result(future) for key, future in defaults.items()}
+    compared = {key: _check(future) for key, future in checks.items()}
+    prepared: list[Prepared | str] = []
+    for site, each in zip(sites, dispatches, strict=True):
+        if isinstance(each, str):
+            prepared.append(each)
+            continue
+        key = id(each)
+        prepared.append(_timed(site, each, harnesses[key], built[key], compared.get(key, b""), lab))
+    return prepared
+
+
+def _result(future: Future[Extraction]) -> Extraction | str:
+    try:
+        return future.result()
+    except Exception as error:  # what a compiler says of a program, or how it died of it
+        return str(error)
+
+
+def _only(site: Site, found: Extraction | str) -> Dispatch | str:
+    """The dispatch that a problem is compiled to, or why it cannot stand for the problem."""
+    if isinstance(found, str):
+        return found
+    if len(found.dispatches) != 1:
+        return f"the compiler makes {len(found.dispatches)} dispatches of the problem"
+    (dispatch,) = found.dispatches
+    if dispatch.harness is None:
+        return f"its dispatch cannot be run alone: {dispatch.reason}"
+    return why_unfit(dispatch.harness, site.problem) or dispatch
+
+
+def _with_scratch(dispatches: Sequence[Dispatch], lab: Lab) -> list[Harness]:
+    futures = [
+        lab.compilers.submit(with_scratch, each.harness, _SCRATCH_BYTES, lab.target.flags)
+        for each in dispatches
+    ]
+    return [future.result() for future in futures]
+
+
+def _check(future: Future[bytes]) -> bytes:
+    """A compiled check; empty, so that the host compares, where the compiler does not survive it."""
+    with suppress(WorkerCrashError, WorkerTaskError, WorkerTimeoutError):
+        return future.result()
+    return b""
+
+
+def _timed(
+    site: Site, dispatch: Dispatch, harness: Harness, default: Built, check: bytes, lab: Lab
+) -> Prepared | str:
+    if default.outcome != "ok":
+        return f"the default ends in {default.outcome}: {default.message}"
+    tolerance = tolerance_for(site.problem)
+    bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance, lab.cold, check)
+    lab.settle()
+    timed = lab.measurer.time_default(bench)
+    if timed.outcome != "ok":
+        return f"the default ends in {timed.outcome}: {timed.message}"
+    workload = dispatch.workload or site.problem.workload
+    return Prepared(site, bench, default, min(timed.samples_us), workload)
+
+
+def tolerance_for(problem: Problem) -> Tolerance:
+    """How much results may differ: as the workload's, and more where steps follow a truncation.
+
+    Sums in another order round to a neighbour now and then, of which gelu, say, makes something that is small
+    beside that digit. A sum of K values is as large as its partial sums can be over sqrt(K), when their signs
+    are mixed: as if each of K factors were rounded.
+    """
+    tolerance = tolerance_of(problem.workload)
+    if "truncf" not in problem.epilogue[:-1]:
+        return tolerance
+    return replace(
+        tolerance, factor_type=problem.result.element_type, factors=problem.workload.reduction_length
+    )
