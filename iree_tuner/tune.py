@@ -67,9 +67,7 @@ def tune_module(
     effort: str = "default",
     budget_s: float | None = None,
     candidates: int | None = None,
-    strategy: str = DEFAULT,
-    seed: int = 0,
-    jobs: int | None = None,
+    strategy: str = DEFAULT, seed: int = 0, jobs: int | None = None,
     self_test: bool = False,
     starters: Sequence[str | Path] | None = None,
     db: str | Path | None = None,
@@ -81,7 +79,7 @@ def tune_module(
     profile: bool | None = None,
     kernels: Sequence[Kernel] = (),
     observer: Observer | None = None,
-) -> TuningResult:
+) -> TuningResult:  # fmt: skip
     """Find faster compiler flags and configurations for a program; the latter are returned as a tuning spec.
 
     Args:
