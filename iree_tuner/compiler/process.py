@@ -82,7 +82,8 @@ class WorkerProcess:
             self._handle = os.pidfd_open(self._process.pid)
         os.set_blocking(self._read, False)
         os.set_blocking(self._write, False)
-        self._greeting = task.greeting(settings)
+        with contextlib.suppress(OSError):  # it has ended already: whoever begins a call finds out
+            os.write(self._write, task.greeting(settings))
 
     def begin(self, payload: bytes, timeout_s: float) -> None:
         """Have a call begun: `payload` is the pickled function and arguments.
@@ -92,8 +93,7 @@ class WorkerProcess:
             TimeoutError: it has not begun in time.
         """
         deadline = time.monotonic() + timeout_s
-        self._send(self._greeting + task.frame(payload), deadline)
-        self._greeting = b""
+        self._send(task.frame(payload), deadline)
         if self._receive(deadline) != task.BEGUN:
             raise GoneError("its channel is disturbed")
 

@@ -5,6 +5,7 @@ Imports nothing heavy: it is all that a new worker needs before its first call.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pickle
@@ -29,6 +30,7 @@ class Settings:
         memory_bytes: of data (heap, anonymous mappings), for it and each process it starts; None: no limit.
         file_bytes: of any one file it writes.
         yielding: whether it gives way to other processes wherever they want a core.
+        modules: imported when it starts, so that no call's time limit has to allow for that.
     """
 
     folder: str
@@ -36,6 +38,7 @@ class Settings:
     memory_bytes: int | None
     file_bytes: int
     yielding: bool = False
+    modules: tuple[str, ...] = ()
 
     @property
     def log(self) -> Path:
@@ -112,7 +115,11 @@ def serve(read: int, write: int) -> None:
     for channel in (read, write):
         os.set_inheritable(channel, False)
     try:
-        _start(pickle.loads(_next(read)))
+        settings = cast(Settings, pickle.loads(_next(read)))
+        _start(settings)
+        for module in settings.modules:
+            with contextlib.suppress(Exception):  # the call that needs it says what is wrong
+                import_module(module)
         while True:
             payload = _next(read)
             _begin()

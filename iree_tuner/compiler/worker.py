@@ -99,6 +99,8 @@ class Workers:
             problem.__cause__ = error
             future.set_exception(problem)
             return future
+        if module := getattr(function, "__module__", None):  # methods of built-in types have none
+            self._crew.modules.setdefault(module)
         self._crew.add(getattr(function, "__name__", "call"), payload, timeout_s, future)
         return future
 
@@ -157,6 +159,7 @@ class _Crew:
         self.memory_bytes = memory_bytes
         self.closed = False
         self.spans: list[Span] = []
+        self.modules: dict[str, None] = {}  # of all functions that were called
         self._count = count
         self._folder, self._folder_handle = make_folder()
         free = shutil.disk_usage(self._folder).free
@@ -198,7 +201,8 @@ class _Crew:
         """A new worker. Raises OSError where it cannot be started."""
         serial = next(self._hired)
         folder = str(self._folder / str(serial))
-        settings = Settings(folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding)
+        modules = tuple(self.modules)
+        settings = Settings(folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding, modules)
         return WorkerProcess(f"{self._cookie}{serial}.", settings)
 
     def note(self, span: Span) -> None:

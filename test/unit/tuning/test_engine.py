@@ -5,10 +5,10 @@ import random
 import time
 
 import pytest
-from tuning.fakes import DEFAULT, Threads, Watch, close, fake_lab, fake_screen, fake_search
+from tuning.fakes import DEFAULT, Threads, Watch, close, fake_lab, fake_screen, fake_search, words_of
 from tuning.studies import STUDY
 
-from iree_tuner.compiler.worker import Workers, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerTimeoutError
 from iree_tuner.measure.worker import Timed
 from iree_tuner.tuning.device import Device, DeviceLostError
 from iree_tuner.tuning.engine import Engine, Limits
@@ -103,18 +103,6 @@ def test_a_strategy_is_not_asked_for_each_candidate_where_compiling_and_measurin
     close(lab)
     assert sizes[0] == 12
     assert min(sizes[:-1]) >= 6
-
-
-def test_settled_engines_compile_nothing():
-    lab = fake_lab(alternate=False, jobs=4)
-    stop, search = StopRequest(), fake_search([f"{text} compile:5" for text in codes(1)] + codes(9))
-    engine = Engine(search, lab, Limits(0, 8, FOREVER), stop, Records(None, stop).ledger(lambda: None, str))
-    engine.extend(8, FOREVER)
-    assert len(list(engine.run())) == 7
-    engine.settle()
-    engine.extend(2, FOREVER)
-    assert len(list(engine.run())) == 2
-    lab.compilers._pool.shutdown(wait=False)
 
 
 def test_a_longer_time_of_the_default_is_believed_when_it_comes_twice():
@@ -296,13 +284,26 @@ def test_random_loads_lose_nothing(alternate):
     assert search.best == min(ran, key=lambda trial: trial.score)
 
 
+class Impatient(Threads):
+    """Workers with time limits and without a clock: `needs:4` is over after a limit of less."""
+
+    def submit(self, function, *args, timeout_s=None, **kwargs):
+        needs = float(words_of(args[2].ops[0].value).get("needs", 0))
+        if timeout_s is not None and needs > timeout_s:
+            function, args, kwargs = self._end, (), {}
+        return super().submit(function, *args, **kwargs)
+
+    def _end(self):
+        raise TimeoutError
+
+
 def test_what_was_given_up_sooner_is_tried_again(tmp_path):
     path = tmp_path / "trials.db"
-    texts = ["code:1 time:90 compile:4", "code:2 time:95"]
+    texts = ["code:1 time:90 needs:4", "code:2 time:95"]
 
     def run_with(compile_s):
         stop = StopRequest()
-        lab = fake_lab(alternate=True, workers=Workers(1))
+        lab = fake_lab(alternate=True, workers=Impatient(1))
         search = fake_search(texts)
         shown = []
         with open_records(path, "program", {}, stop=stop, fresh=False) as records:

@@ -55,7 +55,7 @@ def test_faults_end_in_exactly_one_way_each(alternate):
     workers = Workers(4, memory_bytes=256 << 20)
     measuring = [Workers(1) for _ in range(2)]
     lab = fake_lab(
-        alternate=alternate, jobs=4, workers=workers, measuring=measuring, timeout_s=8.0, setup_s=8.0
+        alternate=alternate, jobs=4, workers=workers, measuring=measuring, timeout_s=15.0, setup_s=15.0
     )
     stop = StopRequest()
     search = fake_search(texts)
