@@ -76,23 +76,6 @@ def test_elsewhere_they_overlap_and_every_device_works():
     assert {trial.device for trial in trials} == {f"fake://{index}" for index in range(4)}
 
 
-def test_what_still_compiles_at_the_end_of_a_slice_is_there_for_the_next():
-    texts = codes(40)
-    texts[3] = f"{texts[3]} compile:0.5"
-    lab = fake_lab(alternate=False, jobs=4)
-    stop, search = StopRequest(), fake_search(texts)
-    ledger = Records(None, stop).ledger(lambda: None, lambda trial: "")
-    engine = Engine(search, lab, Limits(0, 8, FOREVER), stop, ledger)
-    slices = []
-    for trials in (10, 10, 10, 11):  # the last one finds that there is nothing more, and waits for all
-        engine.extend(trials, FOREVER)
-        slices.append([trial.assignment["x"] for trial in engine.run()])
-    close(lab)
-    assert len(slices[0]) == 9
-    assert 3 not in slices[0]
-    assert sorted(x for each in slices for x in each) == list(range(40))
-
-
 def test_a_strategy_is_not_asked_for_each_candidate_where_compiling_and_measuring_overlap():
     search = fake_search(codes(120))
     ask, sizes = search.ask, []
