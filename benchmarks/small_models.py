@@ -3,8 +3,8 @@
     python benchmarks/small_models.py FOLDER
 
 `vit`: two blocks of a vision transformer on an image of 224x224. `decoder_step`: one token after 511 that are
-cached, width 512. `separable`: depthwise separable convolutions on images and channels of odd sizes. Weights are
-constants of the program, random, the same in each run. `benchmarks/budgets.py` tunes them. Needs jax.
+cached, width 512. `separable`: depthwise separable convolutions on images and channels of odd sizes. Weights
+are constants of the program, random, the same in each run. `benchmarks/budgets.py` tunes them. Needs jax.
 """
 
 from __future__ import annotations

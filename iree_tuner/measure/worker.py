@@ -31,7 +31,7 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, probe
 ENDED_BY = signal.SIGALRM
 """Ends this process where a run takes far too long: its candidate is too slow, which is no crash."""
 
-_STATIONS_KEPT = 3
+_STATIONS_KEPT = 8  # candidates of several workloads take turns
 _SETS_KEPT = 8
 _FIRST_RUN = 1.25  # single runs are slower than those of a batch, but not by that
 _NO_SPIKE = 2.5  # times that

@@ -20,13 +20,14 @@ from iree_tuner.tuning.timeline import Timeline
 _SHORT_S = 300.0
 
 _FLAGS_PART, _PROFILE_PART = 0.12, 0.05
-_FINALS_PART, _ROUNDS_PART = 0.12, 0.05
+_FINALS_PART, _ROUNDS_PART = 0.10, 0.05
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
 """To write everything down and stop the workers."""
 
-_LEAST_FINAL_S = 2.5
-_ONE_FINAL_PART = 0.05  # of the budget
+_LEAST_FINAL_S = 1.5
+_ONE_FINAL_PART = 0.025  # of the budget
+_BESIDE = 1.4  # a compilation takes so much longer beside others, whose memory and caches it shares
 _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
 _COMPARISONS = 2.5  # a final's: to choose, to judge, and what is built and checked between them
@@ -95,24 +96,23 @@ class Budget:
     def versions_that_fit(self, until: float, rounds_s: float) -> float:
         """How many more versions of the program can be compiled, checked and compared by a time."""
         left_s = until - self.timeline.clock() - rounds_s
-        each_s = self.measured.build_s / self.jobs + self.measured.check_s
+        each_s = _BESIDE * self.measured.build_s / self.jobs + self.measured.check_s
         return left_s / each_s if each_s > 0 and self.limited else math.inf
 
     def profile_fits(self, predicted_s: float) -> bool:
         """Whether looking where the time goes is worth its time."""
         return not self.limited or predicted_s <= _PROFILE_PART * self.total_s
 
-    def search_until(self, versions: int, places: int, workloads: int) -> float:
+    def search_until(self, versions: int, workloads: int) -> float:
         """When the search has to end.
 
         Args:
             versions: of the program that are compared in the end, beside the one that is built already.
-            places: addresses of the code of each.
             workloads: that will have finals.
         """
         if not self.limited:
             return math.inf
-        wanted_s = self.verdict_s(versions, places) + self.finals_s(workloads)
+        wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
         least_s = self.versions_s(versions, 1) + _LEAST_VERDICT_S + min(workloads, 2) * _LEAST_FINAL_S
         after_s = max(least_s, min(wanted_s, _AFTER_PART * self.total_s)) + self.proof_s + _END_S
         return self.end - _MARGIN * after_s
@@ -127,9 +127,9 @@ class Budget:
         most_s = min(_MOST_FINALS_S, max(_LEAST_FINAL_S, _ONE_FINAL_PART * self.total_s))
         return min(workloads * most_s, max(_FINALS_PART * self.total_s, min(workloads, 2) * _LEAST_FINAL_S))
 
-    def verdict_s(self, versions: int, places: int) -> float:
-        """For the program's verdict: compiling, checking, and comparing in turns."""
-        return self.versions_s(versions, places) + self._rounds_s
+    def verdict_s(self, versions: int) -> float:
+        """For the verdict: compiling, checking, and comparing in turns, at one place of the code."""
+        return self.versions_s(versions, 1) + self._rounds_s
 
     @property
     def _rounds_s(self) -> float:

@@ -87,16 +87,15 @@ def tune_variant(
             competing=competing, beside=beside,
         )  # fmt: skip
     engine = Engine(lab, findings.stop, options.effort.batch)
-    places = options.effort.places(lab.target)
     start = timeline.clock()
 
     def until() -> float:
-        whole = part * (budget.search_until(versions, places, max(1, queue.promising)) - start)
+        whole = part * (budget.search_until(versions, max(1, queue.promising)) - start)
         return start + max(whole, _LEAST_SEARCH_S)
 
     with timeline.stage(SEARCH):
         lost = _search(engine, queue, until, findings)
-    after_s = budget.end - until() if part < 1.0 else budget.verdict_s(versions, places) + budget.proof_s
+    after_s = budget.end - until() if part < 1.0 else budget.verdict_s(versions) + budget.proof_s
     with timeline.stage("finals"):
         results = _finals(queue, engine, lab, findings, options, budget, watch, after_s, lost)
     return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)

@@ -29,7 +29,7 @@ def budget(total_s, clock=None, jobs=2, **measured):
 
 def test_without_a_budget_nothing_ends():
     free = budget(math.inf)
-    assert free.search_until(3, 2, 5) == math.inf
+    assert free.search_until(3, 5) == math.inf
     assert free.versions_that_fit(math.inf, 1.0) == math.inf
     assert free.final_plan(effort_named("default"), 4, 3, 1, 0.0).finalists == 6
 
@@ -46,7 +46,7 @@ def test_at_least_half_of_the_time_is_left_for_trials(total_s, build_s, check_s,
     clock = Clock()
     kept = budget(total_s, clock, build_s=build_s, check_s=check_s)
     clock.now += 0.19 * total_s  # reading, flags and the profile have had their parts
-    assert kept.search_until(2, 2, workloads) - clock.now >= 0.5 * total_s
+    assert kept.search_until(2, workloads) - clock.now >= 0.5 * total_s
 
 
 @given(
@@ -61,11 +61,11 @@ def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloa
     """Finals, proof and verdict take what was planned; the sum is kept, however late the search ended."""
     clock = Clock()
     kept = budget(total_s, clock, build_s=build_s, check_s=check_s)
-    until = kept.search_until(2, 2, workloads)
+    until = kept.search_until(2, workloads)
     if until < clock.now:
         return  # not even what must be done fits
     clock.now += late * (until - clock.now)
-    after_s = kept.verdict_s(2, 2) + kept.proof_s
+    after_s = kept.verdict_s(2) + kept.proof_s
     finals = min(workloads, kept.finals_that_fit(after_s))
     for left in range(finals, 0, -1):
         plan = kept.final_plan(effort_named(effort), 2, left, 1, after_s)
@@ -79,7 +79,7 @@ def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloa
 def test_versions_that_do_not_fit_are_not_compiled():
     clock = Clock()
     kept = budget(90.0, clock, build_s=4.0, check_s=0.5)
-    assert kept.versions_that_fit(kept.flags_until(), 3.0) == pytest.approx((0.12 * 90 - 3.0) / 2.5)
+    assert kept.versions_that_fit(kept.flags_until(), 3.0) == pytest.approx((0.12 * 90 - 3.0) / 3.3)
     assert budget(90.0, build_s=40.0).versions_that_fit(clock.now + 10.8, 3.0) < 1
 
 
