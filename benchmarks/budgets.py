@@ -63,8 +63,9 @@ def main() -> None:
 def commit_of(checkout: Path) -> str:
     """The commit that is checked out; `+` where it was changed."""
     git = ["git", "-C", str(checkout)]
-    commit = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True,
-    check=True)
+    commit = subprocess.run(
+        [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+    )
     changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "iree_tuner"], check=False).returncode
     return commit.stdout.strip() + "+" * bool(changed)
 
@@ -114,8 +115,8 @@ def table(rows: list[Row]) -> str:
         gains = {(row["model"], row["commit"]): row["speedup"] for row in rows}
         models = [model for model, commit in gains if commit == commits[1] and (model, commits[0]) in gains]
         logs = [math.log(gains[model, commits[1]] / gains[model, commits[0]]) for model in models]
-        lines.append(f"\nGains
-        of {commits[1]} over those of {commits[0]}: {math.exp(sum(logs) / len(logs)):.2f}x")
+        mean = math.exp(sum(logs) / len(logs))
+        lines.append(f"\nGains of {commits[1]} over those of {commits[0]}: {mean:.2f}x")
     return "\n".join(lines)
 
 

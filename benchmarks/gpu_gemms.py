@@ -43,12 +43,12 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuned import TuningResult
+from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.baseline import measure_baselines
 
 COPIES_BYTES = 256 << 20  # of operands and results that PyTorch's calls rotate through; an H200's L2: 60 MB
 PEER_COMPILERS = 8

@@ -34,6 +34,7 @@ from iree_tuner.program.source import Program, load_program
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.finals import build_placed
 from iree_tuner.tuning.lab import Lab
@@ -42,7 +43,6 @@ from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
-from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.versions import ProgramVersions
 
 HEAD = 512  # columns of the honest workload

@@ -30,6 +30,7 @@ class Weights:
         self._rng = np.random.default_rng(seed)
 
     def __call__(self, *shape: int) -> Array:
+        """The next array."""
         spread = np.prod(shape[:-1]) ** -0.5 if len(shape) > 1 else 0.02
         return jnp.asarray(self._rng.standard_normal(shape, np.float32) * np.float32(spread))
 

@@ -27,6 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 import peer_loop
+from iree_tuner.tuning.prepare import study_key
 
 from iree_tuner.build.reproducer import RUN, Failure, write_reproducer
 from iree_tuner.compiler.context import new_context
@@ -39,17 +40,16 @@ from iree_tuner.space.build import build_spaces
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.targets import Target, target_for_device
+from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.engine import Engine, Limits
 from iree_tuner.tuning.failures import Reproducing
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Ledger, open_records
-from iree_tuner.tuning.prepare import study_key
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task, make_tasks
-from iree_tuner.tuning.baseline import measure_baselines
 
 PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"
 DEVICE = "local-task"

@@ -37,13 +37,13 @@ from iree_tuner.space.build import build_space
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.store.study import StudyKey
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.engine import Engine, Limits
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.baseline import tolerance_of
 
 PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"
 
