@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
+from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.finals import build_placed
 from iree_tuner.tuning.lab import Lab
@@ -42,6 +44,7 @@ from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
 from iree_tuner.tuning.versions import ProgramVersions
 
@@ -52,16 +55,16 @@ HEAD = 512  # columns of the honest workload
 class Found:
     """A configuration with its comparison alone, and what the program is to gain by it."""
 
-    weighed: Baseline
+    baseline: Baseline
     configuration: Configuration
     comparison: Comparison
 
     @property
     def result(self) -> WorkloadResult:
         """As a search would have it."""
-        task = self.weighed.task
+        task = self.baseline.task
         return WorkloadResult(
-            task, self.weighed.share, comparison=self.comparison, weight_us=self.weighed.weight_us,
+            task, self.baseline.share, comparison=self.comparison, weight_us=self.baseline.weight_us,
             entry=SpecEntry(task.workload, self.configuration),
         )  # fmt: skip
 
@@ -80,11 +83,11 @@ def main() -> None:
     program = load_program(chain(options.matrices, options.rows, options.columns))
     with Lab(target_for_device("local-task")) as lab:
         tasks = read_tasks(program, lab, Silent())
-        weighed = measure_baselines(tasks, lab, StopRequest())
-        planted = faster_alone(weighed[0], lab, options.samples, options.seed)
+        baselines = measure_baselines(tasks, lab, StopRequest())
+        planted = faster_alone(baselines[0], lab, options.samples, options.seed)
         if planted is None:
             sys.exit("nothing is faster with warm caches and slower with cold ones")
-        honest = best_of(weighed[1], lab, options.samples, options.seed)
+        honest = best_of(baselines[1], lab, options.samples, options.seed)
         print(json.dumps({"planted": told(planted), "honest": told(honest) if honest else None}), flush=True)
         results = [found.result for found in (planted, honest) if found is not None]
         verdict, whole = judged(program, lab, results)
@@ -92,7 +95,7 @@ def main() -> None:
     left_out = [entry.workload.name for entry in verdict.left_out]
     kept = [entry.workload.name for entry in verdict.version.entries]
     print(json.dumps({"left_out": left_out, "kept": kept, "note": verdict.note}))
-    sys.exit(planted.weighed.task.workload.name not in left_out)
+    sys.exit(planted.baseline.task.workload.name not in left_out)
 
 
 def chain(matrices: int, rows: int, columns: int) -> ir.Module:
@@ -117,16 +120,16 @@ def chain(matrices: int, rows: int, columns: int) -> ir.Module:
 
 
 def sampled(
-    weighed: Baseline, lab: Lab, samples: int, seed: int
+    baseline: Baseline, lab: Lab, samples: int, seed: int
 ) -> Iterator[tuple[Configuration, float, float]]:
     """Configurations that run, with their scores with warm caches and with cold ones."""
-    space = weighed.space
+    space = baseline.space
     assert space is not None
-    benches = [replace(weighed.bench, cold=cold) for cold in (False, True)]
+    benches = [replace(baseline.bench, cold=cold) for cold in (False, True)]
     configurations = [space.configuration(each) for each in islice(space.shuffled(seed), samples)]
-    built = lab.builder.build_all(weighed.bench.harness, configurations)
+    built = lab.builder.build_all(baseline.bench.harness, configurations)
     made = [(one, each) for one, each in zip(configurations, built, strict=True) if each.outcome == "ok"]
-    defaults = [min(lab.measurer.time(weighed.default.vmfb, bench).samples_us) for bench in benches]
+    defaults = [min(lab.measurer.time(baseline.default.vmfb, bench).samples_us) for bench in benches]
     for configuration, each in made:
         timed = [lab.measurer.time(each.vmfb, bench) for bench in benches]
         if all(one.outcome == "ok" for one in timed):
@@ -134,38 +137,39 @@ def sampled(
             yield configuration, warm, cold
 
 
-def faster_alone(weighed: Baseline, lab: Lab, samples: int, seed: int) -> Found | None:
+def faster_alone(baseline: Baseline, lab: Lab, samples: int, seed: int) -> Found | None:
     """The configuration that loses most by cold caches, of those that win with warm ones."""
-    rows = sorted(sampled(weighed, lab, samples, seed), key=lambda row: row[1] - row[2])
+    rows = sorted(sampled(baseline, lab, samples, seed), key=lambda row: row[1] - row[2])
     for configuration, warm, cold in rows:
         if warm > 0.97 or cold < 1.05:
             continue
-        comparison = compared(weighed, configuration, lab, cold=False)
+        comparison = compared(baseline, configuration, lab, cold=False)
         if comparison is not None and comparison.verdict == "win":
-            return Found(weighed, configuration, comparison)
+            return Found(baseline, configuration, comparison)
     return None
 
 
-def best_of(weighed: Baseline, lab: Lab, samples: int, seed: int) -> Found | None:
+def best_of(baseline: Baseline, lab: Lab, samples: int, seed: int) -> Found | None:
     """The best with cold caches."""
-    rows = sorted(sampled(weighed, lab, samples, seed), key=lambda row: row[2])
-    comparison = compared(weighed, rows[0][0], lab, cold=True) if rows else None
+    rows = sorted(sampled(baseline, lab, samples, seed), key=lambda row: row[2])
+    comparison = compared(baseline, rows[0][0], lab, cold=True) if rows else None
     won = comparison is not None and comparison.verdict == "win"
-    return Found(weighed, rows[0][0], comparison) if won and comparison is not None else None
+    return Found(baseline, rows[0][0], comparison) if won and comparison is not None else None
 
 
-def compared(weighed: Baseline, configuration: Configuration, lab: Lab, *, cold: bool) -> Comparison | None:
+def compared(baseline: Baseline, configuration: Configuration, lab: Lab, *, cold: bool) -> Comparison | None:
     """As the finals do it."""
-    placed = build_placed(weighed.bench.harness, [configuration], lab, lab.target.placements)
+    placed = build_placed(baseline.bench.harness, [configuration], lab, lab.target.placements)
     if not placed:
         return None
-    return lab.measurer.compare(placed, replace(weighed.bench, cold=cold), JudgePlan(1280))[0]
+    return lab.measurer.compare(placed, replace(baseline.bench, cold=cold), JudgePlan(1280))[0]
 
 
 def judged(program: Program, lab: Lab, results: Sequence[WorkloadResult]) -> tuple[Verdict, ProgramVersions]:
     """What the program says of entries that have won alone."""
     whole = ProgramVersions(program, request(program), lab, Silent(), 1 << 20)
-    judge = Judge(whole, lab.target, effort_named("default"), float("inf"))
+    budget = Budget(math.inf, Timeline(), lab.jobs, StopRequest())
+    judge = Judge(whole, lab.target, effort_named("default"), budget)
     entries = tuple(each.entry for each in results if each.entry is not None)
     return judge.choose([Tuned(lab.target, tuple(results), entries)]), whole
 
@@ -173,8 +177,8 @@ def judged(program: Program, lab: Lab, results: Sequence[WorkloadResult]) -> tup
 def told(found: Found) -> dict[str, object]:
     """For the output."""
     return {
-        "workload": found.weighed.task.workload.name,
-        "calls": found.weighed.task.calls,
+        "workload": found.baseline.task.workload.name,
+        "calls": found.baseline.task.calls,
         "configuration": found.configuration.ops[0].value,
         "speedup alone": found.comparison.speedup,
         "interval": found.comparison.interval,

@@ -27,7 +27,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 import peer_loop
-from iree_tuner.tuning.prepare import study_key
 
 from iree_tuner.build.reproducer import RUN, Failure, write_reproducer
 from iree_tuner.compiler.context import new_context
@@ -41,10 +40,9 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.tuning.baseline import measure_baselines
-from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.candidate import Configurations
 from iree_tuner.tuning.effort import effort_named
-from iree_tuner.tuning.engine import Engine, Limits
-from iree_tuner.tuning.failures import Reproducing
+from iree_tuner.tuning.engine import Engine, OneSearch
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Ledger, open_records
 from iree_tuner.tuning.search import Search
@@ -94,44 +92,28 @@ class Own:
         self._subject = subject
         self._folder = folder
         self._stack = stack
-        self._strategy = Given()
         self._stop = StopRequest()
-        self._compile_s, self._ops = math.inf, 0
-        self._started: tuple[Lab, Search, Ledger] | None = None
+        self._started: tuple[Lab, Configurations, Ledger] | None = None
 
     def run(self, assignments: list[Assignment]) -> list[Trial]:
         """One block; trials in the order of the assignments."""
-        lab, search, ledger = self._started = self._started or self._start()
-        self._strategy.waiting = list(assignments)
-        limits = Limits(len(assignments), len(assignments), math.inf, self._compile_s, self._ops)
-        found = {each.assignment: each for each in Engine(search, lab, limits, self._stop, ledger).run()}
+        lab, kind, ledger = self._started = self._started or self._start()
+        search = Search(kind, Given(assignments), ledger)
+        engine = Engine(lab, self._stop, len(assignments))
+        found = {trial.assignment: trial for _, trial in engine.run(OneSearch(search))}
         return [found[each] for each in assignments]
 
-    def _start(self) -> tuple[Lab, Search, Ledger]:
-        subject, space = self._subject, self._subject.space
+    def _start(self) -> tuple[Lab, Configurations, Ledger]:
+        subject = self._subject
         lab = self._stack.enter_context(Lab(subject.target, JOBS))
         lab.start()
         database = self._folder / "trials.db"
         records = self._stack.enter_context(
             open_records(database, "throughput", {}, stop=self._stop, fresh=False)
         )
-        (weighed,) = measure_baselines([subject.task], lab, self._stop)
-        effort = effort_named("default")
-        self._compile_s = effort.compile_limit_s(weighed.default.idle_s, waited_for=lab.alternate)
-        self._ops = effort.most_ops(weighed.default.ops)
-        reproducing = Reproducing(
-            records.failures,
-            subject.task.workload.name,
-            weighed.bench.harness,
-            subject.target,
-            space.configuration,
-        )
-        ledger = records.ledger(lambda: study_key(weighed, space, setting_on(subject.target)), reproducing)
-        search = Search(
-            subject.task.workload.key, space.configuration, self._strategy, weighed.bench,
-            weighed.default.digest, weighed.default_us, weighed.default.crowding,
-        )  # fmt: skip
-        return lab, search, ledger
+        (baseline,) = measure_baselines([subject.task], lab, self._stop)
+        kind = Configurations(baseline, lab, effort_named("default"), records)
+        return lab, kind, records.ledger(kind.study, kind.reproduce)
 
 
 def main() -> None:

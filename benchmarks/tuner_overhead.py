@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import tempfile
 import time
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,22 +24,26 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import fake_trials
 
+from iree_tuner.build.candidate import Built
 from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.search.registry import make_strategy
+from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.build import build_space
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.store.study import StudyKey
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import tolerance_of
+from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.conditions import setting_on
-from iree_tuner.tuning.engine import Engine, Limits
+from iree_tuner.tuning.engine import Engine, OneSearch
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.search import Search
@@ -105,22 +109,22 @@ def run(case: Case) -> dict[str, object]:
 
 
 def _timed(case: Case, dispatch: Dispatch, lab: Lab) -> dict[str, object]:
-    search, key = _search(case, dispatch, lab)
+    kind = Faked(case, dispatch, lab)
     # Workers start lazily, and importing takes them longer than a trial: that is paid once a run.
-    warm = [lab.builder.submit(search.bench.harness, None) for _ in range(4 * case.jobs)]
+    warm = [lab.builder.submit(kind.bench.harness, None) for _ in range(4 * case.jobs)]
     for future in warm:
         lab.builder.result(future)
     for measurer in lab.measurers:
-        measurer.time(fake_trials.DEFAULT, search.bench)
+        measurer.time(fake_trials.DEFAULT, kind.bench)
     stop = StopRequest()
     measured = 0.0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trials.db"
         with open_records(path, "overhead", {}, stop=stop, fresh=False) as records:
-            ledger = records.ledger(lambda: key, lambda _: "")
-            engine = Engine(search, lab, Limits(case.trials, 16, math.inf), stop, ledger)
+            ledger = records.ledger(kind.study, kind.reproduce)
+            search = Search(kind, kind.strategy(case.strategy, 0), ledger, cap=case.trials)
             start = time.perf_counter()
-            for trial in engine.run():
+            for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
                 measured += trial.measure_s
             wall = time.perf_counter() - start
     assert len(search.trials) == case.trials
@@ -136,25 +140,46 @@ def _timed(case: Case, dispatch: Dispatch, lab: Lab) -> dict[str, object]:
     }
 
 
-def _search(case: Case, dispatch: Dispatch, lab: Lab) -> tuple[Search, StudyKey]:
-    """A search whose candidates are those of the dispatch's space, with the times to sleep in them."""
-    workload, harness = dispatch.workload, dispatch.harness
-    assert workload is not None
-    assert harness is not None
-    space = build_space(workload, dispatch.limits, new_context())
+class Faked:
+    """A `CandidateKind`: the dispatch's space, with the times to sleep in its configurations."""
 
-    def configure(assignment: Assignment) -> Configuration:
-        real = space.configuration(assignment)
-        text = f"{real.ops[0].value} "
-        return Configuration(
-            (OpConfiguration(str(case.compile_s), "fake", _executable(text, case.measure_s)),)
+    name, default_us, own_digest, most_places = "", fake_trials.TIME_US, "none", 1
+    limits = CompileLimits()
+
+    def __init__(self, case: Case, dispatch: Dispatch, lab: Lab) -> None:
+        workload, harness = dispatch.workload, dispatch.harness
+        assert workload is not None
+        assert harness is not None
+        self._case, self._lab, self._workload = case, lab, workload
+        self._space = build_space(workload, dispatch.limits, new_context())
+        self.workload = workload.key
+        self.bench = Bench(harness, "fake://0", fake_trials.DEFAULT, tolerance_of(workload))
+        self.default = Built("ok", fake_trials.DEFAULT)
+        self.size = self._space.count()
+
+    def strategy(self, name: str, seed: int) -> Strategy:
+        """By its name."""
+        return make_strategy(name, self._space, seed)
+
+    def study(self) -> StudyKey:
+        """Of its own."""
+        setting, space = setting_on(self._lab.target), self._space
+        return StudyKey(setting, self._workload, "overhead", "overhead", space.label, space.count())
+
+    def submit(
+        self, assignment: Assignment, limits: CompileLimits, *, place: int, verify: bool
+    ) -> Future[Built]:
+        """What sleeps in a compile worker, and then on the device."""
+        del limits, place, verify
+        text = f"{self._space.configuration(assignment).ops[0].value} "
+        operation = OpConfiguration(
+            str(self._case.compile_s), "fake", _executable(text, self._case.measure_s)
         )
+        return self._lab.builder.submit(self.bench.harness, Configuration((operation,)))
 
-    bench = Bench(harness, "fake://0", fake_trials.DEFAULT, tolerance_of(workload))
-    strategy = make_strategy(case.strategy, space, 0)
-    search = Search(workload.key, configure, strategy, bench, "none", fake_trials.TIME_US)
-    setting = setting_on(lab.target)
-    return search, StudyKey(setting, workload, "overhead", "overhead", space.label, space.count())
+    def reproduce(self, trial: Trial) -> str:
+        """Nothing fails."""
+        return trial.reproducer
 
 
 def _executable(text: str, measure_s: float) -> str:
