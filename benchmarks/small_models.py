@@ -1,10 +1,14 @@
-"""Three small models of kinds that `examples/` has none of, as StableHLO from JAX: f32, batch 1.
+"""Models of kinds that `examples/` has none of, as StableHLO from JAX: three small ones in f32 with batch 1,
+and a block.
 
     python benchmarks/small_models.py FOLDER
 
 `vit`: two blocks of a vision transformer on an image of 224x224. `decoder_step`: one token after 511 that are
 cached, width 512. `separable`: depthwise separable convolutions on images and channels of odd sizes. Weights
 are constants of the program, random, the same in each run. `benchmarks/budgets.py` tunes them. Needs jax.
+
+`unet_block`, for GPUs: a transformer block of a diffusion model's U-Net, 2x1024 tokens of 1280 with 20 heads,
+self-attention, attention to 77 tokens of 2048, and a gated layer; f16, sums in f32, weights as arguments.
 """
 
 from __future__ import annotations
@@ -117,7 +121,39 @@ def separable() -> tuple[Callable[..., Array], list[tuple[int, ...]]]:
     return main, [(1, 121, 149, 3)]
 
 
-MODELS = (vit, decoder_step, separable)
+def unet_block() -> tuple[Callable[..., Array], list[tuple[int, ...]]]:
+    """Its arguments: tokens, context, and the weights in the order of their use."""
+    width, context, heads, inner = 1280, 2048, 20, 5120
+
+    def product(x: Array, y: Array) -> Array:
+        return jnp.matmul(x, y, preferred_element_type=jnp.float32).astype(jnp.float16)
+
+    def attend(x: Array, other: Array, q: Array, k: Array, v: Array, out: Array) -> Array:
+        q, k, v = (
+            each.reshape(*each.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+            for each in (product(x, q), product(other, k), product(other, v))
+        )
+        scores = jnp.einsum("bhqd,bhkd->bhqk", q, k, preferred_element_type=jnp.float32)
+        parts = jax.nn.softmax(scores * q.shape[-1] ** -0.5, axis=-1).astype(jnp.float16)
+        mixed = jnp.einsum("bhqk,bhkd->bhqd", parts, v, preferred_element_type=jnp.float32)
+        return product(mixed.astype(jnp.float16).transpose(0, 2, 1, 3).reshape(x.shape), out)
+
+    def normal(x: Array) -> Array:
+        return _normal(x.astype(jnp.float32)).astype(jnp.float16)
+
+    def main(x: Array, other: Array, *w: Array) -> Array:
+        own = normal(x)
+        x = x + attend(own, own, *w[:4])
+        x = x + attend(normal(x), other, *w[4:8])
+        up, gate = jnp.split(product(normal(x), w[8]), 2, axis=-1)
+        return x + product(up * jax.nn.gelu(gate), w[9])
+
+    square = (width, width)
+    weights = [square] * 4 + [square, (context, width), (context, width), square]
+    return main, [(2, 1024, width), (2, 77, context), *weights, (width, 2 * inner), (inner, width)]
+
+
+MODELS = (vit, decoder_step, separable, unet_block)
 
 
 def main() -> None:
@@ -126,7 +162,8 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for model in MODELS:
         function, shapes = model()
-        arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+        kind = jnp.float16 if model is unet_block else jnp.float32
+        arguments = [jax.ShapeDtypeStruct(shape, kind) for shape in shapes]
         lowered = jax.jit(function).lower(*arguments)
         (folder / f"{model.__name__}.mlir").write_text(str(lowered.compiler_ir("stablehlo")))
 

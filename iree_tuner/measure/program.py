@@ -38,8 +38,9 @@ _LEAST_S = 60.0  # of another: to load, and to run a few times
 _PATIENCE = 20.0  # times what the default takes
 _TOGETHER = 6  # compilations that take turns with the default: all of them are loaded at once
 _ROUNDS_ALONE = 8
-_SCREENED, _HOPELESS = 3, 1.5
-"""Rounds after which those are out that took so many times the default's time in each."""
+_SCREENED, _HOPELESS, _WORTH_SCREENING = 5, 1.5, 32
+"""Rounds after which those are out that never came near the default, so many times its time; and rounds of a
+comparison that is long enough for that."""
 _DIED = (WorkerCrashError, WorkerTimeoutError)
 _FEW = 2
 """Of so many that take turns, it pays to have fewer of them soon."""
@@ -114,7 +115,8 @@ def compare_programs(
                 start = time.monotonic()
                 found[index] = bench.checked(paths, index + 1, found[index], reduction_length)
                 found[index] = replace(found[index], check_s=(time.monotonic() - start) / len(paths))
-            bench.screen(paths[0], group, found)
+            if rounds >= _WORTH_SCREENING:
+                bench.screen(paths[0], group, found)
             bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds))
         return [found[index] for index in sorted(found)]
 
@@ -302,7 +304,7 @@ class _Bench:
         except (_FailedError, *_DIED):
             return  # the comparison finds out who it was
         for comparison, index, times in zip(compare_rows([rows]), alive, rows.T[1:], strict=True):
-            if (times > _HOPELESS * rows[:, 0]).all():
+            if times.min() > _HOPELESS * rows[:, 0].max():
                 found[index] = replace(found[index], comparison=replace(comparison, verdict="lose"))
 
     def compare(

@@ -7,7 +7,8 @@ from whole_programs import WITH_PARAMETERS, scaling
 from iree_tuner.compiler.worker import WorkerCrashError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.measure import program
-from iree_tuner.measure.program import compare_programs, time_program
+from iree_tuner.measure.numerics import Agreement
+from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.measure.program_request import request
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
@@ -162,3 +163,16 @@ def test_one_that_makes_the_default_die_is_found(measuring):
 def test_a_default_that_dies_of_itself_is_not_blamed_on_others(measuring):
     with pytest.raises(WorkerCrashError):
         compare([[b"dead", b"first", b"last"]], measuring)
+
+
+def test_who_never_comes_near_the_default_takes_no_more_turns(monkeypatch):
+    bench = program._Bench.__new__(program._Bench)
+    monkeypatch.setattr(
+        bench, "rounds", lambda paths, count, start: [[10.0, 11.0, 40.0]] * count, raising=False
+    )
+    blank = ProgramComparison("main", None, Agreement(True, 0.0))
+    found = {0: blank, 1: blank}
+    bench.screen(["default", "near", "far"], [0, 1], found)
+    assert found[0].comparison is None, "it is compared in earnest"
+    assert found[1].comparison.verdict == "lose"
+    assert found[1].comparison.pairs < 8

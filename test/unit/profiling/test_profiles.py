@@ -220,7 +220,13 @@ def profiled(monkeypatch, cpu, dispatch, measured, **options):
     monkeypatch.setattr(runs, "_measure", lambda *_: measured)
     tools = runs.Tools(None, FakeBuilder(), FakeMeasurer())
     return runs.profile_program(
-        load_program(ZERO_MATMUL), cpu, tools=tools, dispatches=[dispatch], roofline=ROOFLINE, **options
+        load_program(ZERO_MATMUL),
+        cpu,
+        tools=tools,
+        dispatches=[dispatch],
+        roofline=ROOFLINE,
+        vmfb=b"",
+        **options,
     )
 
 
