@@ -11,6 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
+from iree_tuner.cli.database import chosen_database
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.kernel_report import comparison_to_json, told
@@ -29,6 +30,7 @@ from iree_tuner.transforms.check import reduction_length_of
 from iree_tuner.transforms.script import Script
 from iree_tuner.transforms.search import ScriptSearch, Watch, search_script
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.stop import StopRequest
 
 _DEFAULTS = InputFlags()
@@ -54,6 +56,13 @@ class SearchFlags:
         Who proposes: local, genetic, annealing, shuffle and others.
     seed
         Of everything random.
+    db
+        Database that keeps every choice that was tried; what it knows under the same setting is not tried
+        again.
+    no_db
+        Keep nothing, and know nothing.
+    fresh
+        Try again what the database knows already.
     """
 
     search: Annotated[bool, Parameter(negative="")] = False
@@ -61,6 +70,9 @@ class SearchFlags:
     budget: str | None = None
     strategy: str = "local"
     seed: int = 0
+    db: Path | None = None
+    no_db: Annotated[bool, Parameter(negative="")] = False
+    fresh: Annotated[bool, Parameter(negative="")] = False
 
     def check(self, script: Script | None) -> float:
         """The budget in seconds. Raises UsageError for what makes no sense."""
@@ -151,11 +163,19 @@ def _searched(
     as_json: bool, watch: Watch,
 ) -> list[tuple[str, Script]]:  # fmt: skip
     """The best choice of the knobs, where that is not the script's own. Ctrl-C ends the search early."""
-    with StopRequest() as stop:
+    db = chosen_database(searching.db, no_db=searching.no_db, fresh=searching.fresh)
+    options = {"script": script.name, "device": lab.target.device, "seed": searching.seed}
+    with (
+        StopRequest() as stop,
+        open_records(db, source.name, options, stop=stop, fresh=searching.fresh) as records,
+    ):
         found = search_script(
             source, script, lowered, lab, stop, strategy=searching.strategy, trials=searching.trials,
-            seconds=searching.check(script), seed=searching.seed, watch=watch,
+            seconds=searching.check(script), seed=searching.seed, watch=watch, records=records,
         )  # fmt: skip
+        failure = records.rescue()
+    if failure:
+        people.print(failure, style="yellow", markup=False)
     _tell_search(found, as_json)
     best = found.ranked[0].assignment if found.ranked else None
     return [] if best is None or dict(best) == script.defaults else [("best found", script.chosen(best))]
@@ -208,7 +228,7 @@ def _tell_search(found: ScriptSearch, as_json: bool) -> None:
         outcomes[trial.outcome] = outcomes.get(trial.outcome, 0) + 1
         if as_json:
             print_json({"knobs": dict(trial.assignment), "outcome": trial.outcome, "message": trial.message,
-                        "time_us": trial.time_us if math.isfinite(trial.time_us) else None})  # fmt: skip
+                        "time_us": trial.time_us if trial.outcome == "ok" else None})  # fmt: skip
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
     people.print(f"{len(found.trials)} of {found.members} choices tried: {ended}", markup=False)
     for line in found.left_out:
@@ -219,7 +239,7 @@ def _tell_search(found: ScriptSearch, as_json: bool) -> None:
         line = f"{each.outcome} with {told(each.assignment)}: {each.message}"
         people.print(line, style="red" if each in wrong else "yellow", markup=False)
     for each in found.ranked[:1]:
-        alone = f"{each.time_us:.1f} us, {1 / each.score:.2f}x of {found.default_us:.1f} us"
+        alone = f"{each.time_us or 0.0:.1f} us, {1 / each.score:.2f}x of {found.default_us:.1f} us"
         people.print(f"best alone: {told(each.assignment)}: {alone}", markup=False)
 
 

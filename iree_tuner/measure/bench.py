@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from iree_tuner.program.bindings import Harness
 
@@ -45,3 +46,47 @@ class Bench:
     tolerance: Tolerance
     cold: bool = True
     check: bytes = b""
+
+
+@dataclass(frozen=True)
+class JointBench:
+    """Several dispatches that one candidate makes anew, as if they were one: their calls follow each other.
+
+    Attributes:
+        parts: the dispatches.
+        calls: how often a program calls each.
+        device: device URI, for all of them.
+        default: the compiler's own choices, joined.
+        cold: see `Bench`.
+    """
+
+    parts: tuple[Bench, ...]
+    calls: tuple[int, ...]
+    device: str
+    default: bytes
+    cold: bool = True
+
+    @classmethod
+    def of(cls, parts: Sequence[Bench], calls: Sequence[int]) -> JointBench:
+        """Of benches on one device."""
+        default = joined([part.default for part in parts])
+        return cls(tuple(parts), tuple(calls), parts[0].device, default, parts[0].cold)
+
+    def each(self, vmfb: bytes) -> list[tuple[bytes, Bench, int]]:
+        """Executables that were joined, each with its bench on this device and its calls."""
+        own = [replace(part, device=self.device) for part in self.parts]
+        return list(zip(_split(vmfb), own, self.calls, strict=True))
+
+
+def joined(executables: Sequence[bytes]) -> bytes:
+    """Executables of several dispatches, as one."""
+    return b"".join(len(each).to_bytes(8, "little") + each for each in executables)
+
+
+def _split(executables: bytes) -> list[bytes]:
+    found: list[bytes] = []
+    while executables:
+        end = 8 + int.from_bytes(executables[:8], "little")
+        found.append(executables[8:end])
+        executables = executables[end:]
+    return found

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
-from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.bench import Bench, JointBench
 from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.numerics import Agreement
 from iree_tuner.measure.sampling import ScreenPlan
@@ -28,9 +28,11 @@ from iree_tuner.measure.worker import (
 
 R = TypeVar("R")
 
-Screen = Callable[[bytes, Bench, float | None, ScreenPlan], Timed]
-Rounds = Callable[[Sequence[bytes], Bench, int, float], list[list[float]]]
-Agree = Callable[[bytes, Bench, Sequence[int]], Agreement]
+AnyBench = Bench | JointBench
+
+Screen = Callable[[bytes, AnyBench, float | None, ScreenPlan], Timed]
+Rounds = Callable[[Sequence[bytes], AnyBench, int, float], list[list[float]]]
+Agree = Callable[[bytes, AnyBench, Sequence[int]], Agreement]
 
 _FINAL_BATCH_S = 0.01
 _SEEDS = (0, 1, 2)
@@ -77,7 +79,7 @@ class Measurer:
         return self.workers.submit(start_here, self.device)
 
     def submit_screen(
-        self, vmfb: bytes, bench: Bench, limit_us: float | None = None, plan: ScreenPlan | None = None
+        self, vmfb: bytes, bench: AnyBench, limit_us: float | None = None, plan: ScreenPlan | None = None
     ) -> Future[Timed]:
         """Begin to time an executable and to check it on one seed; `result` says how it ended.
 
@@ -111,12 +113,12 @@ class Measurer:
             return Timed("run_timeout", message="no result within the time limit")
 
     def time(
-        self, vmfb: bytes, bench: Bench, limit_us: float | None = None, plan: ScreenPlan | None = None
+        self, vmfb: bytes, bench: AnyBench, limit_us: float | None = None, plan: ScreenPlan | None = None
     ) -> Timed:
         """`submit_screen` and `result` in one."""
         return self.result(self.submit_screen(vmfb, bench, limit_us, plan))
 
-    def time_default(self, bench: Bench) -> Timed:
+    def time_default(self, bench: AnyBench) -> Timed:
         """The time of a default. The same code, in this bench or in another, is not timed a second time."""
         key = bench.default, bench.cold
         found = self._default_times.get(key) or self.time(bench.default, bench)
@@ -125,7 +127,7 @@ class Measurer:
         return found
 
     def compare(
-        self, placed: Sequence[tuple[bytes, Sequence[bytes]]], bench: Bench, plan: JudgePlan
+        self, placed: Sequence[tuple[bytes, Sequence[bytes]]], bench: AnyBench, plan: JudgePlan
     ) -> list[Comparison]:
         """Interleave the default with candidates until all are decided; one comparison for each candidate.
 
@@ -143,7 +145,7 @@ class Measurer:
 
         return judge(take, len(placed[0][1]), plan)
 
-    def rounds(self, vmfbs: Sequence[bytes], bench: Bench, rounds: int) -> list[list[float]]:
+    def rounds(self, vmfbs: Sequence[bytes], bench: AnyBench, rounds: int) -> list[list[float]]:
         """Rounds of one sample of each executable, which take turns; microseconds of one run.
 
         Asked again for the same executables, it goes on with the next rounds.
@@ -168,7 +170,7 @@ class Measurer:
         except DeviceError as error:
             raise WorkerCrashError(None, str(error)) from None
 
-    def agrees(self, vmfb: bytes, bench: Bench, seeds: Sequence[int] = _SEEDS) -> Agreement:
+    def agrees(self, vmfb: bytes, bench: AnyBench, seeds: Sequence[int] = _SEEDS) -> Agreement:
         """Compare an executable's outputs with the default's, thoroughly."""
         limit_s = self._limit_s(self._default_us.get(bench.default, _UNKNOWN_US), 60.0)
         try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from iree_tuner.build.outcome import Outcome
-from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.bench import Bench, JointBench
 from iree_tuner.measure.check import Check
 from iree_tuner.measure.device_facts import copies_for
 from iree_tuner.measure.memory import Memory
@@ -100,7 +100,7 @@ def start_here(device: str) -> None:
     _sensors(device)
 
 
-def screen_here(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan) -> Timed:
+def screen_here(vmfb: bytes, bench: Bench | JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:
     """Load an executable, check its numbers on one seed, and time it.
 
     A first run far beyond `limit_us` ends it, and so do the first samples beyond it.
@@ -108,12 +108,29 @@ def screen_here(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenP
     Raises:
         DeviceError: a run failed on a GPU, or the default does not run.
     """
+    if isinstance(bench, JointBench):
+        return _screen_joint(vmfb, bench, limit_us, plan)
     start = time.perf_counter()
     sensors = _sensors(bench.device)
     sensors.start()
     timed = _screen(vmfb, bench, limit_us, plan, sensors)
     readings = replace(sensors.readings(), throttled=timed.readings.throttled)
     return replace(timed, seconds=time.perf_counter() - start, readings=readings)
+
+
+def _screen_joint(vmfb: bytes, bench: JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:
+    """One dispatch after the other, to the first that fails; the time is that of all their calls."""
+    seconds, least_us, worst = 0.0, 0.0, None
+    for number, (part, own, calls) in enumerate(bench.each(vmfb)):
+        left_us = None if limit_us is None else max(0.0, limit_us - least_us) / max(1, calls)
+        found = screen_here(part, own, left_us, plan)
+        seconds += found.seconds
+        if found.outcome != "ok":
+            message = f"dispatch {number}: {found.message}" if found.message else ""
+            return replace(found, message=message, samples_us=(), seconds=seconds)
+        least_us += calls * min(found.samples_us)
+        worst = found.worst if worst is None else max(worst, found.worst or 0.0)
+    return Timed("ok", (least_us,), seconds=seconds, worst=worst)
 
 
 def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan, sensors: Sensors) -> Timed:
@@ -176,7 +193,9 @@ def _table(vmfbs: tuple[bytes, ...], bench: Bench, batch_s: float) -> _Table:
     return _Table(vmfbs, bench, batch_s)
 
 
-def rounds_here(vmfbs: Sequence[bytes], bench: Bench, rounds: int, batch_s: float) -> list[list[float]]:
+def rounds_here(
+    vmfbs: Sequence[bytes], bench: Bench | JointBench, rounds: int, batch_s: float
+) -> list[list[float]]:
     """Rounds of samples, in microseconds of one run: one of each executable, in an order that changes.
 
     All use the same memory, so that where data lies makes no difference between them.
@@ -184,6 +203,15 @@ def rounds_here(vmfbs: Sequence[bytes], bench: Bench, rounds: int, batch_s: floa
     Raises:
         DeviceError: one of them does not load or run.
     """
+    if isinstance(bench, JointBench):
+        total = [[0.0] * len(vmfbs) for _ in range(rounds)]
+        for parts in zip(*(bench.each(vmfb) for vmfb in vmfbs), strict=True):
+            own, calls = parts[0][1], parts[0][2]
+            rows = rounds_here([part for part, _, _ in parts], own, rounds, batch_s)
+            total = [
+                [a + calls * b for a, b in zip(*pair, strict=True)] for pair in zip(total, rows, strict=True)
+            ]
+        return total
     sensors = _sensors(bench.device)
     with _device_errors():
         table = _table(tuple(vmfbs), bench, batch_s)
@@ -193,12 +221,15 @@ def rounds_here(vmfbs: Sequence[bytes], bench: Bench, rounds: int, batch_s: floa
     return rows
 
 
-def agree_here(vmfb: bytes, bench: Bench, seeds: Sequence[int]) -> Agreement:
+def agree_here(vmfb: bytes, bench: Bench | JointBench, seeds: Sequence[int]) -> Agreement:
     """Check an executable's numbers thoroughly (see `measure.check`).
 
     Raises:
         DeviceError: it does not load or run.
     """
+    if isinstance(bench, JointBench):
+        every = [agree_here(part, own, seeds) for part, own, _ in bench.each(vmfb)]
+        return next((each for each in every if not each.ok), max(every, key=lambda each: each.worst))
     with _device_errors():
         station = _station(bench)
         loaded = LoadedDispatch(vmfb, bench.harness, bench.device, station.memory)

@@ -4,67 +4,28 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from iree_tuner.build.candidate import Built
-from iree_tuner.build.outcome import Outcome
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.search.registry import make_strategy
-from iree_tuner.space.configuration import Assignment
-from iree_tuner.transforms.build import build_here
 from iree_tuner.transforms.check import bench_of
+from iree_tuner.transforms.choices import ScriptChoices, Subject
 from iree_tuner.transforms.script import Script
-from iree_tuner.transforms.space import ScriptLandscape, own_choice, script_space
+from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.finals import FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 
-_HOPELESS = 2.0  # times the best so far
+_ROUNDS, _FINAL_S = 64, 10.0
 
 Watch = Callable[[str], None]
 """Told what is going on, a line at a time."""
-
-
-@dataclass(frozen=True)
-class ScriptTrial:
-    """One choice of a script's knobs, on all dispatches that the script lowers.
-
-    Attributes:
-        assignment: the choice.
-        outcome: `ok`, or how it ended on the first dispatch where it failed.
-        time_us: of all their calls in one invocation of the program; infinite where one failed.
-        score: the time over that of the compiler's own code.
-        message: why it failed.
-        vmfbs: the harnesses, in the order of the dispatches.
-    """
-
-    assignment: Assignment
-    outcome: Outcome
-    time_us: float = math.inf
-    score: float = math.inf
-    message: str = ""
-    vmfbs: tuple[bytes, ...] = ()
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A dispatch that the script lowers.
-
-    Attributes:
-        name: of its export.
-        calls: how often the program calls it.
-        bench: its harness and default.
-        default_us: time of the compiler's own code.
-    """
-
-    name: str
-    calls: int
-    bench: Bench
-    default_us: float
 
 
 @dataclass(frozen=True)
@@ -73,15 +34,15 @@ class ScriptSearch:
 
     Attributes:
         subjects: the dispatches that were timed.
-        trials: all choices, in the order in which they ended; the script's own is the first.
-        ranked: those that are right on more than one seed, fastest first, a few.
+        trials: all choices, in the order in which they ended; the script's own is among the first.
+        ranked: those that are right on more than one seed, fastest first in turns, a few.
         members: how many choices there are.
         left_out: dispatches that the script lowers and that cannot be timed alone, with the reason.
     """
 
     subjects: tuple[Subject, ...]
-    trials: tuple[ScriptTrial, ...]
-    ranked: tuple[ScriptTrial, ...]
+    trials: tuple[Trial, ...]
+    ranked: tuple[Trial, ...]
     members: int
     left_out: tuple[str, ...] = ()
 
@@ -94,7 +55,7 @@ class ScriptSearch:
 def search_script(
     program: Program, script: Script, lowered: Sequence[str], lab: Lab, stop: StopRequest,
     *, strategy: str = "local", trials: int = 64, seconds: float = math.inf, seed: int = 0,
-    finalists: int = 3, watch: Watch = lambda _: None,
+    finalists: int = 3, watch: Watch = lambda _: None, records: Records | None = None,
 ) -> ScriptSearch:  # fmt: skip
     """Try choices of a script's knobs, its own first.
 
@@ -108,38 +69,35 @@ def search_script(
         trials: how many at most.
         seconds: no more are begun after that.
         seed: of everything random.
-        finalists: how many are checked on more than one seed.
+        finalists: how many are checked on more than one seed, and ranked in turns.
         watch: told of progress.
+        records: keep the trials, and know those of earlier runs.
 
     Raises:
         TunerError: the script has no knobs, or nothing that it lowers can be timed alone.
         CompileError: the program does not compile.
+        DeviceLostError: the device does not run the compiler's own code any more.
     """
     if not script.knobs:
         raise TunerError("the script has no knobs to search", location=script.path)
     subjects, left_out, dispatch = _subjects(program, lowered, lab)
     if dispatch is None or dispatch.workload is None:
         raise TunerError(f"nothing that the script lowers can be timed alone: {'; '.join(left_out)}")
-    space = script_space(script, dispatch.workload, lab.context)
-    start = own_choice(script)
-    asking = make_strategy(strategy, ScriptLandscape(space), seed, start)
-    search = _Search(script, subjects, lab)
+    records = records or Records(None, stop)
+    kind = ScriptChoices(script, subjects, dispatch.workload, lab, records)
+    search = Search(
+        kind, kind.strategy(strategy, seed), records.ledger(kind.study, kind.reproduce), first=[kind.start],
+        cap=trials,
+    )  # fmt: skip
     until = time.monotonic() + seconds
-    found: list[ScriptTrial] = [*search.tried([start])]
-    asking.tell(found)
-    while len(found) < trials and time.monotonic() < until and not stop.requested:
-        best = min(each.score for each in found)
-        watch(f"{len(found)} of {min(trials, space.count())} choices, best {1 / best:.2f}x")
-        asked = asking.ask(min(2 * lab.jobs, trials - len(found)))
-        new = [each for each in asked if each != start]
-        if not asked:
-            break
-        told = list(search.tried(new))
-        asking.tell(told)
-        found += told
+    for _ in Engine(lab, stop, 2 * lab.jobs).run(OneSearch(search), lambda: until):
+        best = f", best {1 / search.best.score:.2f}x" if search.best else ""
+        watch(f"{search.tried} of {min(trials, kind.size)} choices{best}")
     watch("checking the best")
-    ranked = search.right(sorted(found, key=lambda each: each.score), finalists)
-    return ScriptSearch(subjects, tuple(found), tuple(ranked), space.count(), left_out)
+    plan = FinalPlan(finalists, 1, _ROUNDS, _FINAL_S, keep=finalists, least=0.0)
+    (final,) = play_finals([search], lab, lambda _: plan)
+    ranked = [each.winner for each in final.winners if each.winner is not None]
+    return ScriptSearch(subjects, tuple(search.trials), tuple(ranked), kind.size, left_out)
 
 
 def _subjects(
@@ -169,59 +127,3 @@ def _subject(dispatch: Dispatch, lab: Lab) -> Subject | str:
     if timed.outcome != "ok":
         return f"the default ends in {timed.outcome}: {timed.message}"
     return Subject(dispatch.name, dispatch.calls.count, bench, min(timed.samples_us))
-
-
-class _Search:
-    """Builds and times choices."""
-
-    def __init__(self, script: Script, subjects: Sequence[Subject], lab: Lab) -> None:
-        self._script = script
-        self._subjects = subjects
-        self._lab = lab
-        self._default_us = sum(each.calls * each.default_us for each in subjects)
-        self._best = math.inf
-
-    def tried(self, assignments: Sequence[Assignment]) -> Iterator[ScriptTrial]:
-        """All are compiled, and then timed: on a processor, nothing compiles meanwhile."""
-        futures = [
-            [
-                self._lab.compilers.submit(
-                    build_here, subject.bench.harness.module, self._lab.target.flags,
-                    self._script.chosen(assignment).data, timeout_s=self._lab.builder.timeout_s,
-                )
-                for subject in self._subjects
-            ]
-            for assignment in assignments
-        ]  # fmt: skip
-        built = [[self._lab.builder.result(each) for each in group] for group in futures]
-        for assignment, group in zip(assignments, built, strict=True):
-            trial = self._timed(assignment, group)
-            self._best = min(self._best, trial.score)
-            yield trial
-
-    def right(self, trials: Sequence[ScriptTrial], count: int) -> list[ScriptTrial]:
-        """The first whose numbers are right on more than one seed."""
-        found: list[ScriptTrial] = []
-        for trial in trials:
-            if trial.outcome == "ok" and self._agrees(trial):
-                found.append(trial)
-            if len(found) == count:
-                break
-        return found
-
-    def _agrees(self, trial: ScriptTrial) -> bool:
-        pairs = zip(self._subjects, trial.vmfbs, strict=True)
-        return all(self._lab.measurer.agrees(vmfb, subject.bench).ok for subject, vmfb in pairs)
-
-    def _timed(self, assignment: Assignment, built: Sequence[Built]) -> ScriptTrial:
-        total = 0.0
-        for subject, each in zip(self._subjects, built, strict=True):
-            if each.outcome != "ok":
-                return ScriptTrial(assignment, each.outcome, message=f"{subject.name}: {each.message}")
-            limit = _HOPELESS * min(1.0, self._best) * subject.default_us if self._best < math.inf else None
-            timed = self._lab.measurer.time(each.vmfb, subject.bench, limit)
-            if timed.outcome != "ok":
-                return ScriptTrial(assignment, timed.outcome, message=f"{subject.name}: {timed.message}")
-            total += subject.calls * min(timed.samples_us)
-        vmfbs = tuple(each.vmfb for each in built)
-        return ScriptTrial(assignment, "ok", total, total / self._default_us, vmfbs=vmfbs)

@@ -15,8 +15,8 @@ from typing import Protocol
 
 from iree_tuner.build.candidate import Built
 from iree_tuner.cost.landscape import SpaceLandscape
-from iree_tuner.measure.bench import Bench
 from iree_tuner.measure.machine import machine_of
+from iree_tuner.measure.measurer import AnyBench
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.fingerprint import fingerprint
 from iree_tuner.search.registry import make_strategy
@@ -67,12 +67,16 @@ class CandidateKind(Protocol):
 
     name: str
     workload: str
-    bench: Bench
     default: Built
     default_us: float
     own_digest: str
     limits: CompileLimits
     most_places: int
+
+    @property
+    def bench(self) -> AnyBench:
+        """What candidates are timed in."""
+        ...
 
     @property
     def size(self) -> int:

@@ -9,8 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.bench import Bench
-from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.measurer import AnyBench, Measurer
 from iree_tuner.measure.sampling import drift
 from iree_tuner.measure.worker import Timed
 
@@ -92,11 +91,11 @@ class DeviceRunner:
     def __init__(self, measurer: Measurer, clock: Callable[[], float] = time.monotonic) -> None:
         self.measurer = measurer
         self._clock = clock
-        self._tracks: dict[Bench, Track] = {}
+        self._tracks: dict[AnyBench, Track] = {}
         self._failures = 0
-        self.last: Bench | None = None
+        self.last: AnyBench | None = None
 
-    def track(self, bench: Bench) -> Track:
+    def track(self, bench: AnyBench) -> Track:
         """Of a bench's default."""
         return self._tracks.setdefault(bench, Track())
 
@@ -105,17 +104,17 @@ class DeviceRunner:
         for track in self._tracks.values():
             track.due = True
 
-    def is_due(self, bench: Bench) -> bool:
+    def is_due(self, bench: AnyBench) -> bool:
         """Whether the default is to be timed first."""
         return self.track(bench).is_due(self._clock())
 
-    def begin_baseline(self, bench: Bench) -> Future[Timed]:
+    def begin_baseline(self, bench: AnyBench) -> Future[Timed]:
         """Time a default."""
         self.track(bench).begin(self._clock())
         self.last = bench
         return self.measurer.submit_screen(bench.default, replace(bench, device=self.measurer.device), None)
 
-    def end_baseline(self, bench: Bench, timed: Timed) -> None:
+    def end_baseline(self, bench: AnyBench, timed: Timed) -> None:
         """Take a default's time. Raises DeviceLostError where it fails again and again."""
         track = self.track(bench)
         if timed.outcome == "ok":
@@ -130,7 +129,7 @@ class DeviceRunner:
                 hint="the device may need a reset; trials so far are kept",
             )
 
-    def begin(self, vmfb: bytes, bench: Bench, limit_score: float) -> Future[Timed]:
+    def begin(self, vmfb: bytes, bench: AnyBench, limit_score: float) -> Future[Timed]:
         """Time a candidate; it is dropped where it is slower than `limit_score` times the default."""
         track = self.track(bench)
         track.count()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from iree_tuner.build.candidate import GIVEN_UP, Built
-from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.measurer import AnyBench
 from iree_tuner.measure.trial import Trial
 from iree_tuner.measure.worker import Timed
 from iree_tuner.space.configuration import Assignment
@@ -75,7 +75,7 @@ class _Made:
     built: Built
 
     @property
-    def bench(self) -> Bench:
+    def bench(self) -> AnyBench:
         return self.search.kind.bench
 
     @property
@@ -114,7 +114,9 @@ class Engine:
         self._compiling: dict[Future[Built], tuple[Search, Assignment]] = {}
         self._loading: dict[Future[None], _Made] = {}  # where the driver compiles too
         self._ready: deque[_Made] = deque()
-        self._running: dict[Future[Timed], tuple[DeviceRunner, Bench, _Made | None]] = {}  # None: the default
+        self._running: dict[
+            Future[Timed], tuple[DeviceRunner, AnyBench, _Made | None]
+        ] = {}  # None: the default
         self._first: dict[tuple[int, str], Trial | None] = {}  # by code; None while it is being measured
         self._twins: dict[tuple[int, str], list[_Made]] = {}
         self._done: deque[tuple[Search, Trial]] = deque()
@@ -146,7 +148,7 @@ class Engine:
         finally:
             self._cancel()
 
-    def note(self, bench: Bench) -> str:
+    def note(self, bench: AnyBench) -> str:
         """What is to be said of the devices in a bench; empty when its default was steady."""
         moved = max(self.devices, key=lambda device: abs(device.track(bench).drift))
         by = moved.track(bench).drift
@@ -308,7 +310,7 @@ class Engine:
         built = replace(made.built, outcome="compile_timeout", message=message, seconds=patience_s)
         self._finish(made.search, self._trial(replace(made, built=built)))
 
-    def _timed(self, device: DeviceRunner, bench: Bench, made: _Made | None, timed: Timed) -> None:
+    def _timed(self, device: DeviceRunner, bench: AnyBench, made: _Made | None, timed: Timed) -> None:
         if made is None:
             device.end_baseline(bench, timed)
             return

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from iree_tuner.build.candidate import Built
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
-from iree_tuner.measure.bench import Bench
+from iree_tuner.measure.bench import Bench, JointBench
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
@@ -250,8 +250,11 @@ def _build_places(finals: _Finals, lab: Lab) -> None:
     """Begin to build the default and the chosen one at the other places."""
     winner, kind = finals.final.winner, finals.search.kind
     assert winner is not None, "one was chosen"
+    bench = kind.bench
+    if isinstance(bench, JointBench):
+        return
     for place in range(1, min(finals.plan.places, kind.most_places)):
-        default = lab.builder.submit(kind.bench.harness, None, place)
+        default = lab.builder.submit(bench.harness, None, place)
         finals.placed.append((default, kind.submit(winner.assignment, _ANY, place=place, verify=True)))
 
 

@@ -169,7 +169,7 @@ def _everywhere(workload: WorkloadSearch, final: Final, lab: Lab, plan: FinalPla
     assert workload.configurations is not None, "it is one of these"
     configuration = workload.configurations.configuration(final.winner.assignment)
     try:
-        why = why_not_elsewhere(workload.task, configuration, workload.searches[0].kind.bench, lab, plan)
+        why = why_not_elsewhere(workload.task, configuration, workload.configurations.bench, lab, plan)
     except (WorkerCrashError, WorkerTimeoutError) as error:
         why = f"a finalist failed: {error}"
     return replace(final, winner=None, note=why) if why else final

@@ -31,19 +31,22 @@ def trials_in(db):
         return []
 
 
-def start(folder):
+KERNELS = ("kernel", "bench", "--variants", str(VARIANTS), "--alone")
+SCRIPT = ("bench", "--transform-script", "cpu_matmul", "--search", "--trials", str(VARIANTS))
+
+
+def start(folder, words=KERNELS):
     """A bench in a process of its own."""
     command = [
-        sys.executable, "-m", "iree_tuner.cli", "kernel", "bench", str(folder / "mm.mlir"),
-        "--db", str(folder / "trials.db"), "--variants", str(VARIANTS), "--rounds", "8", "--jobs", "1",
-        "--alone", "--json",
+        sys.executable, "-m", "iree_tuner.cli", *words, str(folder / "mm.mlir"),
+        "--db", str(folder / "trials.db"), "--rounds", "8", "--jobs", "1", "--json",
     ]  # fmt: skip
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def killed_after(count, folder):
+def killed_after(count, folder, words=KERNELS):
     """Kill a bench as soon as there are so many trials; those that are there after its end."""
-    process = start(folder)
+    process = start(folder, words)
     deadline = time.monotonic() + 600
     while len(trials_in(folder / "trials.db")) < count:
         assert process.poll() is None, process.stderr.read()
@@ -78,3 +81,16 @@ def test_a_killed_bench_goes_on_where_it_was(tmp_path):
         (study,) = store.read("SELECT count(*) AS n FROM studies")
     assert states == ["running", "running", "done"]
     assert study["n"] == 1
+
+
+@pytest.mark.exhaustive
+def test_so_does_a_killed_search_of_a_script(tmp_path):
+    (tmp_path / "mm.mlir").write_text(matmul(64, 96, 64))
+    first = killed_after(BEFORE, tmp_path, SCRIPT)
+    process = start(tmp_path, SCRIPT)
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    kept = trials_in(tmp_path / "trials.db")
+    assert kept[: len(first)] == first, "what was measured survives"
+    tried = [row for row in map(json.loads, out.splitlines()) if "outcome" in row]
+    assert len(tried) == len({assignment for _, assignment in kept}) == VARIANTS

@@ -1,6 +1,7 @@
 """Scripts: linked, their knobs read, set and searched."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from products import matmul
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.measure.bench import Bench, JointBench, Tolerance, joined
+from iree_tuner.program.bindings import Harness
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.search.registry import make_strategy, strategy_names
@@ -20,6 +23,7 @@ from iree_tuner.transforms.script import load_script
 from iree_tuner.transforms.search import search_script
 from iree_tuner.transforms.space import ScriptLandscape, own_choice, script_space
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.stop import StopRequest
 
 WRONG = Path(__file__).resolve().parents[2] / "script" / "Inputs" / "wrong_numbers.mlir"
@@ -165,6 +169,40 @@ def test_what_is_wrong_is_never_ranked(lab):
     assert all("tensor 2" in each.message for each in wrong)
     assert found.ranked
     assert {each.assignment["part"] for each in found.ranked} == {32}
+
+
+def test_trials_are_kept_and_not_tried_again_and_failures_have_a_reproducer(lab, tmp_path):
+    """As after a kill: what is in the database is known to the next search."""
+    script = load_script(WRONG)
+    program = load_program(matmul(64, 64, 32))
+    lowered = compile_with_script(program, lab.target, script, lab.compilers).lowered
+    path = tmp_path / "trials.db"
+
+    def search(trials):
+        stop = StopRequest()
+        with open_records(path, "program", {}, stop=stop, fresh=False) as records:
+            return search_script(
+                program, script, lowered, lab, stop, trials=trials, strategy="shuffle", records=records
+            )
+
+    first = search(2)
+    again = search(24)
+    kept = {each.assignment: each.at for each in first.trials}
+    assert {each.assignment: each.at for each in again.trials if each.assignment in kept} == kept
+    wrong = next(each for each in again.trials if each.outcome == "wrong_result")
+    folder = Path(wrong.reproducer)
+    assert "iree_codegen.tuning_spec_mlirbc" in (folder / "dispatch.mlir").read_text()
+    assert "iree_codegen.tuning_spec_mlirbc" not in (folder / "default.mlir").read_text()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_joint_executables_come_apart_again(count):
+    parts = [Bench(Harness(b"m", "f", 64, ()), "d", b"x" * n, Tolerance()) for n in range(count)]
+    bench = JointBench.of(parts, range(1, count + 1))
+    vmfbs = [bytes([n]) * (n + 3) for n in range(count)]
+    found = replace(bench, device="other").each(joined(vmfbs))
+    assert [(vmfb, calls) for vmfb, _, calls in found] == list(zip(vmfbs, range(1, count + 1), strict=True))
+    assert {own.device for _, own, _ in found} == {"other"}
 
 
 def test_a_crash_of_the_compiler_is_told_with_the_line(tmp_path, cpu):
