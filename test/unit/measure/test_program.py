@@ -90,9 +90,9 @@ def test_nobody_is_right_but_by_the_processors_results(host, right, built, measu
     [
         (scaling("2.01"), "wrong results: seed 0: at ["),
         (scaling(crash=2), "the worker exited with -11"),
-        (scaling(crash=20), "the worker exited with -11"),  # not while results are compared
+        (scaling(crash=12), "the worker exited with -11"),  # in the rounds, not while results are compared
         (scaling(fail=1), "planted"),
-        (scaling(fail=20), "planted"),
+        (scaling(fail=12), "planted"),
         (scaling().replace("<64x", "<32x"), "other shapes"),
         (scaling().replace("@main", "@men"), "the program has no entry function 'main' (there are: men)"),
     ],
