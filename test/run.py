@@ -32,9 +32,6 @@ TOOLS = Path(sys.executable).parent
 SMOKE = "test/tune/quick.mlir"
 """The whole way in one lit test."""
 
-_PER_CORE = 2
-"""Tests at once: much of what they do is to wait for workers and devices, and each of them is one thread."""
-
 LEAST_COVERED = 10
 NO_TESTS = 5  # pytest's status
 
@@ -80,8 +77,7 @@ def run(
 ) -> bool:
     """Whether all passed. pytest's output comes as it is made, lit's when both have ended."""
     start = time.monotonic()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    jobs = str(_PER_CORE * cores)
+    jobs = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     running: list[subprocess.Popen[str]] = []
     if pytest or not lit or lit == ["test"]:
         spread = ["-n", jobs, "--dist", "worksteal"]
