@@ -186,9 +186,10 @@ class _TuningRun:
             with self.timeline.stage("verdict"):
                 verdict, problem = self._judged(tuned)
             variant = variants[verdict.tuned.target]
+            before = self._profiled_before(variants.get(self.lab.target), given, verdict)
             after = self._profiled_after(variant, verdict)
             result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem))
-            result.profiles = (variant.profile, after)
+            result.profiles = (before, after)
             pools = [("compiler", self.lab.compilers)]
             pools += [(each.device, each.workers) for each in self.lab.measurers]
             result.time = self.timeline.use([(name, pool.spans) for name, pool in pools])
@@ -280,6 +281,17 @@ class _TuningRun:
         if problem:
             self.watch.noted(problem)
         return replace(variant, profile=profile, roofline=profile.roofline if profile else None)
+
+    def _profiled_before(
+        self, known: FlagVariant | None, given: FlagVariant, verdict: Verdict
+    ) -> Profile | None:
+        """Of the program as it was given; None where there was no time to look."""
+        if known is not None:
+            return known.profile
+        measured = self.budget.measured
+        if not measured.profile_s or verdict.found is None or self.budget.left_s < 3.0 * measured.profile_s:
+            return None
+        return self._profiled(given).profile
 
     def _tuned(self, variant: FlagVariant, versions: int, part: float) -> Tuned:
         """What came of a choice of flags."""

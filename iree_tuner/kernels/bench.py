@@ -33,6 +33,7 @@ from iree_tuner.spec.grammar import COMPILATION_INFO
 from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import read_starters
 from iree_tuner.targets import Target
+from iree_tuner.tuning.finals import NEARLY
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
@@ -42,9 +43,6 @@ SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 
 _FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 _BATCH_S = 0.05
-NEARLY = 0.6
-"""So many times as fast alone, a kernel is tried in the program all the same."""
-
 Chosen = list[tuple[Site, Code]]
 """Which kernel's code goes where."""
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iree_tuner.kernels.bench import NEARLY, SPEC_FLAG, Chosen, Outlook, look_at, with_flags
+from iree_tuner.kernels.bench import SPEC_FLAG, Chosen, Outlook, look_at, with_flags
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.program.source import Program
+from iree_tuner.tuning.finals import NEARLY
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.result import WorkloadResult

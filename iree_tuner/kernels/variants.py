@@ -169,11 +169,7 @@ def digest_of_code(code: Code) -> str:
 
 
 def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
-    """Each problem alone with its default, or why it cannot be; all are compiled at once.
-
-    Raises:
-        CompileError: never; what does not compile says so in its place.
-    """
+    """Each problem alone with its default, or why it cannot be, in their order; all are compiled at once."""
     extracting = [
         lab.compilers.submit(extract_here, site.case, site.problem.name, lab.target) for site in sites
     ]

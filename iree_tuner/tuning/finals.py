@@ -28,6 +28,9 @@ from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
 
 _PROMISING = 1.05  # relative to the default: noise may have held back a better one by so much
+NEARLY = 0.6
+"""What the compiler did not make may be worth it in the program where it is so many times as fast alone."""
+
 _TINY = 1e-9
 _ANY = CompileLimits()
 

@@ -239,7 +239,6 @@ class WorkloadQueue:
 
 def standing_of(workload: WorkloadSearch) -> Standing:
     """How a workload's search stands, for whoever watches."""
-    best = workload.best_score
     return Standing(
-        workload.task, workload.share, workload.tried, best, workload.weight_us * (1.0 - best), workload.open
+        workload.task, workload.share, workload.tried, workload.best_score, workload.gained_us, workload.open
     )

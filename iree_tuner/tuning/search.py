@@ -33,7 +33,6 @@ class Search:
         tried: of these, how many have ended.
         began: when the search did, in seconds since 1970; older trials are of earlier runs.
         seconds: of workers and devices that the trials took, as if each had the machine to itself.
-        note: what is to be said of it.
     """
 
     def __init__(
@@ -50,7 +49,6 @@ class Search:
         self.begun = self.tried = 0
         self.began = time.time()
         self.seconds = 0.0
-        self.note = ""
         self._first = list(first)
         self._asked: set[Assignment] = set()
         self._exhausted = False

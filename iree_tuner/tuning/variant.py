@@ -13,7 +13,7 @@ from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.finals import Final, FinalPlan, play_finals, why_not_elsewhere
+from iree_tuner.tuning.finals import NEARLY, Final, FinalPlan, play_finals, why_not_elsewhere
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.options import TuningOptions
@@ -28,9 +28,6 @@ from iree_tuner.tuning.workload_search import WorkloadSearch
 LATE = "not judged: no time was left for its finals"
 
 _LEAST_SEARCH_S = 1.0
-
-_NEARLY = 0.6
-"""What the compiler did not make may be worth it in the program where it is so many times as fast alone."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ def _finals(
     def plan(search: Search) -> FinalPlan:
         places = options.effort.places(lab.target)
         found = budget.final_plan(options.effort, places, max(1, left), options.in_model, after_s)
-        return found if not search.kind.name else replace(found, keep=1, least=_NEARLY)
+        return found if not search.kind.name else replace(found, keep=1, least=NEARLY)
 
     def done(_: Search, __: Final) -> None:
         nonlocal left
