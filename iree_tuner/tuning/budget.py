@@ -1,9 +1,9 @@
 """Who owns a run's time: what is to come is predicted from what was measured, and the search gets the rest.
 
-A budget is a promise: a run ends within it, and at least half of it goes into candidates. What comes before the
-search has a part each; what comes after it (finals, proof, the program's verdict) is predicted from how long
-the program takes to compile and to run, and the search ends in time for it. Nothing optional starts that would
-not end.
+A budget is a promise: a run ends within it, and at least half of it goes into candidates. What comes before
+the search has a part each; what comes after it (finals, proof, the program's verdict) is predicted from how
+long the program takes to compile and to run, and the search ends in time for it. Nothing optional starts
+that would not end.
 """
 
 from __future__ import annotations
