@@ -47,7 +47,6 @@ def commands() -> dict[str, Callable[[], object]]:
 def serve(path: str) -> None:
     """Take requests until this process is ended."""
     known = commands()
-    _save_coverage()  # what importing ran; each fork adds what it runs
     gc.freeze()  # what is there is for all forks: collecting would copy it
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
@@ -84,10 +83,7 @@ def _attend(connection: socket.socket, known: dict[str, Callable[[], object]]) -
         os.environ.clear()
         os.environ.update(environment)
         sys.argv = arguments
-        is_tested = arguments[0] == "iree-tuner"
-        if not is_tested:
-            sys.settrace(None)  # its coverage is not measured
-        _run(known[arguments[0]], whole=is_tested)
+        _run(known[arguments[0]], whole=arguments[0] == "iree-tuner")
     for file in files:
         os.close(file)
     watching = select.poll()
@@ -117,17 +113,10 @@ def _run(command: Callable[[], object], *, whole: bool = False) -> None:
         with suppress(BaseException):
             threading._shutdown()
             atexit._run_exitfuncs()
-        _save_coverage()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(status or 0)
-
-
-def _save_coverage() -> None:
-    """Of this process, so far; where it is measured."""
-    if "coverage" in sys.modules and (current := sys.modules["coverage"].Coverage.current()) is not None:
-        current.save()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import compileall
 import io
-import marshal
 import os
 import subprocess
 import sys
@@ -23,7 +22,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from coverage import Coverage, CoverageData
+import noted_lines
+from coverage import Coverage
 
 ROOT = Path(__file__).resolve().parent.parent
 UNIT = ROOT / "test" / "unit"
@@ -49,26 +49,25 @@ def main(arguments: Sequence[str]) -> int:
         print(f"lit: {' '.join(lit) or 'nothing'}\npytest: {' '.join(pytest) or 'nothing'}", flush=True)
     else:
         lit, pytest = ([], rest) if rest else (["test"], [])
-    # A thousand processes import the package. Where PYTHONDONTWRITEBYTECODE is set, each would compile it
-    # again.
-    compileall.compile_dir(ROOT / "iree_tuner", quiet=2, workers=0)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
         folder = Path(name)
         environment = dict(os.environ)
         if options.all:
             environment["IREE_TUNER_TEST_ALL"] = "1"
-        measured = not (options.changed or options.no_coverage or rest)
-        if measured:
+        if options.changed or options.no_coverage or rest:
+            # A thousand processes import the package. Where PYTHONDONTWRITEBYTECODE is set, each would
+            # compile it again.
+            compileall.compile_dir(ROOT / "iree_tuner", quiet=2, workers=0)
+            passed = run(lit, pytest, environment, folder, with_server=not options.all)
+        else:
+            modules = noted_lines.write(ROOT / "iree_tuner", folder)
+            hooked = [str(ROOT / "test" / "in_every_process"), environment.get("PYTHONPATH", "")]
             environment |= {
-                "IREE_TUNER_TEST_COVERAGE": str(ROOT / "pyproject.toml"),
-                "COVERAGE_FILE": str(folder / ".coverage"),
-                "PYTHONPATH": os.pathsep.join(
-                    filter(None, (str(ROOT / "test" / "in_every_process"), environment.get("PYTHONPATH")))
-                ),
+                "IREE_TUNER_TEST_COVERAGE": str(folder),
+                "PYTHONPATH": os.pathsep.join(filter(None, hooked)),
             }
-        passed = run(lit, pytest, environment, folder, with_server=not options.all)
-        if measured:
-            report_coverage(environment)
+            passed = run(lit, pytest, environment, folder, with_server=not options.all)
+            report_coverage(noted_lines.read(modules, folder))
     return 0 if passed else 1
 
 
@@ -121,17 +120,15 @@ def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterat
         process.wait()
 
 
-def report_coverage(environment: dict[str, str]) -> None:
+def report_coverage(lines: dict[str, list[int]]) -> None:
     """The number, and the files that are covered least."""
-    found = Path(environment["COVERAGE_FILE"])
-    workers = CoverageData(f"{found}.workers")
-    for path in found.parent.glob("lines.*[0-9]"):
-        workers.add_lines(marshal.loads(path.read_bytes()))
-    workers.write()
     measured = Coverage(
         data_file=str(ROOT / ".coverage"), config_file=str(ROOT / "pyproject.toml"), messages=False
     )
-    measured.combine([str(found.parent)])
+    data = measured.get_data()
+    data.erase()
+    data.add_lines(lines)
+    data.touch_files(lines)
     measured.save()
     table = io.StringIO()
     total = measured.report(file=table)

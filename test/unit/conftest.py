@@ -1,10 +1,8 @@
 """Fixtures that several rooms' tests share."""
 
 import sys
-from collections import Counter
 from pathlib import Path
 
-import coverage
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -30,27 +28,6 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if item.get_closest_marker("exhaustive"):
                 item.add_marker(pytest.mark.skip(reason="only with --all (test/run.py)"))
-
-
-MEASURED_CASES = 3
-"""Of a parametrized test: the lines that the first run are those that the others run, and tracing is slow."""
-
-_begun: Counter[str] = Counter()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Measure coverage (test/in_every_process) in the first cases of each test that this process runs."""
-    name = item.nodeid.partition("[")[0]
-    _begun[name] += 1
-    measuring = coverage.Coverage.current()
-    if measuring is None or _begun[name] <= MEASURED_CASES:
-        return (yield)
-    measuring.stop()
-    try:
-        return (yield)
-    finally:
-        measuring.start()
 
 
 @pytest.fixture(scope="session")

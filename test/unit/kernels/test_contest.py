@@ -1,6 +1,7 @@
 """Contests: what is wrong is never chosen and told; what is right is compared with the default."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from epilogues import with_epilogue
@@ -17,6 +18,8 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
 
+briefly = partial(hold_contest, rounds=8)
+all_briefly = partial(hold_contests, rounds=8)
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 SQUARE = matmul(96, 96, 96)
 
@@ -39,7 +42,7 @@ def lab():
     ids=lambda each: getattr(each, "name", ""),
 )
 def test_wrong_kernels_are_told_and_not_chosen(lab, kernel, outcome, message) -> None:
-    contest = hold_contest(site_in(SQUARE), kernel, lab)
+    contest = briefly(site_in(SQUARE), kernel, lab)
     (trial,) = contest.trials
     assert trial.outcome == outcome, trial.message
     assert message in trial.message
@@ -60,7 +63,7 @@ def test_wrong_kernels_are_told_and_not_chosen(lab, kernel, outcome, message) ->
     ids=["product", "convolution", "gelu", "gelu_tanh"],
 )
 def test_right_kernels_are_compared(lab, text: str) -> None:
-    contest = hold_contest(site_in(text), CGemm(), lab, most=3)
+    contest = briefly(site_in(text), CGemm(), lab, most=3)
     assert [each.outcome for each in contest.trials].count("ok") >= 1
     assert contest.best is not None
     assert contest.over_default is not None
@@ -69,14 +72,14 @@ def test_right_kernels_are_compared(lab, text: str) -> None:
 
 
 def test_no_more_are_begun_after_the_time(lab) -> None:
-    contest = hold_contest(site_in(SQUARE), Slow(), lab, seconds=0.0)
+    contest = briefly(site_in(SQUARE), Slow(), lab, seconds=0.0)
     assert contest.trials == ()
     assert contest.note == "no variant was tried in time"
 
 
 def test_dispatches_that_are_not_the_problem(lab) -> None:
     site = site_in(SQUARE)
-    contest = hold_contest(
+    contest = briefly(
         replace(site, problem=replace(site.problem, inputs=site.problem.inputs[:1])), CGemm(), lab
     )
     assert contest.trials == ()
@@ -93,7 +96,7 @@ def test_a_problem_that_fails_says_so_and_the_rest_goes_on(lab) -> None:
     site = site_in(SQUARE)
     place = Place((site,), ("main",))
     pairs = ((place, replace(site, case=b"no program"), CGemm()), (place, site, Transposed()))
-    first, second = hold_contests(Outlook("", pairs, ()), lab, tuned={})
+    first, second = all_briefly(Outlook("", pairs, ()), lab, tuned={})
     assert "cannot parse" in first.note
     assert [each.outcome for each in second.trials] == ["wrong_result"]
 
@@ -101,4 +104,4 @@ def test_a_problem_that_fails_says_so_and_the_rest_goes_on(lab) -> None:
 def test_a_request_to_stop(lab) -> None:
     stop = StopRequest()
     stop.request()
-    assert hold_contest(site_in(SQUARE), CGemm(), lab, records=Records(None, stop)).trials == ()
+    assert briefly(site_in(SQUARE), CGemm(), lab, records=Records(None, stop)).trials == ()

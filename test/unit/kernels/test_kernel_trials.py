@@ -1,6 +1,7 @@
 """Trials of kernels in a database: what is known is not tried again, what is other is not taken for it."""
 
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.stop import StopRequest
 
+briefly = partial(hold_contest, rounds=8)
+all_briefly = partial(hold_contests, rounds=8)
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 SITE = site_in(matmul(96, 96, 96))
 OUTLOOK = Outlook("", ((Place((SITE,), ("main",)), SITE, CGemm()),) * 2, ())
@@ -50,10 +53,10 @@ def rows_in(path):
 def test_a_second_contest_tries_nothing_again(lab, tmp_path):
     path = tmp_path / "trials.db"
     with run_in(path) as records:
-        first = hold_contest(SITE, CGemm(), lab, most=3, records=records)
+        first = briefly(SITE, CGemm(), lab, most=3, records=records)
     assert len(rows_in(path)) == len(first.trials) == 3
     with run_in(path) as records:
-        second = hold_contest(SITE, CGemm(), lab, most=5, records=records)
+        second = briefly(SITE, CGemm(), lab, most=5, records=records)
     assert set(rows_in(path).values()) == {1}
     assert len(rows_in(path)) == len(second.trials) == 5
     kept = {each.assignment: each for each in first.trials}
@@ -62,14 +65,14 @@ def test_a_second_contest_tries_nothing_again(lab, tmp_path):
     assert second.best.code is not None, "the best is built again"
     assert second.over_default is not None
     with run_in(path, fresh=True) as records:
-        hold_contest(SITE, CGemm(), lab, most=1, records=records)
+        briefly(SITE, CGemm(), lab, most=1, records=records)
     assert sorted(rows_in(path).values()) == [1, 1, 1, 1, 2]
 
 
 def test_what_is_kept_of_a_trial(lab, tmp_path):
     path = tmp_path / "trials.db"
     with run_in(path) as records:
-        contest = hold_contest(SITE, CGemm(), lab, most=2, records=records)
+        contest = briefly(SITE, CGemm(), lab, most=2, records=records)
     with Store.open(path, readonly=True) as store:
         (summary,) = summaries(store)
         trials = store.trials(summary.number)
@@ -95,9 +98,9 @@ def test_what_is_kept_of_a_trial(lab, tmp_path):
 def test_failures_stay_known(lab, tmp_path, kernel):
     path = tmp_path / "trials.db"
     with run_in(path) as records:
-        (first,) = hold_contest(SITE, kernel, lab, records=records).trials
+        (first,) = briefly(SITE, kernel, lab, records=records).trials
     with run_in(path) as records:
-        second = hold_contest(SITE, kernel, lab, records=records)
+        second = briefly(SITE, kernel, lab, records=records)
     assert list(second.trials) == [first]
     assert second.best is None
     assert set(rows_in(path).values()) == {1}
@@ -107,9 +110,9 @@ def test_code_that_has_changed_is_timed_again(lab, tmp_path):
     """Its tools or its sources may have changed where no digest of them shows it."""
     path = tmp_path / "trials.db"
     with run_in(path) as records:
-        (first,) = hold_contest(SITE, Changing(), lab, records=records).trials
+        (first,) = briefly(SITE, Changing(), lab, records=records).trials
     with run_in(path) as records:
-        (second,) = hold_contest(SITE, Changing(), lab, records=records).trials
+        (second,) = briefly(SITE, Changing(), lab, records=records).trials
     assert first.outcome == second.outcome == "ok"
     assert first.digest != second.digest
     assert list(rows_in(path).values()) == [3], "each time it is built it is other code: for the finals, too"
@@ -121,12 +124,12 @@ def test_what_a_second_look_finds_wrong_is_kept_as_wrong(lab, tmp_path, monkeypa
     path = tmp_path / "trials.db"
     monkeypatch.setattr(lab.measurer, "agrees", lambda vmfb, bench: Agreement(False, 7.0, "differs at [1]"))
     with run_in(path) as records:
-        contest = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+        contest = briefly(SITE, CGemm(), lab, most=1, records=records)
     assert contest.best is None
     assert [each.outcome for each in contest.trials] == ["wrong_result"]
     monkeypatch.undo()
     with run_in(path) as records:
-        again = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+        again = briefly(SITE, CGemm(), lab, most=1, records=records)
     assert again.best is None
     assert [(each.outcome, each.message) for each in again.trials] == [("wrong_result", "differs at [1]")]
     assert again.trials[0].worst == 7.0
@@ -155,7 +158,7 @@ def test_a_device_that_is_lost_is_not_the_kernels_fault(lab, tmp_path, monkeypat
     Answers(lab, monkeypatch, Timed("run_error", message="the device is gone"), default_too=True)
     monkeypatch.setattr(lab.measurer, "time_default", lambda _: Timed("ok", (1.0,)))
     with run_in(path) as records, pytest.raises(DeviceLostError, match="the device is gone"):
-        hold_contest(SITE, CGemm(), lab, most=1, records=records)
+        briefly(SITE, CGemm(), lab, most=1, records=records)
     assert rows_in(path) == {}
 
 
@@ -163,17 +166,17 @@ def test_a_kernel_that_does_not_run_is_told_from_a_lost_device(lab, tmp_path, mo
     path = tmp_path / "trials.db"
     Answers(lab, monkeypatch, Timed("run_crash", message="gone"))
     with run_in(path) as records:
-        contest = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+        contest = briefly(SITE, CGemm(), lab, most=1, records=records)
     assert [each.outcome for each in contest.trials] == ["run_crash"]
     monkeypatch.undo()
     with run_in(path) as records:
-        again = hold_contest(SITE, CGemm(), lab, most=1, records=records)
+        again = briefly(SITE, CGemm(), lab, most=1, records=records)
     assert again.trials == contest.trials
 
 
 def test_a_failure_has_a_reproducer_with_the_kernels_code(lab, tmp_path):
     with run_in(tmp_path / "trials.db") as records:
-        (trial,) = hold_contest(SITE, Transposed(), lab, records=records).trials
+        (trial,) = briefly(SITE, Transposed(), lab, records=records).trials
     folder = Path(trial.reproducer)
     assert (folder / "kernel.o").read_bytes()
     assert "kernel.o" in (folder / "dispatch.mlir").read_text()
@@ -189,7 +192,7 @@ def test_a_full_disk_stops_the_contests_and_loses_nothing(lab, tmp_path, monkeyp
 
     with run_in(path) as records:
         monkeypatch.setattr(records.store, "add", refuse)
-        contests = hold_contests(OUTLOOK, lab, tuned={}, most=4, records=records)
+        contests = all_briefly(OUTLOOK, lab, tuned={}, most=4, records=records)
         told = records.rescue()
     assert contests[1].note == "interrupted before it"
     assert "the disk is full; " in told
@@ -200,6 +203,6 @@ def test_a_full_disk_stops_the_contests_and_loses_nothing(lab, tmp_path, monkeyp
 
 
 def test_contests_for_which_no_time_is_left(lab):
-    first, second = hold_contests(OUTLOOK, lab, tuned={}, seconds=0.0)
+    first, second = all_briefly(OUTLOOK, lab, tuned={}, seconds=0.0)
     assert first.note == second.note == "no time was left for it"
     assert first.trials == ()

@@ -106,7 +106,7 @@ def test_in_the_program(lab, monkeypatch, asked: bool) -> None:
 def test_a_contest_says_that_the_default_is_wrong(lab, monkeypatch) -> None:
     note = "the default itself is wrong: seed 0: somewhere"
     monkeypatch.setattr(lab.measurer, "agrees", lambda *_: Agreement(True, 0.0, note=note))
-    contest = hold_contest(site_in(matmul(96, 96, 96)), CGemm(), lab, most=1)
+    contest = hold_contest(site_in(matmul(96, 96, 96)), CGemm(), lab, most=1, rounds=8)
     assert contest.best is not None
     assert contest.note == note
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amounts import amount
 from by_hand import CONTEXT, space_of, unknown
 from space.made_workloads import conv, matmul, softmax
 
@@ -26,6 +27,7 @@ from iree_tuner.space.sampling import draw, propose, shuffled
 from iree_tuner.targets import CpuLimits
 
 Values = tuple[int, ...]
+ORDERS = amount(300, 900)
 
 
 def small_matmul() -> Space:
@@ -102,14 +104,14 @@ def test_each_place_of_the_order_is_uniform(make: Callable[[], Space], frontier:
     join = join_of(make())
     members = everyone(join)
     orders = [
-        islice(shuffled(join, lambda: enumerate_members(join), seed, frontier), 3) for seed in range(900)
+        islice(shuffled(join, lambda: enumerate_members(join), seed, frontier), 3) for seed in range(ORDERS)
     ]
     first, second, third = (list(values) for values in zip(*orders, strict=True))
     groups = [members.index(value) * 12 // len(members) for value in (*first, *second, *third)]
     sizes = Counter(place * 12 // len(members) for place in range(len(members)))
-    for start in (0, 900, 1800):
-        counts = Counter(groups[start : start + 900])
-        expected = {group: 900 * size / len(members) for group, size in sizes.items()}
+    for start in (0, ORDERS, 2 * ORDERS):
+        counts = Counter(groups[start : start + ORDERS])
+        expected = {group: ORDERS * size / len(members) for group, size in sizes.items()}
         assert sum((counts[g] - e) ** 2 / e for g, e in expected.items()) < 11 + 5 * math.sqrt(22)
 
 

@@ -163,7 +163,7 @@ def test_what_is_wrong_is_never_ranked(lab):
     program = load_program(matmul(64, 64, 32))
     lowered = compile_with_script(program, lab.target, script, lab.compilers).lowered
     with StopRequest() as stop:
-        found = search_script(program, script, lowered, lab, stop, trials=24, strategy="shuffle")
+        found = search_script(program, script, lowered, lab, stop, trials=12, strategy="shuffle")
     wrong = [each for each in found.trials if each.outcome == "wrong_result"]
     assert {each.assignment["part"] for each in wrong} == {8, 16}
     assert all("tensor 2" in each.message for each in wrong)
@@ -186,7 +186,7 @@ def test_trials_are_kept_and_not_tried_again_and_failures_have_a_reproducer(lab,
             )
 
     first = search(2)
-    again = search(24)
+    again = search(8)
     kept = {each.assignment: each.at for each in first.trials}
     assert {each.assignment: each.at for each in again.trials if each.assignment in kept} == kept
     wrong = next(each for each in again.trials if each.outcome == "wrong_result")

@@ -37,7 +37,7 @@ ENDS = {
 SLOW = ("hang", "run-hang", "eat")
 """These take a second or more each: fewer of them."""
 
-COUNT = amount(80, 1000)
+COUNT = amount(50, 1000)
 
 
 @pytest.mark.timeout(1800)
