@@ -1,11 +1,14 @@
 """Terms of the model for CPUs, each where it decides."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from iree_tuner.cost.access import operands_of
 from iree_tuner.cost.bodies import body_instructions, keeps_order
 from iree_tuner.cost.cpu import estimate
+from iree_tuner.cost.cpu_attention import attention_cycles
 from iree_tuner.cost.cpu_memory import traffic
 from iree_tuner.cost.cpu_sums import sums
 from iree_tuner.cost.cpu_tiles import tiles_of
@@ -152,3 +155,34 @@ class TestTraffic:
             return self.moved(workload, tile)[0][0] / depth
 
         assert through(128) < through(512) / 10
+
+
+class TestAttention:
+    """Of 4 heads, 256 queries, 512 keys: `d0` batch, `d1` m, `d2` n, `d3` k1, `d4` k2."""
+
+    def cycles(self, *tiles, machine=CPU):
+        roles = (("batch", (0,)), ("m", (1,)), ("n", (2,)), ("k1", (3,)), ("k2", (4,)))
+        kinds = ("parallel", "parallel", "parallel", "reduction", "reduction")
+        workload = Workload(
+            "attention", "attention", (4, 256, 64, 64, 512), kinds, ("f32",) * 5, (), roles=roles
+        )
+        task, vector = (np.array([each[part] for each in tiles], float) for part in (0, 1))
+        return attention_cycles(workload, task, vector, 16, machine)
+
+    def test_work_grows_with_the_task(self):
+        vector = (1, 8, 16, 16, 16)
+        one, keys, rows = self.cycles(
+            ((1, 64, 64, 64, 512), vector), ((1, 64, 64, 64, 1024), vector), ((1, 128, 64, 64, 512), vector)
+        )
+        assert keys == rows == 2 * one
+
+    def test_scores_are_computed_again_for_each_tile_of_columns(self):
+        task = (1, 64, 64, 64, 512)
+        whole, quarter = self.cycles((task, (1, 4, 64, 64, 16)), (task, (1, 4, 16, 64, 16)))
+        assert whole < quarter
+
+    def test_accumulators_that_registers_do_not_hold_cost_more(self):
+        task = (1, 64, 64, 64, 512)
+        tile = (task, (1, 32, 64, 64, 16))
+        (many,), (few,) = (self.cycles(tile, machine=replace(CPU, registers=count)) for count in (256, 16))
+        assert few > 1.5 * many
