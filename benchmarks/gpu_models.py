@@ -40,16 +40,16 @@ from iree_tuner import TuningResult, tune_module
 from iree_tuner.cli.kernel_report import contest_to_json
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.program_loaded import LoadedProgram
+from iree_tuner.execute.program_request import request
+from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.sampling import interleave
+from iree_tuner.execute.sensors import sensors_for
+from iree_tuner.execute.statistics import compare_rows
 from iree_tuner.kernels.bench import SPEC_FLAG, look_at, winners
 from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
-from iree_tuner.measure.program_loaded import LoadedProgram
-from iree_tuner.measure.program_request import request
-from iree_tuner.measure.program_run import ProgramRun
-from iree_tuner.measure.sampling import interleave
-from iree_tuner.measure.sensors import sensors_for
-from iree_tuner.measure.statistics import compare_rows
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device

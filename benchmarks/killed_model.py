@@ -22,8 +22,8 @@ from contextlib import closing
 from pathlib import Path
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.program import ProgramComparison, compare_programs
-from iree_tuner.measure.program_request import request
+from iree_tuner.execute.program import ProgramComparison, compare_programs
+from iree_tuner.execute.program_request import request
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device

@@ -25,9 +25,9 @@ from pathlib import Path
 from iree.compiler import ir
 from space_programs import programs, spaces_of
 
-from iree_tuner.build.candidate import Built, build_here
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.execute.candidate import Built, build_here
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space import Space
 from iree_tuner.targets import Target, parse_target

@@ -28,10 +28,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import peer_loop
 
-from iree_tuner.build.reproducer import RUN, Failure, write_reproducer
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.reproducer import RUN, Failure, write_reproducer
+from iree_tuner.execute.trial import Trial
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.search.given import Given

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.machine import machine_of
+from iree_tuner.execute.machine import machine_of
 from iree_tuner.program.source import ProgramSource, load_program
 from iree_tuner.space.starting_point import starting_point_of
 from iree_tuner.store.recordings import Recording

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.execute.program_request import request
+from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.bench import Chosen
 from iree_tuner.kernels.competing import (
     Competitors,
@@ -23,8 +25,6 @@ from iree_tuner.kernels.competing import (
     versions_with,
 )
 from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.measure.program_request import request
-from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.search.registry import DEFAULT
@@ -94,7 +94,7 @@ def tune_module(
         starters: specs whose configurations are tried first; those that ship for the target by default.
         db, fresh: database that keeps every trial, so that none is repeated; repeat them nevertheless.
         warm: time with data in the caches; else buffers rotate through more memory than they hold.
-        run: functions, inputs and parameters (`measure.program_request.request`), or they are generated.
+        run: functions, inputs and parameters (`execute.program_request.request`), or they are generated.
         in_model: candidates of a workload that are tried in the whole program, where several win alone.
         try_flags, profile: try compiler flags; profile before and after; both by default from a minute up.
         kernels: external kernels that compete (`kernels.registry.usual_kernels`); none by default.

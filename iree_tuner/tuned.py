@@ -11,12 +11,12 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.program import ProgramComparison
+from iree_tuner.execute.statistics import Comparison
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
-from iree_tuner.measure.program import ProgramComparison
-from iree_tuner.measure.statistics import Comparison
 from iree_tuner.profiling.profile import Profile, to_json
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
@@ -135,7 +135,7 @@ class TuningResult:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Interval of `speedup`, see `measure.statistics.Comparison`."""
+        """Interval of `speedup`, see `execute.statistics.Comparison`."""
         return self.comparison.interval if self.comparison else (1.0, 1.0)
 
     def save(self, path: str | Path) -> Path:

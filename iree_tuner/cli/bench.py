@@ -19,8 +19,8 @@ from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.script import LIBRARY_FLAG, save_script
 from iree_tuner.cli.script_flags import ScriptFlags
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
-from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.execute.program import ProgramComparison, compare_programs, time_program
+from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.search.registry import check_strategy

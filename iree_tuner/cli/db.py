@@ -11,12 +11,12 @@ from cyclopts import App, Parameter
 from rich.markup import escape
 from rich.table import Table
 
-from iree_tuner.build.causes import cause_of
 from iree_tuner.cli.database import AsJson, Database, to_read
 from iree_tuner.cli.db_files import export, import_, merge, prune
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.causes import cause_of
+from iree_tuner.execute.trial import Trial
 from iree_tuner.store.failures import failures as grouped
 from iree_tuner.store.queries import Judged, Summary, find_studies, key_of, ranked, summaries
 from iree_tuner.store.rows import trial_to_json

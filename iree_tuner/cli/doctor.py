@@ -14,8 +14,8 @@ from iree_tuner import __version__
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import print_json
 from iree_tuner.compiler.versions import RELEASE, installed
-from iree_tuner.measure.device_facts import processor_name, usable_cores
-from iree_tuner.measure.sensors import describe
+from iree_tuner.execute.device_facts import processor_name, usable_cores
+from iree_tuner.execute.sensors import describe
 from iree_tuner.targets import cuda, llvm_cpu
 from iree_tuner.targets.cuda_devices import cuda_devices
 from iree_tuner.targets.find import BACKENDS

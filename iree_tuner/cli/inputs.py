@@ -10,8 +10,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.program_request import request
-from iree_tuner.measure.program_run import Filled, InputValue, ProgramRun
+from iree_tuner.execute.program_request import request
+from iree_tuner.execute.program_run import Filled, InputValue, ProgramRun
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program
 
@@ -49,7 +49,7 @@ class InputFlags:
         return sized(program, self.dim)
 
     def request(self, program: Program) -> ProgramRun:
-        """How to run a program that has its sizes. Raises what `measure.program_request.request` raises."""
+        """How to run a program that has its sizes. Raises what `execute.program_request.request` raises."""
         return request(
             program,
             tuple(name.removeprefix("@") for name in self.function),

@@ -10,11 +10,11 @@ from pathlib import Path
 from rich.table import Table
 
 from iree_tuner.cli.output import people, print_json
+from iree_tuner.execute.statistics import Comparison
 from iree_tuner.kernels.bench import SPEC_FLAG, TUNED, InProgram, Outlook
 from iree_tuner.kernels.contest import Contest
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.layers import Layer
-from iree_tuner.measure.statistics import Comparison
 from iree_tuner.targets import Target
 
 _COLUMNS = (

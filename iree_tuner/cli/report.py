@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.execute.statistics import Comparison
 from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of

@@ -16,10 +16,10 @@ from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.script_flags import ScriptFlags
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.numerics import Agreement
-from iree_tuner.measure.program import Ran, run_program
-from iree_tuner.measure.program_run import ProgramRun
-from iree_tuner.measure.program_worker import Output
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.program import Ran, run_program
+from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.program_worker import Output
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.markup import escape
 
-from iree_tuner.build.candidate import Built
-from iree_tuner.build.pool import Builder
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.space_inputs import Given
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
+from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.pool import Builder
 from iree_tuner.space import Assignment, Space
 from iree_tuner.targets import Target
 

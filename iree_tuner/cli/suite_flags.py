@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.measure.device_facts import rotation_bytes, usable_cores
+from iree_tuner.execute.device_facts import rotation_bytes, usable_cores
 from iree_tuner.suite.conditions import Conditions, Timing
 from iree_tuner.suite.element_types import own_f8
 from iree_tuner.suite.item import Item, items_from

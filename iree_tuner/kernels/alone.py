@@ -12,10 +12,10 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, hal
 
-from iree_tuner.build.candidate import Built
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import session_for
+from iree_tuner.execute.candidate import Built
 from iree_tuner.kernels.executable import export_of, fill_variant, object_of, ports_of
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.problem import KernelError, Problem

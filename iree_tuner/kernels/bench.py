@@ -15,15 +15,15 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.program import ProgramComparison, compare_programs
+from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.contest import ROUNDS, Contest, Watch, hold_contest
 from iree_tuner.kernels.find import Place, Places, find_places
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
-from iree_tuner.measure.numerics import Agreement
-from iree_tuner.measure.program import ProgramComparison, compare_programs
-from iree_tuner.measure.program_run import ProgramRun
 from iree_tuner.ops.family import ROOT
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program

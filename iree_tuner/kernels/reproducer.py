@@ -7,12 +7,12 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.build.outcome import Outcome
-from iree_tuner.build.reproducer import Failure, write_reproducer
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import session_for
+from iree_tuner.execute.outcome import Outcome
+from iree_tuner.execute.reproducer import Failure, write_reproducer
 from iree_tuner.kernels.alone import substituted
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem

@@ -9,18 +9,18 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from iree_tuner.build.candidate import Built
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.execute.bench import Bench, Tolerance
+from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.check_program import compile_check
+from iree_tuner.execute.setting import Setting
+from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.alone import build_kernel_here, why_unfit, with_scratch
 from iree_tuner.kernels.identity import digest_of
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.reproducer import write_reproducer_here
 from iree_tuner.kernels.site import Site
-from iree_tuner.measure.bench import Bench, Tolerance
-from iree_tuner.measure.check_program import compile_check
-from iree_tuner.measure.setting import Setting
-from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch

@@ -17,15 +17,15 @@ from pathlib import Path
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, math, tensor
 
-from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.bench import Bench, Tolerance
-from iree_tuner.measure.device_facts import device_setting, last_level_cache, private_caches, usable_cores
-from iree_tuner.measure.measurer import Measurer
+from iree_tuner.execute.bench import Bench, Tolerance
+from iree_tuner.execute.device_facts import device_setting, last_level_cache, private_caches, usable_cores
+from iree_tuner.execute.measurer import Measurer
+from iree_tuner.execute.pool import Builder
 from iree_tuner.profiling.roofline import Level, Roofline, from_json, to_json
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.measure.device_facts import device_setting, last_level_cache
-from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.program_request import request
-from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.execute.device_facts import device_setting, last_level_cache
+from iree_tuner.execute.measurer import Measurer
+from iree_tuner.execute.pool import Builder
+from iree_tuner.execute.program_request import request
+from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in
 from iree_tuner.profiling.cpu_roofline import cpu_roofline
 from iree_tuner.profiling.datasheets import datasheet_roofline
@@ -43,7 +43,7 @@ class Tools:
         compilers: compile workers.
         builder: makes executables of dispatches.
         measurer: the measuring worker.
-        cold: see `measure.bench.Bench`.
+        cold: see `execute.bench.Bench`.
     """
 
     compilers: Workers

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 
-from iree_tuner.measure.readings import Readings
-from iree_tuner.measure.setting import Setting
-from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.readings import Readings
+from iree_tuner.execute.setting import Setting
+from iree_tuner.execute.statistics import Comparison
+from iree_tuner.execute.trial import Trial
 from iree_tuner.store.findings import ConditionsBody, TimeBody, UseBody, WholeBody, WorkloadBody
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.timeline import TimeUse

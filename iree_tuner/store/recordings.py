@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from iree_tuner.measure.setting import Setting
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.setting import Setting
+from iree_tuner.execute.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import named, unnamed

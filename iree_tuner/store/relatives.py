@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from iree_tuner.measure.setting import Setting
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.setting import Setting
+from iree_tuner.execute.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.store.store import Store
 from iree_tuner.store.study import StudyKey, from_json

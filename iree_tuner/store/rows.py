@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import cast, get_args
 
-from iree_tuner.build.outcome import Outcome
-from iree_tuner.measure.readings import Readings
-from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.outcome import Outcome
+from iree_tuner.execute.readings import Readings
+from iree_tuner.execute.statistics import Comparison
+from iree_tuner.execute.trial import Trial
 from iree_tuner.space.configuration import Assignment
 
 COLUMNS = (

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import cast
 
-from iree_tuner.measure.setting import Setting
+from iree_tuner.execute.setting import Setting
 from iree_tuner.ops import workload as workloads
 from iree_tuner.ops.workload import Workload
 

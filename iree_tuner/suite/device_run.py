@@ -11,7 +11,7 @@ from typing import Self
 
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.device_facts import device_setting
+from iree_tuner.execute.device_facts import device_setting
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.source import Program
 from iree_tuner.suite.backends.backend import Backend

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.data import dtype_of
+from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.element_types import INTEGERS
 from iree_tuner.suite.operation import Operation

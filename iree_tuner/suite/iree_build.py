@@ -7,11 +7,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from iree_tuner.build.candidate import Built
-from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.pool import Builder
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract

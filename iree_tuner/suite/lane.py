@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 
-from iree_tuner.measure.statistics import Floats
+from iree_tuner.execute.statistics import Floats
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Job

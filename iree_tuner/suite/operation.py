@@ -12,7 +12,7 @@ from iree.compiler import ir
 
 from iree_tuner.cost.access import bits_of
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.bench import Tolerance
+from iree_tuner.execute.bench import Tolerance
 from iree_tuner.suite.primitives import Primitives, T
 
 Value = int | float | str | bool

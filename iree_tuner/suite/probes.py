@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from iree_tuner.measure.device_facts import last_level_cache
+from iree_tuner.execute.device_facts import last_level_cache
 from iree_tuner.profiling.roofline import Level, Roofline
 from iree_tuner.suite.item import Item
 from iree_tuner.suite.kinds.elementwise import Elementwise

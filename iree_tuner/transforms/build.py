@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
-from iree_tuner.build.candidate import Built
 from iree_tuner.compiler.session import CompileError, CompilerSession, Phase
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.candidate import Built
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.spec.embed import embed

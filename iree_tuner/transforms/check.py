@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iree_tuner.measure.bench import Bench
-from iree_tuner.measure.numerics import Agreement
+from iree_tuner.execute.bench import Bench
+from iree_tuner.execute.numerics import Agreement
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
@@ -27,7 +27,7 @@ def agree_alone(
 ) -> list[tuple[str, Agreement]]:
     """Each dispatch that a script lowers, against the compiler's code and, where it is small, NumPy.
 
-    Several inputs, several runs (`measure.check`); `Agreement.note` says where there was no reference.
+    Several inputs, several runs (`execute.check`); `Agreement.note` says where there was no reference.
 
     Args:
         program: what is compiled.

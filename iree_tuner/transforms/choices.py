@@ -11,14 +11,14 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.build.candidate import Built
-from iree_tuner.build.outcome import Outcome
-from iree_tuner.build.reproducer import Failure, write_reproducer
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTaskError, WorkerTimeoutError, session_for
-from iree_tuner.measure.bench import Bench, JointBench, joined
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.bench import Bench, JointBench, joined
+from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.outcome import Outcome
+from iree_tuner.execute.reproducer import Failure, write_reproducer
+from iree_tuner.execute.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.fingerprint import fingerprint

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
-from iree_tuner.build.candidate import Built
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.bench import Bench, Tolerance
-from iree_tuner.measure.check_program import compile_check
+from iree_tuner.execute.bench import Bench, Tolerance
+from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.check_program import compile_check
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.build import build_spaces

@@ -13,11 +13,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from iree_tuner.build.candidate import Built
 from iree_tuner.cost.landscape import SpaceLandscape
-from iree_tuner.measure.machine import machine_of
-from iree_tuner.measure.measurer import AnyBench
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.machine import machine_of
+from iree_tuner.execute.measurer import AnyBench
+from iree_tuner.execute.trial import Trial
 from iree_tuner.program.fingerprint import fingerprint
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
@@ -62,7 +62,7 @@ class CandidateKind(Protocol):
         own_digest: of code that is the default's, so that it need not be timed; empty where none can be.
         size: how many candidates there are.
         limits: what each may take to compile.
-        most_places: addresses of the code at which they can be built (see `build.placement`).
+        most_places: addresses of the code at which they can be built (see `execute.placement`).
     """
 
     name: str
@@ -99,7 +99,7 @@ class CandidateKind(Protocol):
         Args:
             assignment: which.
             limits: what it may take.
-            place: of the code, see `build.placement`.
+            place: of the code, see `execute.placement`.
             verify: whether the IR is verified after each pass, for what is to be used.
         """
         ...

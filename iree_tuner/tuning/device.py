@@ -9,9 +9,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.measurer import AnyBench, Measurer
-from iree_tuner.measure.sampling import drift
-from iree_tuner.measure.worker import Timed
+from iree_tuner.execute.measurer import AnyBench, Measurer
+from iree_tuner.execute.sampling import drift
+from iree_tuner.execute.worker import Timed
 
 _AGAIN_AFTER = 16
 """Trials between two looks at the default."""

@@ -16,10 +16,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from iree_tuner.build.candidate import GIVEN_UP, Built
-from iree_tuner.measure.measurer import AnyBench
-from iree_tuner.measure.trial import Trial
-from iree_tuner.measure.worker import Timed
+from iree_tuner.execute.candidate import GIVEN_UP, Built
+from iree_tuner.execute.measurer import AnyBench
+from iree_tuner.execute.trial import Trial
+from iree_tuner.execute.worker import Timed
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.device import DeviceRunner

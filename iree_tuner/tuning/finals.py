@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 
-from iree_tuner.build.candidate import Built
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
-from iree_tuner.measure.bench import Bench, JointBench
-from iree_tuner.measure.judging import JudgePlan
-from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.bench import Bench, JointBench
+from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.judging import JudgePlan
+from iree_tuner.execute.statistics import Comparison
+from iree_tuner.execute.trial import Trial
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.tuning.candidate import CompileLimits

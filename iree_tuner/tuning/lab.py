@@ -8,13 +8,13 @@ from concurrent.futures import Future, wait
 from types import TracebackType
 from typing import Self
 
-from iree_tuner.build.loader import loader_for
-from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.device_facts import usable_cores
-from iree_tuner.measure.measurer import Measurer
+from iree_tuner.execute.device_facts import usable_cores
+from iree_tuner.execute.loader import loader_for
+from iree_tuner.execute.measurer import Measurer
+from iree_tuner.execute.pool import Builder
 from iree_tuner.targets import Target
 
 _COMPILES_PER_WORKER = 2000
@@ -27,7 +27,7 @@ class Lab:
         target: what is tuned for, on its device.
         jobs: compile workers; one a core by default.
         devices: further devices of the same kind, on which candidates are measured side by side.
-        cold: see `measure.bench.Bench`.
+        cold: see `execute.bench.Bench`.
 
     Attributes:
         loader: has the driver compile ahead of measuring, where it does so at all.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.program_run import ProgramRun
+from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.search.registry import check_strategy
 from iree_tuner.spec.starters import Starter
 from iree_tuner.tuning.effort import Effort

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.trial import Trial
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.candidate import CandidateKind

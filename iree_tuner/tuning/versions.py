@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
-from iree_tuner.build.placement import STEP_BYTES
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.numerics import Agreement
-from iree_tuner.measure.program import ProgramComparison, compare_programs
-from iree_tuner.measure.program_run import ProgramRun
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.placement import STEP_BYTES
+from iree_tuner.execute.program import ProgramComparison, compare_programs
+from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.statistics import Comparison
 from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
@@ -214,7 +214,7 @@ def with_entries(program: Program, entries: Sequence[SpecEntry], context: ir.Con
 
 
 def placed_program(program: Program, placement: int) -> Program:
-    """The program with its code at another address (see `build.placement`): its module has a longer name."""
+    """The program with its code at another address (`execute.placement`): its module has a longer name."""
     if placement == 0:
         return program
     module = parse_module(program.data, new_context(), program.name)

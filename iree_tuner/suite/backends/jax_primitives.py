@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from iree_tuner.measure.data import dtype_of
+from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.primitives import (
     Binary,
     CannotError,

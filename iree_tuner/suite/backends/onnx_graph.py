@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from iree_tuner.measure.data import dtype_of
+from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (

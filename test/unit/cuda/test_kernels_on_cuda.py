@@ -8,15 +8,15 @@ import pytest
 from kernels.epilogues import with_epilogue
 from kernels.problems import site_in
 
-from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.bench import Bench
+from iree_tuner.execute.measurer import Measurer
+from iree_tuner.execute.pool import Builder
 from iree_tuner.kernels.alone import build_kernel_here, with_scratch
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.ptx_gemm import PtxGemm
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.kernels.variants import tolerance_for
-from iree_tuner.measure.bench import Bench
-from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device

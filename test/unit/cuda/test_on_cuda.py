@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from measure.strided import strided
-from measure.whole_programs import scaling
+from execute.strided import strided
+from execute.whole_programs import scaling
 
 from iree_tuner import tune_module
-from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.bench import Bench
-from iree_tuner.measure.check_program import compile_check
-from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.program import compare_programs
+from iree_tuner.execute.bench import Bench
+from iree_tuner.execute.check_program import compile_check
+from iree_tuner.execute.measurer import Measurer
+from iree_tuner.execute.pool import Builder
+from iree_tuner.execute.program import compare_programs
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program

@@ -4,11 +4,11 @@ import pytest
 from wrong_kernels import Transposed
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.program_request import request
 from iree_tuner.kernels import layers as layering
 from iree_tuner.kernels.bench import look_at
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.layers import compare_layers
-from iree_tuner.measure.program_request import request
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab

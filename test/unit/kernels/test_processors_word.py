@@ -7,19 +7,19 @@ import pytest
 from epilogues import with_epilogue
 from problems import matmul, site_in
 
+from iree_tuner.execute import check as check_module
+from iree_tuner.execute.bench import Bench
+from iree_tuner.execute.check import Check
+from iree_tuner.execute.data import fill
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.program_request import request
+from iree_tuner.execute.reference import OnHost, Unsupported
 from iree_tuner.kernels import bench as kernels_bench
 from iree_tuner.kernels.alone import with_scratch
 from iree_tuner.kernels.bench import DEFAULT, compare_in_program, look_at
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.variants import tolerance_for
-from iree_tuner.measure import check as check_module
-from iree_tuner.measure.bench import Bench
-from iree_tuner.measure.check import Check
-from iree_tuner.measure.data import fill
-from iree_tuner.measure.numerics import Agreement
-from iree_tuner.measure.program_request import request
-from iree_tuner.measure.reference import OnHost, Unsupported
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target, target_for_device
 from iree_tuner.tuning.baseline import tolerance_of
@@ -61,7 +61,7 @@ class Planted:
 @pytest.mark.parametrize(("default", "kernel", "says"), [(3.0, 1.0, ""), (1.0, 3.0, "the default's values")])
 def test_alone(bench, monkeypatch, default, kernel, says) -> None:
     monkeypatch.setattr(check_module, "LoadedDispatch", lambda *_: Planted(bench, default))
-    monkeypatch.setattr("iree_tuner.measure.reference.reference_outputs", lambda *_: Unsupported("too large"))
+    monkeypatch.setattr("iree_tuner.execute.reference.reference_outputs", lambda *_: Unsupported("too large"))
     found = Check(bench).thorough(Planted(bench, kernel))
     assert found.ok == (not says)
     assert says in found.message

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.build.candidate import Built
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.candidate import Built
 from iree_tuner.profiling import cpu_roofline as probes
 from iree_tuner.profiling.datasheets import datasheet_roofline
 from iree_tuner.profiling.roofline import Level, Roofline, from_json, to_json

@@ -18,8 +18,8 @@ from report.test_report_gather import RUN, MadeTask, findings, some_tried
 from store.samples import COMPARISON, trial
 
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.numerics import Agreement
-from iree_tuner.measure.program import ProgramComparison
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.report import page
 from iree_tuner.report.data import Compared, RunFacts, RunReport, WholePart, WorkloadPart
 from iree_tuner.report.gather import gather

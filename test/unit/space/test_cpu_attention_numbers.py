@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from iree_tuner.build import Builder
 from iree_tuner.compiler.context import new_context
-from iree_tuner.measure.bench import Bench, Tolerance
-from iree_tuner.measure.measurer import Measurer
+from iree_tuner.execute import Builder
+from iree_tuner.execute.bench import Bench, Tolerance
+from iree_tuner.execute.measurer import Measurer
 from iree_tuner.space.build import build_space
 
 PROGRAM = Path(__file__).parents[3] / "benchmarks" / "programs" / "cpu_attention.mlir"

@@ -12,8 +12,8 @@ from conv_programs import Conv
 from iree.compiler import ir
 from space.made_workloads import matmul
 
-from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.pool import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

@@ -8,9 +8,9 @@ import pytest
 from amounts import amount
 from iree.compiler import ir
 
-from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.pool import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program

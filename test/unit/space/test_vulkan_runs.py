@@ -10,8 +10,8 @@ import pytest
 from iree.compiler import ir
 from vulkan_programs import PROGRAMS, check_here, device_name, llvmpipe
 
-from iree_tuner.build.candidate import build_here
 from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.execute.candidate import build_here
 from iree_tuner.program.extract import extract_here
 from iree_tuner.space import build_spaces
 from iree_tuner.targets import Target, parse_target

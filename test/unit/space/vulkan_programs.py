@@ -13,9 +13,9 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.measure.data import dtype_of, fill, outputs, span
-from iree_tuner.measure.numerics import Agreement, compare
-from iree_tuner.measure.runner import LoadedDispatch
+from iree_tuner.execute.data import dtype_of, fill, outputs, span
+from iree_tuner.execute.numerics import Agreement, compare
+from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import Target, parse_target
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store.samples import KEY, trial
 
-from iree_tuner.measure.readings import Readings
-from iree_tuner.measure.trial import Trial
+from iree_tuner.execute.readings import Readings
+from iree_tuner.execute.trial import Trial
 from iree_tuner.replay.recorded import read_recording
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import SPACE

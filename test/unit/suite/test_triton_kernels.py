@@ -11,7 +11,7 @@ from made_operations import CASES, Made, arrays
 from test_primitives import agrees
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.numerics import compare
+from iree_tuner.execute.numerics import compare
 from iree_tuner.suite.exact import reference
 from iree_tuner.suite.kinds.matmul import Matmul
 

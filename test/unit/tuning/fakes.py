@@ -16,12 +16,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
-from iree_tuner.build.candidate import Built
-from iree_tuner.build.pool import Builder
 from iree_tuner.compiler.worker import WorkerTimeoutError
-from iree_tuner.measure.bench import Bench, Tolerance
-from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.worker import Timed
+from iree_tuner.execute.bench import Bench, Tolerance
+from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.measurer import Measurer
+from iree_tuner.execute.pool import Builder
+from iree_tuner.execute.worker import Timed
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import parse_target

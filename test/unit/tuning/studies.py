@@ -1,6 +1,6 @@
 """A study for trials that nobody compiles."""
 
-from iree_tuner.measure.setting import Setting
+from iree_tuner.execute.setting import Setting
 from iree_tuner.ops.workload import Workload
 from iree_tuner.store.study import StudyKey
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
-from iree_tuner.measure.numerics import Agreement
+from iree_tuner.execute.numerics import Agreement
 from iree_tuner.tuning.engine import Engine, OneSearch
 from iree_tuner.tuning.finals import FinalPlan, play_finals
 from iree_tuner.tuning.stop import StopRequest

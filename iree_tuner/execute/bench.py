@@ -1,0 +1,92 @@
+"""What all candidates of a workload share on one device, sent to the measuring worker with each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from iree_tuner.program.bindings import Harness
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What decides how much results may differ; see `execute.numerics`.
+
+    Attributes:
+        accumulator_type: element type that sums are held in.
+        reduction_length: how many values go into one result.
+        factor_type: what factors of the last sum are rounded to, where the op computes them itself, as
+            attention its probabilities; empty where all are given.
+        factors: how many of them go into one result.
+    """
+
+    accumulator_type: str = "f32"
+    reduction_length: int = 1
+    factor_type: str = ""
+    factors: int = 1
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A dispatch, a device, and the executable that results are compared with.
+
+    Attributes:
+        harness: how to run the dispatch alone.
+        device: device URI.
+        default: the compiler's own choice, compiled.
+        tolerance: of the results.
+        cold: rotate buffers through more memory than the last-level cache holds.
+        check: the program that compares results on the device (`execute.check_program`), compiled; empty
+            where the host compares them.
+    """
+
+    harness: Harness
+    device: str
+    default: bytes
+    tolerance: Tolerance
+    cold: bool = True
+    check: bytes = b""
+
+
+@dataclass(frozen=True)
+class JointBench:
+    """Several dispatches that one candidate makes anew, as if they were one: their calls follow each other.
+
+    Attributes:
+        parts: the dispatches.
+        calls: how often a program calls each.
+        device: device URI, for all of them.
+        default: the compiler's own choices, joined.
+        cold: see `Bench`.
+    """
+
+    parts: tuple[Bench, ...]
+    calls: tuple[int, ...]
+    device: str
+    default: bytes
+    cold: bool = True
+
+    @classmethod
+    def of(cls, parts: Sequence[Bench], calls: Sequence[int]) -> JointBench:
+        """Of benches on one device."""
+        default = joined([part.default for part in parts])
+        return cls(tuple(parts), tuple(calls), parts[0].device, default, parts[0].cold)
+
+    def each(self, vmfb: bytes) -> list[tuple[bytes, Bench, int]]:
+        """Executables that were joined, each with its bench on this device and its calls."""
+        own = [replace(part, device=self.device) for part in self.parts]
+        return list(zip(_split(vmfb), own, self.calls, strict=True))
+
+
+def joined(executables: Sequence[bytes]) -> bytes:
+    """Executables of several dispatches, as one."""
+    return b"".join(len(each).to_bytes(8, "little") + each for each in executables)
+
+
+def _split(executables: bytes) -> list[bytes]:
+    found: list[bytes] = []
+    while executables:
+        end = 8 + int.from_bytes(executables[:8], "little")
+        found.append(executables[8:end])
+        executables = executables[end:]
+    return found

@@ -1,0 +1,319 @@
+"""Whether an executable computes what the compiler's own choice does. Runs in the measuring worker.
+
+What a run must do: write every output, within tolerance of the default's (`execute.numerics`); write nothing
+else; do so again on the second run, and on every one after it. Where candidate and default differ, an
+interpreter of the dispatch says who is right, for small sizes, or else, for a GPU, the code for this
+machine's processor (`execute.reference`). See docs/numerics.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.execute.bench import Bench
+from iree_tuner.execute.data import (
+    Kept,
+    fill,
+    kept,
+    magnitudes_of,
+    span,
+    values_in,
+    written,
+)
+from iree_tuner.execute.device_check import DeviceCheck
+from iree_tuner.execute.numerics import Agreement, compare
+from iree_tuner.execute.runner import LoadedDispatch
+from iree_tuner.program.bindings import Binding, TensorSlice
+
+if TYPE_CHECKING:
+    from iree_tuner.execute.reference import OnHost, Unsupported
+
+QUICK_SEED = 1
+"""Values of both signs: what is added twice, lost or swapped shows most clearly in them."""
+
+THOROUGH_SEEDS = (0, 1, 2)
+"""One of each kind (`execute.data.kind_of`)."""
+
+_REPETITIONS = 4
+_SURELY = 0.99  # of a tolerance, by single precision on the device: what is above, the host looks at
+_MANY_RUNS = 64
+_MANY_RUNS_S = 0.2
+
+Buffer = npt.NDArray[np.uint8]
+Array = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """What the default makes of one seed.
+
+    Attributes:
+        values: each output.
+        magnitudes: what it makes of the inputs' absolute values; see `execute.numerics`.
+        kept: what a candidate must leave alone, since the default does.
+    """
+
+    values: list[Array]
+    magnitudes: list[Array]
+    kept: list[Kept]
+
+
+class Check:
+    """Compares executables with the default of one bench, whose outputs are kept for each seed.
+
+    Args:
+        bench: the dispatch, the default and the tolerance.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._harness = bench.harness
+        self._written = written(bench.harness.bindings)
+        self._in_place = any(tensor.access == "read_write" for _, tensor, _ in self._written)
+        self._expected: dict[int, _Expected] = {}
+        self._references: dict[int, list[Array] | Unsupported] = {}
+        self._default: LoadedDispatch | None = None
+        self._size = max(bench.harness.buffer_bytes, 1)
+        self._on_device: list[DeviceCheck] = []
+        self._on_host: OnHost | None = None
+
+    def quick(self, loaded: LoadedDispatch) -> Agreement:
+        """One seed, two runs: for every candidate of a search. Leaves that seed's values in the buffer."""
+        if self._bench.check:
+            worst = self._where_it_is(loaded)
+            if worst <= _SURELY:
+                return Agreement(True, worst)
+        return self._seed(loaded, QUICK_SEED, 2)
+
+    def _where_it_is(self, loaded: LoadedDispatch) -> float:
+        """The same on the device, without a word on what is wrong: the largest error of both runs."""
+        if not self._on_device:
+            self._look_for(self._expect(QUICK_SEED).values)
+        worst = 0.0
+        for repetition in range(2):
+            if repetition == 0 or self._in_place:
+                loaded.fill(QUICK_SEED)
+            loaded.run(1)
+            worst = max(worst, min(each.worst(loaded.memory) for each in self._on_device))
+        return worst
+
+    def _look_for(self, values: list[Array]) -> None:
+        """Have the device recognise these values of the quick seed, too."""
+        expected, image = self._expect(QUICK_SEED), self._image(QUICK_SEED, self._harness.stride)
+        found = DeviceCheck(self._bench, image, values, expected.magnitudes, expected.kept)
+        self._on_device.append(found)
+
+    def thorough(self, loaded: LoadedDispatch, seeds: Sequence[int] = THOROUGH_SEEDS) -> Agreement:
+        """Each seed several times, then many runs in a row; and, for small sizes, against the reference.
+
+        `Agreement.note` says why there was no reference, or that the default itself is wrong.
+        """
+        worst, notes = 0.0, dict[str, str]()
+        for seed in seeds:
+            found = self._seed(loaded, seed, _REPETITIONS)
+            if found.ok and not found.note:
+                found = replace(self._against_reference(loaded.read(), seed), worst=found.worst)
+            if not found.ok:
+                return found
+            worst = max(worst, found.worst)
+            if found.note:  # of one kind the first is enough
+                notes.setdefault(found.note.partition(": seed ")[0], found.note)
+        found = self._after_many(loaded, seeds[-1])
+        if not found.ok:
+            return found
+        return Agreement(True, max(worst, found.worst), note="; ".join(notes.values()))
+
+    def _seed(self, loaded: LoadedDispatch, seed: int, repetitions: int) -> Agreement:
+        """Runs on one seed. The later ones find the outputs of the one before, unless they add to them."""
+        expected = self._expect(seed)
+        worst, note, previous = 0.0, "", None
+        for repetition in range(repetitions):
+            if repetition == 0 or self._in_place:
+                loaded.fill(seed)
+            loaded.run(1)
+            got = loaded.read()
+            if previous is not None and np.array_equal(got, previous):
+                continue
+            found = self._judge(got, seed, expected)
+            if not found.ok:
+                return _on_run(found, seed, repetition)
+            worst, note, previous = max(worst, found.worst), note or found.note, got
+        return Agreement(True, worst, note=note)
+
+    def _after_many(self, loaded: LoadedDispatch, seed: int) -> Agreement:
+        """Many runs without a pause in between, which brings out races that single runs do not."""
+        if self._in_place:
+            return Agreement(True, 0.0)
+        seconds = max(loaded.run(1), 1e-7)
+        count = max(2, min(_MANY_RUNS, int(_MANY_RUNS_S / seconds)))
+        loaded.run(count)
+        found = self._judge(loaded.read(), seed, self._expect(seed))
+        return (
+            found
+            if found.ok
+            else replace(found, message=f"seed {seed}, after {count} runs in a row: {found.message}")
+        )
+
+    def _judge(self, got: Buffer, seed: int, expected: _Expected) -> Agreement:
+        """One result, against what must not change and against the default; else the reference decides."""
+        changed = _changed(got, self._image(seed, len(got)), expected.kept, self._harness.bindings)
+        if changed:
+            return Agreement(False, math.inf, changed)
+        found = self._compare(got, expected.values, expected.magnitudes)
+        if found.ok:
+            return found
+        reference = self._arbiter(seed)
+        if not isinstance(reference, list):
+            return found
+        default = self._compare_values(expected.values, reference, expected.magnitudes)
+        ours = self._compare(got, reference, expected.magnitudes)
+        if ours.ok and not default.ok:
+            if seed == QUICK_SEED and len(self._on_device) == 1:
+                self._look_for(reference)
+            return replace(ours, note=f"the default itself is wrong: seed {seed}: {default.message}")
+        blame = "the reference has the default's values" if default.ok else "the default itself is wrong, too"
+        return replace(found, message=f"{found.message}; {blame}")
+
+    def _against_reference(self, got: Buffer, seed: int) -> Agreement:
+        """A result that agrees with the default's: is it also right?"""
+        reference = self._reference(seed)
+        if not isinstance(reference, list):
+            return Agreement(True, 0.0, note=f"not checked against a reference: {reference.reason}")
+        expected = self._expect(seed)
+        found = self._compare(got, reference, expected.magnitudes)
+        if found.ok:
+            return found
+        default = self._compare_values(expected.values, reference, expected.magnitudes)
+        if default.ok:
+            return replace(found, message=f"seed {seed}: {found.message}, says the reference")
+        note = f"candidate and default agree, but the default itself is wrong: seed {seed}: {default.message}"
+        return Agreement(True, found.worst, note=note)
+
+    def _expect(self, seed: int) -> _Expected:
+        if seed not in self._expected:
+            if self._default is None:
+                self._default = LoadedDispatch(self._bench.default, self._harness, self._bench.device)
+            magnitudes = self._run_default(self._default, magnitudes_of(seed))
+            got = self._run_default(self._default, seed)
+            self._size = len(got)
+            image = self._image(seed, len(got))
+            # Padding of an encoded tensor, for example, is written too.
+            left_alone = [
+                each
+                for each in kept(self._harness.bindings, len(got))
+                if np.array_equal(got[each.start : each.end], image[each.start : each.end])
+            ]
+            self._expected[seed] = _Expected(self._values(got), self._values(magnitudes), left_alone)
+        return self._expected[seed]
+
+    def _run_default(self, default: LoadedDispatch, seed: int) -> Buffer:
+        default.fill(seed)
+        default.run(1)
+        return default.read()
+
+    def _reference(self, seed: int) -> list[Array] | Unsupported:
+        if seed not in self._references:
+            from iree_tuner.execute.reference import reference_outputs  # it loads the compiler
+
+            image = self._image(seed, self._size)
+            self._references[seed] = reference_outputs(self._harness, image)
+        return self._references[seed]
+
+    def _arbiter(self, seed: int) -> list[Array] | Unsupported:
+        """The reference, or what the processor makes of it where there is none and the device is another."""
+        found = self._reference(seed)
+        if isinstance(found, list) or self._bench.device.startswith("local-"):
+            return found
+        if self._on_host is None:
+            from iree_tuner.execute.reference import OnHost  # it loads the compiler
+
+            self._on_host = OnHost(self._bench)
+        self._references[seed] = found = self._on_host.outputs(seed)
+        return found
+
+    def _image(self, seed: int, size: int) -> Buffer:
+        return fill(self._harness.bindings, size, seed)
+
+    def _values(self, buffer: Buffer) -> list[Array]:
+        return [values_in(buffer, binding, tensor).copy() for binding, tensor, _ in self._written]
+
+    def _compare(self, got: Buffer, expected: Sequence[Array], magnitudes: Sequence[Array]) -> Agreement:
+        return self._compare_values(
+            [values_in(got, binding, tensor) for binding, tensor, _ in self._written], expected, magnitudes
+        )
+
+    def _compare_values(
+        self, got: Sequence[Array], expected: Sequence[Array], magnitudes: Sequence[Array]
+    ) -> Agreement:
+        worst = 0.0
+        tolerance = self._bench.tolerance
+        for (_, tensor, number), ours, theirs, scale in zip(
+            self._written, got, expected, magnitudes, strict=True
+        ):
+            found = compare(
+                ours,
+                theirs,
+                tensor.element_type,
+                tolerance.accumulator_type,
+                tolerance.reduction_length,
+                magnitudes=scale,
+                factors=(tolerance.factor_type, tolerance.factors),
+            )
+            if not found.ok:
+                return replace(found, message=f"tensor {number} ({_type(tensor)}) {found.message}")
+            worst = max(worst, found.worst)
+        return Agreement(True, worst)
+
+
+def _on_run(found: Agreement, seed: int, repetition: int) -> Agreement:
+    """With the seed; and that it was right at first, if so: it depends on what was there, or on timing."""
+    again = f", right at first, on run {repetition + 1}" if repetition else ""
+    return replace(found, message=f"seed {seed}{again}: {found.message}")
+
+
+def _changed(got: Buffer, image: Buffer, ranges: Sequence[Kept], bindings: Sequence[Binding]) -> str:
+    """What was written that must not be; empty when nothing was."""
+    for each in ranges:
+        wrong = np.flatnonzero(got[each.start : each.end] != image[each.start : each.end])
+        if not wrong.size:
+            continue
+        first = each.start + int(wrong[0])
+        if each.tensor is not None:
+            where = _position(bindings, each.tensor, first)
+            return f"input {each.tensor} was changed, {wrong.size} bytes, first at {where}"
+        return f"written out of bounds: {wrong.size} bytes from byte {first}, {_neighbour(bindings, first)}"
+    return ""
+
+
+def _position(bindings: Sequence[Binding], number: int, byte: int) -> str:
+    """Where in a tensor a byte of the buffer is."""
+    binding, tensor = _tensors(bindings)[number]
+    start, size = span(binding, tensor)
+    width = max(1, size // max(1, math.prod(tensor.shape)))
+    place = np.unravel_index((byte - start) // width, tensor.shape)
+    return f"[{', '.join(str(int(i)) for i in place)}]"
+
+
+def _neighbour(bindings: Sequence[Binding], byte: int) -> str:
+    """The tensor that a byte lies behind, or in front of."""
+    ends = [(sum(span(*each)), number) for number, each in enumerate(_tensors(bindings))]
+    before = [each for each in ends if each[0] <= byte]
+    if before:
+        end, number = max(before)
+        return f"{byte - end} bytes behind tensor {number}"
+    start, number = min((span(*each)[0], number) for number, each in enumerate(_tensors(bindings)))
+    return f"{start - byte} bytes in front of tensor {number}"
+
+
+def _tensors(bindings: Sequence[Binding]) -> list[tuple[Binding, TensorSlice]]:
+    return [(binding, tensor) for binding in bindings for tensor in binding.tensors]
+
+
+def _type(tensor: TensorSlice) -> str:
+    return "x".join([*map(str, tensor.shape), tensor.element_type])

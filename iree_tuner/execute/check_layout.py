@@ -1,0 +1,62 @@
+"""How `execute.check_program` sees a buffer: for those who build it, and for those who run it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree_tuner.execute.data import dtype_of, span, written
+from iree_tuner.program.bindings import Binding
+
+FUNCTION = "check"
+"""What the program exports."""
+
+WORD = 4
+"""Bytes that are compared at once; buffers are whole pages."""
+
+_LONGEST_ROW = 4096
+_FLOATS = ("f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
+
+
+@dataclass(frozen=True)
+class FloatOutput:
+    """An output of floats, as rows.
+
+    Attributes:
+        number: among the tensors that are written.
+        start: of its first byte in the buffer.
+        rows, columns: their product is its number of elements.
+        element_type: MLIR's name of it.
+    """
+
+    number: int
+    start: int
+    rows: int
+    columns: int
+    element_type: str
+
+
+def float_outputs(bindings: Sequence[Binding]) -> tuple[FloatOutput, ...] | None:
+    """The outputs whose floats are compared; None where one has a type that this program cannot compare."""
+    found: list[FloatOutput] = []
+    for number, (binding, each, _) in enumerate(written(bindings)):
+        dtype = dtype_of(each.element_type)
+        if dtype is not None and dtype.kind == "i":
+            continue
+        if each.element_type not in _FLOATS:
+            return None
+        size = math.prod(each.shape)
+        columns = _longest_row(size)
+        start, _ = span(binding, each)
+        found.append(FloatOutput(number, start, size // columns, columns, each.element_type))
+    return tuple(found)
+
+
+def words_in_row(size: int) -> int:
+    """Columns of the matrices that hold a buffer of `size` bytes as words."""
+    return _longest_row(size // WORD)
+
+
+def _longest_row(size: int) -> int:
+    return max(d for d in range(1, _LONGEST_ROW + 1) if size % d == 0)

@@ -1,0 +1,160 @@
+"""Facts about devices: caches, memory, names and drivers."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from pathlib import Path
+
+from iree_tuner.execute.hal_device import HalDevice, find_hal_device
+from iree_tuner.execute.sensors.amd import AmdSensors, open_amd
+from iree_tuner.execute.sensors.nvidia import NvidiaSensors, open_nvidia
+from iree_tuner.program.bindings import Harness
+
+_MIB = 1 << 20
+_UNKNOWN_CACHE = 64 * _MIB
+_MOST = 1024 * _MIB
+_ROOT = Path("/")
+
+_GPU_CACHES_MIB = (
+    # NVIDIA: the L2 of the product, from the white papers of Volta, Turing, Ampere (GA100, GA102), Ada,
+    # Hopper and Blackwell (RTX).
+    ("H100", 50), ("H200", 50), ("H800", 50), ("GH200", 50), ("A100", 40), ("A800", 40), ("V100", 6),
+    ("T4", 4), ("L40", 96), ("RTX 6000 Ada", 96), ("L4", 48), ("RTX 5090", 96), ("RTX 4090", 72),
+    ("RTX 4080", 64), ("A10", 6), ("A40", 6), ("RTX 3090", 6), ("RTX A6000", 6),
+    # AMD: the last level, which is the Infinity Cache where there is one; from the white papers of CDNA,
+    # CDNA 2, CDNA 3 and RDNA 3, and from the products' pages.
+    ("MI100", 8), ("MI210", 8), ("MI250", 8), ("MI300", 256), ("MI308", 256), ("MI325", 256), ("MI350", 256),
+    ("MI355", 256), ("7900 XTX", 96), ("7900 XT", 80), ("W7900", 96), ("9070", 64), ("6900 XT", 128),
+)  # fmt: skip
+"""Last-level caches by a part of the device's name; the first that fits."""
+
+
+def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
+    """How many copies of its data a dispatch rotates through.
+
+    Cold: twice the last-level cache, at most a quarter of the device's memory or 1 GiB. It is the distance of
+    the copies that counts, not what they hold: those of a small dispatch begin at the start of a page, and so
+    compete for those cache sets only that starts of pages fall on.
+    """
+    if not cold:
+        return 1
+    most, wanted = _limits(device_uri)
+    return max(1, min(-(-wanted // harness.stride), most // harness.stride))
+
+
+def rotation_bytes(device_uri: str) -> int:
+    """Bytes that copies are to take so that no cache holds them; no more than the device has room for."""
+    return min(_limits(device_uri))
+
+
+def device_setting(device_uri: str) -> tuple[str, str, int]:
+    """Name of what runs the code, version of its driver, and cores or multiprocessors (0 where unknown)."""
+    device = find_hal_device(device_uri)
+    if device.on_host and not device.name:
+        return processor_name(), "", usable_cores()
+    gpu = None if device.on_host else _gpu(device)
+    name, driver, units = gpu.identity() if gpu else ("", "", 0)
+    told = " ".join(filter(None, (device.fact("driver"), device.fact("driver_info"))))
+    if device.driver == "vulkan":  # the same GPU has more than one driver for it
+        driver = told or driver
+    elif not driver:
+        driver = told or _nvidia_driver(_ROOT)
+    return name or device.name or device.driver, driver, usable_cores() if device.on_host else units
+
+
+def last_level_cache(device_uri: str, root: Path = _ROOT) -> int:
+    """Bytes; those of the cores that this process may use, or the GPU's. 64 MiB where it is not known."""
+    device = find_hal_device(device_uri)
+    if device.on_host:
+        return _cpu_cache(root) or _UNKNOWN_CACHE
+    gpu = _gpu(device)
+    name = (gpu.identity()[0] if gpu else "") or device.name
+    return next((size * _MIB for part, size in _GPU_CACHES_MIB if part in name), _UNKNOWN_CACHE)
+
+
+def memory_bytes(device_uri: str) -> int | None:
+    """All memory of a device; None where it is not known."""
+    device = find_hal_device(device_uri)
+    if device.on_host:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    gpu = _gpu(device)
+    return gpu.memory_bytes() if gpu else None
+
+
+def processor_name(root: Path = _ROOT) -> str:
+    """The CPU as it names itself, with family and model where it keeps its name to itself."""
+    try:
+        lines = (root / "proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    split = (line.partition(":") for line in lines)
+    fields = {name.strip(): value.strip() for name, colon, value in split if colon}
+    name = fields.get("model name", platform.machine())
+    if "cpu family" in fields and "model" in fields:
+        name = f"{name} (family {fields['cpu family']}, model {fields['model']})"
+    return name
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(_affinity())
+
+
+@cache
+def _limits(device_uri: str) -> tuple[int, int]:
+    """The most bytes that copies may take, and how many are wanted."""
+    memory = memory_bytes(device_uri)
+    most = _MOST if memory is None else min(_MOST, memory // 4)
+    return most, 2 * last_level_cache(device_uri)
+
+
+def _gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | None:
+    return open_nvidia(device.uuid) or open_amd(device.uuid)
+
+
+def _affinity() -> set[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
+def private_caches(root: Path = _ROOT) -> tuple[int, int]:
+    """Bytes of a core's first-level data cache and second-level cache; 0 where the system does not tell."""
+    sizes = _caches(root)
+    near, middle = (min(sizes[level].values()) if level in sizes else 0 for level in (1, 2))
+    return near, middle
+
+
+def _cpu_cache(root: Path) -> int:
+    """Bytes of the highest level of cache, summed over the instances that usable cores have."""
+    sizes = _caches(root)
+    return sum(sizes[max(sizes)].values()) if sizes else 0
+
+
+def _caches(root: Path) -> dict[int, dict[str, int]]:
+    """Bytes of the caches for data, by level, and by the cores that share them."""
+    sizes: dict[int, dict[str, int]] = {}
+    names = ("type", "level", "size", "shared_cpu_list")
+    for cpu in sorted(_affinity()):
+        for index in (root / f"sys/devices/system/cpu/cpu{cpu}/cache").glob("index*"):
+            try:
+                kind, level, size, shared = ((index / name).read_text().strip() for name in names)
+            except OSError:
+                continue
+            if kind != "Instruction":
+                sizes.setdefault(int(level), {})[shared] = _bytes(size)
+    return sizes
+
+
+def _bytes(text: str) -> int:
+    unit = {"K": 10, "M": 20, "G": 30}.get(text[-1:], 0)
+    return int(text.rstrip("KMG") or 0) << unit
+
+
+def _nvidia_driver(root: Path) -> str:
+    """From the kernel module's own file, where NVML is not installed."""
+    try:
+        words = (root / "proc/driver/nvidia/version").read_text().splitlines()[0].split()
+    except (OSError, IndexError):
+        return ""
+    return next((word for word in words if word[:1].isdigit() and "." in word), "")

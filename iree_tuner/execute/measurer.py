@@ -1,0 +1,205 @@
+"""Ask the measuring worker, and turn its crashes and time-outs into outcomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeVar
+
+from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.execute.bench import Bench, JointBench
+from iree_tuner.execute.judging import JudgePlan, judge
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.sampling import ScreenPlan
+from iree_tuner.execute.statistics import Comparison
+from iree_tuner.execute.worker import (
+    ENDED_BY,
+    DeviceError,
+    Timed,
+    agree_here,
+    leave_here,
+    rounds_here,
+    screen_here,
+    start_here,
+)
+
+R = TypeVar("R")
+
+AnyBench = Bench | JointBench
+
+Screen = Callable[[bytes, AnyBench, float | None, ScreenPlan], Timed]
+Rounds = Callable[[Sequence[bytes], AnyBench, int, float], list[list[float]]]
+Agree = Callable[[bytes, AnyBench, Sequence[int]], Agreement]
+
+_FINAL_BATCH_S = 0.01
+_SEEDS = (0, 1, 2)
+_SETUP_S = 30.0  # start of the device, loading, data
+_RUNS = 400  # of one dispatch in one call, beside the batches: a generous bound
+_UNKNOWN_US = 1e6  # for the time of a default that was never timed
+
+
+class Measurer:
+    """One device's measuring worker. It is restarted after a crash, a hang or a device error.
+
+    Nothing else may use the device's cores while it works; the tuning loop sees to that.
+
+    Args:
+        device: device URI; benches are measured here whatever device they name.
+        workers: a pool of one process.
+        screen, rounds, agree: what runs in it, module-level functions; tests put others in their place.
+        setup_s: time that a call may take beside running the dispatch.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        workers: Workers | None = None,
+        *,
+        screen: Screen = screen_here,
+        rounds: Rounds = rounds_here,
+        agree: Agree = agree_here,
+        setup_s: float = _SETUP_S,
+    ) -> None:
+        self.device = device
+        # Drivers of GPUs map more than any limit that would mean something.
+        on_host = device.startswith("local-")
+        self.workers = workers or (Workers(1) if on_host else Workers(1, memory_bytes=None))
+        self._screen = screen
+        self._rounds = rounds
+        self._agree = agree
+        self._setup_s = setup_s
+        self._default_us: dict[bytes, float] = {}
+        self._default_times: dict[tuple[bytes, bool], Timed] = {}
+
+    def start(self) -> Future[None]:
+        """Have the worker begin to open the device. If it cannot, the first call says so."""
+        return self.workers.submit(start_here, self.device)
+
+    def submit_screen(
+        self, vmfb: bytes, bench: AnyBench, limit_us: float | None = None, plan: ScreenPlan | None = None
+    ) -> Future[Timed]:
+        """Begin to time an executable and to check it on one seed; `result` says how it ended.
+
+        Args:
+            vmfb: the executable.
+            bench: what it is compared with.
+            limit_us: it is `too_slow` beyond that.
+            plan: how many samples.
+        """
+        plan = plan or ScreenPlan()
+        run_us = limit_us or self._default_us.get(bench.default, _UNKNOWN_US)
+        limit_s = self._limit_s(run_us, plan.batch_s * plan.most * 4)
+        future = self.workers.submit(
+            self._screen, vmfb, replace(bench, device=self.device), limit_us, plan, timeout_s=limit_s
+        )
+        if vmfb == bench.default:
+            future.add_done_callback(lambda done: self._remember(bench.default, done))
+        return future
+
+    def result(self, future: Future[Timed]) -> Timed:
+        """Wait for what `submit_screen` began. A crash, a time-out and a device error are outcomes."""
+        try:
+            return self._wait(future)
+        except DeviceError as error:
+            return Timed("run_error", message=str(error))
+        except (WorkerCrashError, WorkerTaskError) as error:
+            if isinstance(error, WorkerCrashError) and error.exit_code == -ENDED_BY:
+                return Timed("too_slow", message="its first run took so long that it was ended")
+            return Timed("run_crash", message=str(error))
+        except WorkerTimeoutError:
+            return Timed("run_timeout", message="no result within the time limit")
+
+    def time(
+        self, vmfb: bytes, bench: AnyBench, limit_us: float | None = None, plan: ScreenPlan | None = None
+    ) -> Timed:
+        """`submit_screen` and `result` in one."""
+        return self.result(self.submit_screen(vmfb, bench, limit_us, plan))
+
+    def time_default(self, bench: AnyBench) -> Timed:
+        """The time of a default. The same code, in this bench or in another, is not timed a second time."""
+        key = bench.default, bench.cold
+        found = self._default_times.get(key) or self.time(bench.default, bench)
+        if found.outcome == "ok":
+            self._default_times[key] = found
+        return found
+
+    def compare(
+        self, placed: Sequence[tuple[bytes, Sequence[bytes]]], bench: AnyBench, plan: JudgePlan
+    ) -> list[Comparison]:
+        """Interleave the default with candidates until all are decided; one comparison for each candidate.
+
+        Args:
+            placed: for each place of the code, the default and the candidates built there.
+            bench: what they were built from.
+            plan: when to stop.
+
+        Raises:
+            WorkerCrashError, WorkerTimeoutError: an executable that ran in the screening did not here.
+        """
+
+        def take(rounds: int) -> list[list[list[float]]]:
+            return [self.rounds((default, *candidates), bench, rounds) for default, candidates in placed]
+
+        return judge(take, len(placed[0][1]), plan)
+
+    def rounds(self, vmfbs: Sequence[bytes], bench: AnyBench, rounds: int) -> list[list[float]]:
+        """Rounds of one sample of each executable, which take turns; microseconds of one run.
+
+        Asked again for the same executables, it goes on with the next rounds.
+
+        Raises:
+            WorkerCrashError, WorkerTimeoutError: one of them did not run.
+        """
+        run_us = self._default_us.get(bench.default, _UNKNOWN_US)
+        batch_s = max(_FINAL_BATCH_S, run_us / 1e6)
+        limit_s = self._limit_s(run_us, 10 * len(vmfbs) * rounds * batch_s)
+        try:
+            return self._wait(
+                self.workers.submit(
+                    self._rounds,
+                    vmfbs,
+                    replace(bench, device=self.device),
+                    rounds,
+                    _FINAL_BATCH_S,
+                    timeout_s=limit_s,
+                )
+            )
+        except DeviceError as error:
+            raise WorkerCrashError(None, str(error)) from None
+
+    def agrees(self, vmfb: bytes, bench: AnyBench, seeds: Sequence[int] = _SEEDS) -> Agreement:
+        """Compare an executable's outputs with the default's, thoroughly."""
+        limit_s = self._limit_s(self._default_us.get(bench.default, _UNKNOWN_US), 60.0)
+        try:
+            return self._wait(
+                self.workers.submit(
+                    self._agree, vmfb, replace(bench, device=self.device), tuple(seeds), timeout_s=limit_s
+                )
+            )
+        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError, DeviceError) as error:
+            return Agreement(False, math.inf, str(error))
+
+    def close(self) -> None:
+        """Stop the worker."""
+        self.workers.close()
+
+    def _remember(self, default: bytes, future: Future[Timed]) -> None:
+        """Keep a default's time, which time limits follow from."""
+        if not future.cancelled() and future.exception() is None and future.result().samples_us:
+            self._default_us = {default: max(future.result().samples_us)}
+
+    def _wait(self, future: Future[R]) -> R:
+        """A call's value; after a device error the worker is replaced, as nothing more would run in it."""
+        try:
+            return self.workers.wait(future)
+        except DeviceError:
+            with suppress(WorkerCrashError, WorkerTimeoutError):  # which is what is asked for
+                self.workers.call(leave_here, timeout_s=self._setup_s)
+            raise
+
+    def _limit_s(self, run_us: float, batches_s: float) -> float:
+        """Time limit of one call, from the time of one run of the dispatch and that of its batches."""
+        return self._setup_s + _RUNS * run_us / 1e6 + batches_s

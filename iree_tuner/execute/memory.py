@@ -1,0 +1,130 @@
+"""The memory that a dispatch runs on: copies of its bindings, and how they are filled and read."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import cast
+
+import iree.runtime as rt
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.execute.data import fill
+from iree_tuner.program.bindings import Harness
+from iree_tuner.targets.runtime import device_for
+
+_SHARED = rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE
+_MAPPED = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
+_IMAGES_KEPT = 3
+
+
+class Memory:
+    """A buffer on the device with copies of a harness's bindings.
+
+    Attributes:
+        harness: whose bindings.
+        buffer: `copies` times the harness's stride.
+        copies: how many there are.
+        next: the copy that the next run begins with.
+    """
+
+    def __init__(self, harness: Harness, buffer: rt.HalBuffer, copies: int = 1) -> None:
+        self.harness = harness
+        self.buffer = buffer
+        self.copies = copies
+        self.next = 0
+
+    @classmethod
+    def for_checks(cls, harness: Harness, device: str) -> Memory:
+        """One copy that the host can fill and read."""
+        config, _ = device_for(device)
+        if not device.startswith("local-"):
+            return StagedMemory(harness, config.device)
+        buffer = config.device.allocator.allocate_buffer(
+            memory_type=_SHARED, allowed_usage=_MAPPED, allocation_size=harness.stride
+        )
+        return cls(harness, buffer)
+
+    @classmethod
+    def for_timing(cls, harness: Harness, device: str, copies: int) -> Memory:
+        """Copies in the device's own memory, each filled with what seed 0 gives."""
+        config, _ = device_for(device)
+        block = fill(harness.bindings, harness.stride, 0)
+        buffer = config.device.allocator.allocate_buffer_copy(
+            memory_type=rt.MemoryType.DEVICE_LOCAL,
+            allowed_usage=rt.BufferUsage.DEFAULT,
+            device=config.device,
+            buffer=np.tile(block, copies),
+        )
+        return cls(harness, cast(rt.HalBuffer, buffer), copies)  # no element type is given: not a view
+
+    def fill(self, seed: int) -> None:
+        """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
+        self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
+
+    def read(self) -> npt.NDArray[np.uint8]:
+        """A copy of what the bindings hold, with the guard."""
+        return self._view().copy()
+
+    def advance(self, runs: int) -> int:
+        """The copy to begin with; the next call begins where this one ends."""
+        first = self.next
+        self.next = (first + runs) % self.copies
+        return first
+
+    def _view(self) -> npt.NDArray[np.uint8]:
+        return _mapped(self.buffer, self.harness.stride)
+
+
+class StagedMemory(Memory):
+    """One copy in the device's own memory; what the host writes and reads goes through another buffer.
+
+    Memory that both see is slow on GPUs: each page moves when the other side touches it. What seeds give is
+    kept on the device, so that filling costs a copy there.
+    """
+
+    def __init__(self, harness: Harness, device: rt.HalDevice) -> None:
+        size = harness.stride
+        own = rt.MemoryType.DEVICE_LOCAL
+        super().__init__(
+            harness, device.allocator.allocate_buffer(own, rt.BufferUsage.DEFAULT, allocation_size=size)
+        )
+        self._device = device
+        self._staging = device.allocator.allocate_buffer(
+            rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE, _MAPPED, allocation_size=size
+        )
+        self._images: OrderedDict[int, rt.HalBuffer] = OrderedDict()
+        self._semaphore = device.create_semaphore(0)
+        self._copies = 0
+
+    def fill(self, seed: int) -> None:
+        """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
+        if seed not in self._images:
+            while len(self._images) >= _IMAGES_KEPT:
+                self._images.popitem(last=False)
+            self._images[seed] = self.uploaded(fill(self.harness.bindings, self.harness.stride, seed))
+        self._copy(self._images[seed], self.buffer)
+
+    def read(self) -> npt.NDArray[np.uint8]:
+        """A copy of what the bindings hold, with the guard."""
+        self._copy(self.buffer, self._staging)
+        return _mapped(self._staging, self.harness.stride).copy()
+
+    def uploaded(self, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
+        """A buffer of its own in the device's memory."""
+        made = self._device.allocator.allocate_buffer_copy(
+            memory_type=rt.MemoryType.DEVICE_LOCAL,
+            allowed_usage=rt.BufferUsage.DEFAULT,
+            device=self._device,
+            buffer=values,
+        )
+        return cast(rt.HalBuffer, made)  # no element type is given: not a view
+
+    def _copy(self, source: rt.HalBuffer, target: rt.HalBuffer) -> None:
+        self._copies += 1
+        self._device.queue_copy(source, target, [], [(self._semaphore, self._copies)])
+        rt.HalFence.create_at(self._semaphore, self._copies).wait()
+
+
+def _mapped(buffer: rt.HalBuffer, size: int) -> npt.NDArray[np.uint8]:
+    return buffer.map().asarray((size,), np.dtype(np.uint8))

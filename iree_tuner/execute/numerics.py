@@ -1,0 +1,202 @@
+"""Whether two results are the same, within what their types allow. The derivation is in docs/numerics.md.
+
+A float may differ by
+
+    2 eps(result) |x| + 16 eps(f32) max|x| + 3 sqrt(K) eps(accumulator) s + 3 eps(factor) s / sqrt(F)
+
+where x is the expected value, K the number of values that are summed and s what partial sums can reach: the
+result for the inputs' absolute values, but not more than twice the largest result, and not less than the
+median. The last term is for F factors that an op computes and rounds on the way. Integers must be equal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.execute.data import dtype_of
+
+_RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
+_FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
+_SUMS = 3.0  # epsilons, times sqrt(K)
+
+Array = npt.NDArray[np.generic]
+Floats = npt.NDArray[np.float64]
+
+Factors = tuple[str, int]
+"""Type and number; see `bench.Tolerance`."""
+
+NO_FACTORS: Factors = ("", 1)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Outcome of one comparison.
+
+    Attributes:
+        ok: within tolerance everywhere.
+        worst: largest error as a multiple of its tolerance (1 is the limit); inf where one is not a number.
+        message: what differs; empty when `ok`.
+        note: what is worth knowing although it is `ok`.
+    """
+
+    ok: bool
+    worst: float
+    message: str = ""
+    note: str = ""
+
+
+def epsilon(element_type: str) -> float:
+    """Distance from 1 to the next number; 0 for integers."""
+    dtype = dtype_of(element_type)
+    if dtype is None or dtype.kind == "i":
+        return 0.0
+    kind = np.float32 if dtype.kind == "c" else dtype
+    return float(ml_dtypes.finfo(kind).eps)
+
+
+def sum_error(accumulator_type: str, reduction_length: int) -> float:
+    """How far two sums of the same values, in any two orders, may be apart, relative to partial sums."""
+    return _SUMS * math.sqrt(reduction_length) * epsilon(accumulator_type)
+
+
+def factor_error(factor_type: str, factors: int) -> float:
+    """How far two sums may be apart whose factors were computed and rounded, relative to partial sums."""
+    return _SUMS * epsilon(factor_type) / math.sqrt(factors) if factor_type else 0.0
+
+
+def halting_error(accumulator_type: str, reduction_length: int) -> float:
+    """The same for sums that grow with each value, if they are too long for their type, else 0.
+
+    A sum of more values than 1/u, half an epsilon, comes to a halt when a value is less than half of its last
+    digit. Where it does depends on the order, so that such sums can be wrong altogether.
+    """
+    worst = reduction_length * epsilon(accumulator_type) / 2
+    return worst if worst >= 1 else 0.0
+
+
+def function_error(accumulator_type: str) -> float:
+    """How far functions may be off that are applied to sums, relative to the largest result."""
+    return _FUNCTIONS * min(epsilon("f32"), epsilon(accumulator_type) or 1.0)
+
+
+def compare(
+    got: Array,
+    expected: Array,
+    element_type: str,
+    accumulator_type: str,
+    reduction_length: int,
+    magnitudes: Array | None = None,
+    factors: Factors = NO_FACTORS,
+) -> Agreement:
+    """Compare a result with the expected one; see the module's text for the tolerance.
+
+    Args:
+        got: what to judge.
+        expected: what it should be: equal in shape and type, or (from a reference) of double precision.
+        element_type: MLIR's name of the result's type.
+        accumulator_type: the type that sums are held in.
+        reduction_length: how many values go into one result.
+        magnitudes: the expected result for the inputs' absolute values; without it, the largest expected
+            value stands for them.
+        factors: type and number of factors that are computed and rounded on the way.
+    """
+    if got.dtype == expected.dtype and np.array_equal(_bytes(got), _bytes(expected)):
+        return Agreement(True, 0.0)
+    dtype = dtype_of(element_type)
+    if dtype is not None and dtype.kind == "i":
+        return _integers(got, expected)
+    a, b = _wide(got), _wide(expected)
+    allowed = tolerances(expected, element_type, accumulator_type, reduction_length, magnitudes, factors)
+    limit = largest_finite(element_type)
+    with np.errstate(all="ignore"):
+        ratio = np.abs(np.clip(a, -limit, limit) - np.clip(b, -limit, limit)) / allowed
+    ratio[np.isnan(a) & np.isnan(b)] = 0.0
+    one_finite = np.isfinite(a) != np.isfinite(b)
+    ratio[np.isnan(ratio) | (one_finite & (ratio > 1.0))] = math.inf
+    worst = float(ratio.max(initial=0.0))
+    if worst <= 1.0:
+        return Agreement(True, worst)
+    place = int(np.argmax(ratio))
+    index = np.unravel_index(place, ratio.shape)
+    times = f" ({worst:.3g} times)" if math.isfinite(worst) else ""
+    text = (
+        f"at {_position(index)}: got {a[index]:.9g}, expected {b[index]:.9g}, tolerance {allowed[index]:.3g}"
+        f"{times}; {np.count_nonzero(ratio > 1.0)} of {ratio.size} differ"
+    )
+    return Agreement(False, worst, text)
+
+
+def tolerances(
+    expected: Array,
+    element_type: str,
+    accumulator_type: str,
+    reduction_length: int,
+    magnitudes: Array | None = None,
+    factors: Factors = NO_FACTORS,
+) -> Floats:
+    """How much each float may differ; see the module's text. The arguments are those of `compare`."""
+    b = _wide(expected)
+    scale = None if magnitudes is None else np.abs(_wide(magnitudes))
+    rounding, functions = _RESULT_ROUNDINGS * epsilon(element_type), function_error(accumulator_type)
+    with np.errstate(all="ignore"):
+        own, largest, reached = _scales(b, scale)
+        allowed = rounding * own + functions * largest
+        relative = sum_error(accumulator_type, reduction_length) + factor_error(*factors)
+        allowed += np.minimum(relative * reached, largest)
+        if scale is not None:  # sums that grow are as large as their values' magnitudes, others far smaller
+            allowed += np.where(2 * own > scale, halting_error(accumulator_type, reduction_length) * own, 0)
+    return allowed + 2.0 * float(ml_dtypes.finfo(_held(element_type)).smallest_subnormal)
+
+
+def largest_finite(element_type: str) -> float:
+    """Both sides are held within it: a sum may overflow in one order and end just below it in another."""
+    return float(ml_dtypes.finfo(_held(element_type)).max)
+
+
+def _held(element_type: str) -> npt.DTypeLike:
+    dtype = dtype_of(element_type)
+    return np.float32 if dtype is None or dtype.kind == "c" else dtype
+
+
+def _scales(expected: Floats, magnitudes: Floats | None) -> tuple[Floats, float, Floats]:
+    """Of the expected values: their absolute values, the largest, and what partial sums can reach."""
+    own = np.abs(expected)
+    finite = own[np.isfinite(own)]
+    if not finite.size:
+        return np.ones_like(own), 1.0, np.ones_like(own)
+    largest = float(finite.max())
+    own = np.where(np.isfinite(own), own, largest)
+    if magnitudes is None:
+        return own, largest, np.full_like(own, largest)
+    reached = np.fmin(np.where(np.isfinite(magnitudes), magnitudes, np.inf), 2 * largest)
+    return own, largest, np.maximum(np.maximum(own, reached), np.median(finite))
+
+
+def _integers(got: Array, expected: Array) -> Agreement:
+    wrong = np.argwhere(got != expected)
+    if not len(wrong):
+        return Agreement(True, 0.0)
+    index = tuple(wrong[0])
+    text = f"at {_position(index)}: got {got[index]}, expected {expected[index]}, tolerance 0"
+    return Agreement(False, math.inf, f"{text}; {len(wrong)} of {got.size} differ")
+
+
+def _wide(values: Array) -> Floats:
+    """Double precision; of complex numbers, both parts along one more axis."""
+    if values.dtype.kind == "c":
+        both = np.ascontiguousarray(values).astype(np.complex128).view(np.float64)
+        return both.reshape(*values.shape, 2)
+    return values.astype(np.float64)
+
+
+def _bytes(values: Array) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+
+
+def _position(index: tuple[np.intp, ...]) -> str:
+    return f"[{', '.join(str(int(i)) for i in index)}]"

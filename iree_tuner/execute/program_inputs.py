@@ -1,0 +1,128 @@
+"""Arguments of a program's functions: given ones from files, the others generated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.errors import TunerError
+from iree_tuner.execute.data import dtype_of, random_values
+from iree_tuner.execute.program_run import Filled, InputValue
+from iree_tuner.program.dynamic import Size, size_for
+from iree_tuner.program.entries import Taken
+
+Array = npt.NDArray[np.generic]
+_READ = (OSError, ValueError, EOFError)
+
+
+def why_no_values(taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[Size]) -> str:
+    """Why arguments cannot be made for inputs of which some are given; empty when they can.
+
+    Raises:
+        TunerError: what is given is not what the function takes.
+    """
+    for number, each in enumerate(taken):
+        value = given[number] if number < len(given) else None
+        if each is None or dtype_of(each.element_type) is None:
+            return f"input {number} has a type without values"
+        check_input(number, each, value)
+        shape = _shape(number, each, value, sizes)
+        if shape is not None and None in shape:
+            return f"input {number} ({each}) has sizes that are not known; give them, as --dim 128"
+    if len(given) > len(taken):
+        raise TunerError(f"{len(given)} inputs are given, but the function takes {len(taken)}")
+    return ""
+
+
+def check_input(number: int, taken: Taken, value: InputValue) -> None:
+    """Raises TunerError where a given value is not what the function takes."""
+    if value is None:
+        return
+    if isinstance(value, str):
+        found = read_array(value)
+        _check_type(number, taken, found.shape, found.dtype, value)
+    elif isinstance(value, Filled):
+        dtype = dtype_of(value.element_type)
+        if dtype is None:
+            raise TunerError(f"input {number}: there are no values of the type {value.element_type}")
+        _check_type(number, taken, value.shape, dtype, None)
+    elif isinstance(value, float) and taken.element_type[0] == "i":
+        raise TunerError(f"input {number} is {taken}, not {value}")
+
+
+def argument(
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[Size], seed: int, rng: np.random.Generator
+) -> Array | float | int:
+    """A value for an input that `why_no_values` has nothing to say of."""
+    shape = _shape(number, taken, value, sizes)
+    dtype = dtype_of(taken.element_type)
+    assert dtype is not None
+    if isinstance(value, str):
+        array = np.ascontiguousarray(read_array(value))
+        array = array.astype(dtype) if array.dtype.kind == "b" else array.view(dtype)
+        return array if shape is not None else array.item()
+    if isinstance(value, Filled):
+        value = value.value
+    if shape is None:
+        return 1 if value is None else value
+    known = tuple(size for size in shape if size is not None)
+    if value is None:
+        return np.ascontiguousarray(random_values(known, taken.element_type, seed, rng))
+    return np.full(known, value, dtype)
+
+
+def read_array(path: str) -> Array:
+    """A .npy file, mapped. Raises TunerError for one that cannot be read."""
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise TunerError("no such file", location=path) from None
+    except _READ as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise TunerError(
+            f"not a .npy file that can be read{f': {reason}' if reason else ''}", location=path
+        ) from None
+    if not isinstance(found, np.ndarray):
+        raise TunerError("an archive of arrays; give one .npy file for each input", location=path)
+    return found
+
+
+def _shape(
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[Size]
+) -> tuple[int | None, ...] | None:
+    if taken.shape is None:
+        return None
+    if isinstance(value, str):
+        return read_array(value).shape
+    if isinstance(value, Filled):
+        return value.shape
+    return tuple(
+        size_for(sizes, (number, index)) if size is None else size for index, size in enumerate(taken.shape)
+    )
+
+
+def _check_type(
+    number: int, taken: Taken, shape: tuple[int, ...], dtype: np.dtype[np.generic], path: str | None
+) -> None:
+    wanted = taken.shape or ()
+    fits = len(shape) == len(wanted) and all(
+        size in (None, own) for size, own in zip(wanted, shape, strict=True)
+    )
+    expected = dtype_of(taken.element_type)
+    same = expected is not None and _same(taken.element_type, expected, dtype)
+    if not fits or not same:
+        kind = "x".join(map(str, (*shape, dtype.name)))
+        raise TunerError(f"input {number} is {taken}, but this is {kind}", location=path)
+
+
+def _same(element_type: str, expected: np.dtype[np.generic], dtype: np.dtype[np.generic]) -> bool:
+    """Whether values of a NumPy type are those of an MLIR type, which does not tell signs of integers."""
+    if element_type == "i1":
+        return dtype.kind == "b" or dtype.itemsize == 1
+    if dtype.kind == "V":  # .npy files do not name the types of ml_dtypes
+        return dtype.itemsize == expected.itemsize
+    return dtype == expected or (
+        dtype.kind == "u" and expected.kind == "i" and dtype.itemsize == expected.itemsize
+    )

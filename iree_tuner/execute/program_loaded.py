@@ -1,0 +1,228 @@
+"""A program on a device, with its arguments and parameters. Runs in the measuring worker."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import iree.runtime as rt
+import numpy as np
+import numpy.typing as npt
+from iree.runtime.array_interop import map_dtype_to_element_type
+
+from iree_tuner.errors import TunerError
+from iree_tuner.execute.program_inputs import argument, why_no_values
+from iree_tuner.execute.program_parameters import parameter_module
+from iree_tuner.execute.program_run import InputValue, ProgramRun
+from iree_tuner.program.entries import ASYNC, Taken, taken_from
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+
+SEEDS = (0, 1)
+"""Of the inputs on which results are compared."""
+
+_DECLARATION = "iree.abi.declaration"
+_INPUT = "%input"
+
+Array = npt.NDArray[np.generic]
+
+
+@dataclass
+class _Function:
+    """An entry function and what it is called with."""
+
+    name: str
+    function: rt.VmFunction
+    taken: tuple[Taken, ...]
+    given: tuple[InputValue, ...]
+    arguments: Any = None
+
+
+class LoadedProgram:
+    """A program that is loaded, and the functions of it that are run.
+
+    Args:
+        path: the VM module, which is mapped: its constants are not copied where the device can use them.
+        device: device URI.
+        run: which functions, on what.
+
+    Raises:
+        TunerError: it does not load; a function is not there, or cannot be called; or a file is not what it
+            should be.
+    """
+
+    def __init__(self, path: str, device: str, run: ProgramRun) -> None:
+        config, hal = device_for(device)
+        self._device = config.device
+        self._sizes = run.sizes
+        self._count: dict[float, int] = {}
+        self._results: list[list[Array]] | None = None
+        try:
+            module = rt.VmModule.mmap(config.vm_instance, path)
+        except RUNTIME_ERRORS as error:
+            raise TunerError(f"the program does not load: {first_line(error)}") from None
+        self._functions = _functions(module, run)
+        parameters = parameter_module(run, config.vm_instance)
+        modules = [hal, module] if parameters is None else [parameters, hal, module]
+        try:
+            self._context = rt.VmContext(config.vm_instance, modules=modules)
+        except RUNTIME_ERRORS as error:
+            raise TunerError(f"the program does not load: {first_line(error)}") from None
+        self._set_inputs(SEEDS[0])
+
+    @property
+    def name(self) -> str:
+        """The functions that are run."""
+        return ", ".join(each.name for each in self._functions)
+
+    def results(self) -> list[list[Array]]:
+        """For each seed, all results of one invocation.
+
+        They are those of the first invocations after loading, as a program may have state: this has to be
+        called before the program is timed.
+        """
+        if self._results is None:
+            found: list[list[Array]] = []
+            for seed in SEEDS:
+                self._set_inputs(seed)
+                found.append([value for each in self._functions for value in self._outputs(each)])
+            self._results = found
+            self._set_inputs(SEEDS[0])
+        return self._results
+
+    def run(self) -> None:
+        """One invocation: each function once."""
+        for each in self._functions:
+            self._call(each)
+
+    def batch(self, count: int) -> float:
+        """Seconds of so many invocations."""
+        start = time.perf_counter()
+        for _ in range(count):
+            self.run()
+        return time.perf_counter() - start
+
+    def count_for(self, batch_s: float) -> int:
+        """How many invocations take so long; found out once."""
+        if batch_s not in self._count:
+            self.run()
+            elapsed = min(self.batch(1) for _ in range(3))
+            self._count[batch_s] = max(1, round(batch_s / max(elapsed, 1e-6)))
+        return self._count[batch_s]
+
+    def _set_inputs(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for each in self._functions:
+            arguments = rt.VmVariantList(len(each.taken))
+            for number, taken in enumerate(each.taken):
+                given = each.given[number] if number < len(each.given) else None
+                self._push(arguments, taken, argument(number, taken, given, self._sizes, seed, rng))
+            each.arguments = arguments
+
+    def _push(self, arguments: rt.VmVariantList, taken: Taken, value: Array | float | int) -> None:
+        if not isinstance(value, np.ndarray):
+            if taken.element_type.startswith(("f", "bf")):
+                arguments.push_float(float(value))
+            else:
+                arguments.push_int(int(value))
+            return
+        view = self._device.allocator.allocate_buffer_copy(
+            memory_type=rt.MemoryType.DEVICE_LOCAL,
+            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+            device=self._device,
+            buffer=value,
+            element_type=hal_type(taken.element_type, value),
+        )
+        arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
+
+    def _call(self, each: _Function) -> rt.VmVariantList:
+        results = rt.VmVariantList(4)
+        self._context.invoke(each.function, each.arguments, results)
+        return results
+
+    def _outputs(self, each: _Function) -> list[Array]:
+        results = self._call(each)
+        found: list[Array] = []
+        for index in range(results.size):
+            value = results.get_variant(index)
+            if isinstance(value, rt.VmRef):
+                view = cast(rt.HalBufferView, value.deref(rt.HalBufferView))
+                array = rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host()
+                found.append(np.array(array))  # a program may give the same memory again
+            else:
+                found.append(np.asarray(value))
+        return found
+
+
+def first_line(error: BaseException) -> str:
+    """What the runtime says, without the stack."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
+    """Those that are to be run, each with its signature. Raises TunerError where there are none."""
+    told = {entry.name: entry.inputs for entry in run.entries}
+    every = {
+        name: found for name in module.function_names if (found := _signature(module, name, told)) is not None
+    }
+    if not every:
+        raise TunerError("the program has no entry function with a known signature")
+    for name in run.functions:
+        if name not in every:
+            raise unknown_function(name, list(every))
+    chosen: list[_Function] = []
+    refused: list[str] = []
+    for name in run.functions or every:
+        function, taken = every[name]
+        given = () if chosen else run.inputs
+        reason = why_no_values(taken, given, run.sizes)
+        known = tuple(each for each in taken if each is not None)
+        if not reason:
+            chosen.append(_Function(name, function, known, given))
+            continue
+        refused.append(f"@{name}: {reason}")
+        if run.functions:
+            break
+    if refused and (run.functions or not chosen):
+        raise TunerError(f"inputs cannot be generated of {'; of '.join(refused)}")
+    return chosen
+
+
+def unknown_function(name: str, known: Sequence[str]) -> TunerError:
+    """What is said of a function that a program does not have."""
+    close = difflib.get_close_matches(name, known, 3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}"
+    return TunerError(f"the program has no entry function '{name}'", hint=hint)
+
+
+def _signature(
+    module: rt.VmModule, name: str, told: dict[str, tuple[Taken | None, ...]]
+) -> tuple[rt.VmFunction, list[Taken | None]] | None:
+    """A function and what it takes, as the module says, or else as its program does."""
+    function = module.lookup_function(name)
+    if function is None or name.endswith(ASYNC):
+        return None
+    declaration = function.reflection.get(_DECLARATION)
+    if declaration is None:
+        return (function, list(told[name])) if name in told else None
+    taken = declaration[declaration.index("(") + 1 : _closing(declaration)]
+    texts = [part.split(": ", 1)[1] for part in taken.split(f", {_INPUT}")] if taken else []
+    return function, [taken_from(text.split(" {")[0]) for text in texts]
+
+
+def _closing(declaration: str) -> int:
+    """Where the list of inputs ends: results follow, or nothing."""
+    end = declaration.find(") -> ")
+    return end if end >= 0 else declaration.rindex(")")
+
+
+def hal_type(element_type: str, values: Array) -> rt.HalElementType:
+    """What the runtime calls the elements of an array. Raises TunerError where it has no such type."""
+    if element_type == "i1":
+        return rt.HalElementType.BOOL_8
+    found = map_dtype_to_element_type(values.dtype)
+    if found is None:
+        raise TunerError(f"the runtime has no element type for {element_type}")
+    return found

@@ -1,0 +1,99 @@
+"""What a user asks a program to be run with, checked against the program before any work is done."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from iree_tuner.errors import TunerError
+from iree_tuner.execute.program_inputs import check_input
+from iree_tuner.execute.program_loaded import unknown_function
+from iree_tuner.execute.program_parameters import load_index, stored_bytes
+from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
+from iree_tuner.program.dynamic import sizes_of
+from iree_tuner.program.entries import Entry, entries_of
+from iree_tuner.program.parameters import Parameter, parameters_of
+from iree_tuner.program.source import Program
+
+
+def request(
+    program: Program,
+    functions: Sequence[str] = (),
+    inputs: Sequence[InputValue] = (),
+    parameters: Sequence[tuple[str | None, str]] = (),
+) -> ProgramRun:
+    """How to run a program, as its user asks for.
+
+    Args:
+        program: with its sizes, if it was given any (`program.dynamic.sized`).
+        functions: entry functions; every one that can be run if there are none.
+        inputs: of the first of them, in order.
+        parameters: archives and their scopes; None for the only one of the program.
+
+    Raises:
+        TunerError: a file is missing or cannot be read; an input or a parameter has another type or shape
+            than the program takes; there is no such function or scope.
+        CompileError: the program does not parse.
+    """
+    wanted, entries = parameters_of(program), entries_of(program)
+    _check_entries(entries, functions, inputs)
+    archives = [(_scope(scope, path, wanted), _existing(path)) for scope, path in parameters]
+    for scope in dict.fromkeys(scope for scope, _ in archives):
+        own = [path for other, path in archives if other == scope]
+        _check_archives(own, [each for each in wanted if each.scope == scope])
+    given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
+    return ProgramRun(tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries)
+
+
+def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: Sequence[InputValue]) -> None:
+    known = [entry.name for entry in entries]
+    for name in functions:
+        if name not in known:
+            raise unknown_function(name, known)
+    if not inputs or not entries:
+        return
+    first = next(entry for entry in entries if entry.name == (functions[0] if functions else known[0]))
+    if len(inputs) > len(first.inputs):
+        raise TunerError(
+            f"{len(inputs)} inputs are given, but @{first.name} takes {len(first.inputs)}",
+            hint="--function says of which function they are" if len(entries) > 1 else None,
+        )
+    for number, (taken, value) in enumerate(zip(first.inputs, inputs, strict=False)):
+        if taken is not None:
+            check_input(number, taken, value)
+
+
+def _scope(scope: str | None, path: str, wanted: Sequence[Parameter]) -> str:
+    known = scopes_of(wanted)
+    if not known:
+        raise TunerError("the program takes no parameters", location=path)
+    if scope in known:
+        return scope
+    written = ", ".join(f"'{each}'" for each in known)
+    if scope is None:
+        if len(known) == 1:
+            return known[0]
+        raise TunerError(f"the program has several scopes: {written}", location=path, hint="as scope=path")
+    close = difflib.get_close_matches(scope, known, 1)
+    hint = f"did you mean '{close[0]}'?" if close else f"there are: {written}"
+    raise TunerError(f"no parameter of the program has the scope '{scope}'", location=path, hint=hint)
+
+
+def _check_archives(paths: Sequence[str], wanted: Sequence[Parameter]) -> None:
+    lengths = {key: entry.length for key, entry in load_index(paths).items()}
+    for parameter in wanted:
+        length = lengths.get(parameter.key)
+        if length is not None and length != stored_bytes(parameter):
+            raise TunerError(
+                f"parameter {parameter} has {length} bytes, but the program wants {stored_bytes(parameter)}",
+                location=paths[0],
+            )
+    if not any(parameter.key in lengths for parameter in wanted):
+        raise TunerError(f"it has none of the program's parameters, such as {wanted[0]}", location=paths[0])
+
+
+def _existing(path: str) -> str:
+    if not Path(path).is_file():
+        raise TunerError("no such file", location=path)
+    return str(Path(path).resolve())

@@ -1,0 +1,55 @@
+"""How a program is run: which of its functions, on which inputs, with which parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree_tuner.program.dynamic import Size
+from iree_tuner.program.entries import Entry
+from iree_tuner.program.parameters import Parameter
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A tensor with one value everywhere; its sizes stand for those that the program leaves open."""
+
+    shape: tuple[int, ...]
+    element_type: str
+    value: float
+
+
+InputValue = str | int | float | Filled | None
+"""The path of a .npy file, a number (a tensor is filled with it), a filled tensor, or generated."""
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """How a program is run. `execute.program_request.request` makes one for a program, and checks it.
+
+    Attributes:
+        functions: entry functions, each called once an invocation, in this order; empty for every one whose
+            inputs can be made, in the program's order.
+        inputs: of the first of these functions, in order; those that are missing are generated.
+        parameters: scopes and archives (.irpa, .gguf, .safetensors), as absolute paths.
+        sizes: those that stand for dynamic dimensions of generated inputs.
+        wanted: the parameters that the program names; those that are in no archive are generated.
+        entries: the program's entry functions, where the compiled program does not tell what they take: what
+            comes from torch or ONNX does not.
+    """
+
+    functions: tuple[str, ...] = ()
+    inputs: tuple[InputValue, ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
+    sizes: tuple[Size, ...] = ()
+    wanted: tuple[Parameter, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+    def input(self, number: int) -> InputValue:
+        """What was given for an input; None where it is to be generated."""
+        return self.inputs[number] if number < len(self.inputs) else None
+
+
+def scopes_of(wanted: Sequence[Parameter]) -> list[str]:
+    """The scopes of parameters, each once, in order."""
+    return list(dict.fromkeys(each.scope for each in wanted))

@@ -1,0 +1,281 @@
+"""What the measuring worker can be asked to do with whole programs. Every function here runs in it.
+
+Programs are passed as paths: they hold weights, and are asked for many times.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from iree_tuner.compiler.worker import memory_of_machine
+from iree_tuner.errors import TunerError
+from iree_tuner.execute.numerics import Agreement, compare
+from iree_tuner.execute.program_loaded import SEEDS, LoadedProgram, first_line
+from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.sampling import interleave
+from iree_tuner.execute.sensors import sensors_for
+from iree_tuner.targets.runtime import RUNTIME_ERRORS
+
+_KEPT = 16
+_SHOWN = 8  # values of a result
+_HOST = "local-task"
+
+CALL_S = 60.0
+"""`rounds_here` returns then with the rounds that it has."""
+
+_loaded: OrderedDict[tuple[str, str, ProgramRun], LoadedProgram] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A program that does not load or run.
+
+    Attributes:
+        index: which of those that were asked for.
+        message: one line.
+    """
+
+    index: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Programs that take turns.
+
+    Attributes:
+        paths: their VM modules, the default's first.
+        device: device URI.
+        run: how each is run.
+        marker: a file in which the number of the program stands that runs, for when this process dies.
+        batch_s: least length of a sample, in seconds.
+        for_host: the same program for this machine's processor, asked where results differ; empty without.
+    """
+
+    paths: tuple[str, ...]
+    device: str
+    run: ProgramRun
+    marker: str
+    batch_s: float = 0.05
+    for_host: str = ""
+
+
+def default_here(table: Table) -> str | Failed:
+    """Load and run the default; the names of its functions.
+
+    Raises:
+        TunerError: it cannot be run as asked.
+    """
+    with _Marked(table.marker) as mark:
+        mark(0)
+        program = _program(table, 0)
+        try:
+            program.results()
+        except RUNTIME_ERRORS as error:
+            return Failed(0, f"the program does not run: {first_line(error)}")
+        return program.name
+
+
+@dataclass(frozen=True)
+class Output:
+    """A result of a program.
+
+    Attributes:
+        path: where it is, .npy.
+        shape: of the tensor.
+        element_type: as NumPy names it.
+        least, greatest, mean: of its values; not a number where there are none.
+        first: the first values, in row-major order.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    element_type: str
+    least: float
+    greatest: float
+    mean: float
+    first: tuple[float, ...]
+
+
+def save_here(table: Table, index: int, folder: str) -> list[Output] | Failed:
+    """Write a program's results into a folder, those of the first inputs."""
+    with _Marked(table.marker) as mark:
+        mark(index)
+        try:
+            results = _program(table, index).results()[0]
+        except (*RUNTIME_ERRORS, TunerError) as error:
+            return Failed(index, first_line(error))
+    return [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
+
+
+def _save(value: np.ndarray, path: Path) -> Output:
+    try:
+        np.save(path, value)
+    except OSError as error:
+        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+    wide = value.astype(np.float64, copy=False) if value.dtype.kind != "c" else np.abs(value)
+    least, greatest, mean = (
+        (float(wide.min()), float(wide.max()), float(wide.mean())) if wide.size else (float("nan"),) * 3
+    )
+    first = tuple(float(each) for each in wide.reshape(-1)[:_SHOWN])
+    return Output(str(path), value.shape, value.dtype.name, least, greatest, mean, first)
+
+
+def agree_here(table: Table, index: int, reduction_length: int) -> Agreement | Failed:
+    """Whether a program's results are the default's, or, where those are wrong, what the processor gets."""
+    with _Marked(table.marker) as mark:
+        mark(0)
+        expected = _program(table, 0).results()
+        mark(index)
+        try:
+            got = _program(table, index).results()
+        except (*RUNTIME_ERRORS, TunerError) as error:
+            return Failed(index, first_line(error))
+        found = _agreement(got, expected, reduction_length)
+        if found.ok or not table.for_host:
+            return found
+        try:
+            right = _load(table.for_host, _HOST, table).results()
+        except (*RUNTIME_ERRORS, TunerError):
+            return found
+    default = _agreement(expected, right, reduction_length)
+    ours = _agreement(got, right, reduction_length)
+    if default.ok or not ours.ok:
+        return found
+    return replace(
+        ours, note=f"as the compiler makes it, the program computes something else: {default.message}"
+    )
+
+
+def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Failed:
+    """Rounds of one sample of each, in microseconds; fewer than asked for, at least one, when they take long.
+
+    Args:
+        table: who takes turns.
+        rounds: how many.
+        start: how many there have been.
+    """
+    with _Marked(table.marker) as mark:
+        sources: list[_Invocations] = []
+        current = 0
+        try:
+            for current in range(len(table.paths)):
+                mark(current)
+                sources.append(_Invocations(_program(table, current), table.batch_s, mark, current))
+            sensors = sensors_for(table.device)
+            sensors.start()
+            rows: list[list[float]] = []
+            end = time.monotonic() + CALL_S
+            while len(rows) < rounds and (not rows or time.monotonic() < end):
+                rows += interleave(sources, sensors, 1, start=start + len(rows))
+            return rows
+        except (*RUNTIME_ERRORS, TunerError) as error:
+            return Failed(mark.last, first_line(error))
+
+
+def forget_here() -> None:
+    """Programs have weights: let go of them."""
+    _loaded.clear()
+
+
+class _Marked:
+    """Writes down which program runs."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.last = 0
+
+    def __enter__(self) -> _Marked:
+        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
+
+    def __call__(self, index: int) -> None:
+        self.last = index
+        os.pwrite(self._file, index.to_bytes(4, "little"), 0)
+
+
+def marked(path: Path) -> int:
+    """Which program ran last."""
+    return int.from_bytes(path.read_bytes()[:4], "little") if path.exists() else 0
+
+
+class _Invocations:
+    """Takes samples of a program: the time of whole invocations, which is what its user waits for."""
+
+    def __init__(self, program: LoadedProgram, batch_s: float, mark: _Marked, index: int) -> None:
+        program.results()  # those of a program that has not been timed
+        self._program = program
+        self._count = program.count_for(batch_s)
+        self._mark = mark
+        self._index = index
+
+    def batch(self) -> float:
+        """Microseconds of one invocation."""
+        self._mark(self._index)
+        return self._program.batch(self._count) / self._count * 1e6
+
+
+def _program(table: Table, index: int) -> LoadedProgram:
+    """A loaded program; a few are kept, more if they are small, always those that take turns."""
+    return _load(table.paths[index], table.device, table)
+
+
+def _load(path: str, device: str, table: Table) -> LoadedProgram:
+    key = (path, device, table.run)
+    if key in _loaded:
+        _loaded.move_to_end(key)
+        return _loaded[key]
+    turns = {(path, table.device, table.run) for path in table.paths}
+    parameters = sum(_bytes(path) for _, path in table.run.parameters)
+    room = memory_of_machine() // 4 - _bytes(path) - parameters
+    for other in list(_loaded):
+        held = sum(_bytes(each) + parameters for each, *_ in _loaded)
+        if len(_loaded) < _KEPT and held <= room:
+            break
+        if other not in turns:
+            del _loaded[other]
+    _loaded[key] = LoadedProgram(*key)
+    return _loaded[key]
+
+
+def _bytes(path: str) -> int:
+    return Path(path).stat().st_size
+
+
+def _agreement(
+    got: Sequence[Sequence[np.ndarray]], expected: Sequence[Sequence[np.ndarray]], reduction_length: int
+) -> Agreement:
+    worst = 0.0
+    for seed, ours, theirs in zip(SEEDS, got, expected, strict=True):
+        if [each.shape for each in ours] != [each.shape for each in theirs]:
+            return Agreement(False, float("inf"), f"seed {seed}: results have other shapes")
+        for value, wanted in zip(ours, theirs, strict=True):
+            kind = _mlir_name(wanted.dtype)
+            found = compare(value, wanted, kind, kind, reduction_length)
+            if not found.ok:
+                return Agreement(False, found.worst, f"seed {seed}: {found.message}")
+            worst = max(worst, found.worst)
+    return Agreement(True, worst)
+
+
+_MLIR_NAMES = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "complex64": "complex<f32>",
+}
+
+
+def _mlir_name(dtype: np.dtype[np.generic]) -> str:
+    return _MLIR_NAMES.get(dtype.name, "i32")

@@ -1,0 +1,13 @@
+"""A second opinion on what a dispatch computes: its IR, interpreted with NumPy in double precision.
+
+Independent of the code generator, and for small sizes only. Evaluates what the dispatch's function says, op
+by op, and recognises no patterns: a linalg op is its own body, evaluated at all points of the parallel loops
+at once and one step of the reduction loops after the other. For larger sizes on GPUs, the code for this
+machine's processor (`OnHost`).
+"""
+
+from iree_tuner.execute.reference.on_host import OnHost
+from iree_tuner.execute.reference.outputs import reference_outputs
+from iree_tuner.execute.reference.values import Unsupported
+
+__all__ = ["OnHost", "Unsupported", "reference_outputs"]

@@ -1,0 +1,267 @@
+"""What the measuring worker can be asked to do. Every function here runs in it.
+
+What candidates of one bench share is kept from one call to the next: the default's results, the buffers
+that runs rotate through, and the sensors. Filling 64 MiB for each candidate would cost more than timing it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from iree_tuner.execute.bench import Bench, JointBench
+from iree_tuner.execute.check import Check
+from iree_tuner.execute.device_facts import copies_for
+from iree_tuner.execute.memory import Memory
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.outcome import Outcome
+from iree_tuner.execute.protocol import Batches, call_cost
+from iree_tuner.execute.readings import UNKNOWN, Readings, Sensors
+from iree_tuner.execute.runner import LoadedDispatch
+from iree_tuner.execute.sampling import ScreenPlan, interleave, screen
+from iree_tuner.execute.sensors import sensors_for
+from iree_tuner.program.bindings import Harness
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, probe
+
+ENDED_BY = signal.SIGALRM
+"""Ends this process where a run takes far too long: its candidate is too slow, which is no crash."""
+
+_STATIONS_KEPT = 8  # candidates of several workloads take turns
+_SETS_KEPT = 8
+_FIRST_RUN = 1.25  # single runs are slower than those of a batch, but not by that
+_NO_SPIKE = 2.5  # times that
+_CALL_US = 200.0  # of one call with one run, beside the run itself
+_LONGEST = 10.0  # times what is hopeless: a run is ended then, with this process
+_LONGEST_LEAST_S = 0.4  # as a new process costs as much
+
+
+class DeviceError(Exception):
+    """The device refused to run something. On a GPU nothing runs after that in this process: replace it."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Samples of one executable, or why there are none.
+
+    Attributes:
+        outcome: `ok`, or how it ended.
+        samples_us: device time of one run, one value a batch, in microseconds.
+        message: the reason, where it failed.
+        seconds: time in the worker.
+        worst: largest error as a multiple of its tolerance; None where it was not checked.
+        readings: conditions meanwhile.
+        repeats: runs in a batch.
+        copies: copies of the data that the runs rotated through.
+    """
+
+    outcome: Outcome
+    samples_us: tuple[float, ...] = ()
+    message: str = ""
+    seconds: float = 0.0
+    worst: float | None = None
+    readings: Readings = UNKNOWN
+    repeats: int = 0
+    copies: int = 0
+
+
+class _Station:
+    """What the candidates of a bench share in this process."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.check = Check(bench)
+        self.memory = Memory.for_checks(bench.harness, bench.device)
+        copies = copies_for(bench.harness, bench.device, bench.cold)
+        self.rotation = _rotation(bench.harness, bench.device, copies)
+
+
+@lru_cache(_STATIONS_KEPT)
+def _station(bench: Bench) -> _Station:
+    return _Station(bench)
+
+
+@lru_cache(_STATIONS_KEPT)
+def _rotation(harness: Harness, device: str, copies: int) -> Memory:
+    return Memory.for_timing(harness, device, copies)
+
+
+@lru_cache(1)
+def _sensors(device: str) -> Sensors:
+    return sensors_for(device)
+
+
+def start_here(device: str) -> None:
+    """Open the device."""
+    device_for(device)
+    _sensors(device)
+
+
+def screen_here(vmfb: bytes, bench: Bench | JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:
+    """Load an executable, check its numbers on one seed, and time it.
+
+    A first run far beyond `limit_us` ends it, and so do the first samples beyond it.
+
+    Raises:
+        DeviceError: a run failed on a GPU, or the default does not run.
+    """
+    if isinstance(bench, JointBench):
+        return _screen_joint(vmfb, bench, limit_us, plan)
+    start = time.perf_counter()
+    sensors = _sensors(bench.device)
+    sensors.start()
+    timed = _screen(vmfb, bench, limit_us, plan, sensors)
+    readings = replace(sensors.readings(), throttled=timed.readings.throttled)
+    return replace(timed, seconds=time.perf_counter() - start, readings=readings)
+
+
+def _screen_joint(vmfb: bytes, bench: JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:
+    """One dispatch after the other, to the first that fails; the time is that of all their calls."""
+    seconds, least_us, worst = 0.0, 0.0, None
+    for number, (part, own, calls) in enumerate(bench.each(vmfb)):
+        left_us = None if limit_us is None else max(0.0, limit_us - least_us) / max(1, calls)
+        found = screen_here(part, own, left_us, plan)
+        seconds += found.seconds
+        if found.outcome != "ok":
+            message = f"dispatch {number}: {found.message}" if found.message else ""
+            return replace(found, message=message, samples_us=(), seconds=seconds)
+        least_us += calls * min(found.samples_us)
+        worst = found.worst if worst is None else max(worst, found.worst or 0.0)
+    return Timed("ok", (least_us,), seconds=seconds, worst=worst)
+
+
+def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan, sensors: Sensors) -> Timed:
+    with _device_errors():
+        station = _station(bench)
+    try:
+        loaded = LoadedDispatch(vmfb, bench.harness, bench.device, station.memory)
+    except RUNTIME_ERRORS as error:
+        with _device_errors():
+            probe(bench.device)  # is it the executable, or the device?
+        return Timed("run_error", message=_first_line(error))
+    try:
+        loaded.fill(0)
+        if not bench.device.startswith("local-"):
+            loaded.run(1)  # drivers of GPUs finish compiling when a kernel is launched first
+        hopeless_us = float("inf") if limit_us is None else _FIRST_RUN * limit_us + _CALL_US
+        with ended_after(bench.device, max(_LONGEST_LEAST_S, _LONGEST * hopeless_us / 1e6)):
+            first_us = loaded.run(1) * 1e6
+        # A first run is slower than others, and a spike may hit it: it is looked at again.
+        if first_us > hopeless_us and first_us < _NO_SPIKE * hopeless_us:
+            first_us = loaded.run(1) * 1e6
+        if first_us > hopeless_us:
+            return Timed("too_slow", (first_us,), repeats=1, copies=1)
+        agreement = station.check.quick(loaded)
+        if not agreement.ok:
+            return Timed("wrong_result", message=agreement.message, worst=agreement.worst)
+        loaded.use(station.rotation)
+        loaded.run(1)
+        source = Batches(loaded, plan.batch_s)
+        found = screen(source, sensors, plan, limit_us)
+    except RUNTIME_ERRORS as error:
+        if not bench.device.startswith("local-"):
+            raise DeviceError(_first_line(error)) from None
+        return Timed("run_error", message=_first_line(error))
+    return Timed(
+        "too_slow" if found.too_slow else "ok",
+        tuple(found.samples_us),
+        worst=agreement.worst,
+        readings=Readings(throttled=found.discarded),
+        repeats=source.repeats,
+        copies=station.rotation.copies,
+    )
+
+
+class _Table:
+    """Executables that take turns, and how many rounds they have had."""
+
+    def __init__(self, vmfbs: Sequence[bytes], bench: Bench, batch_s: float) -> None:
+        memory = _station(bench).rotation
+        loaded = [LoadedDispatch(vmfb, bench.harness, bench.device, memory) for vmfb in vmfbs]
+        for each in loaded:
+            each.run(1)  # touches its code
+        overhead_s = min(call_cost(each) for each in loaded)
+        self.sources = [Batches(each, batch_s, overhead_s) for each in loaded]
+        self.rounds = 0
+
+
+@lru_cache(_SETS_KEPT)
+def _table(vmfbs: tuple[bytes, ...], bench: Bench, batch_s: float) -> _Table:
+    return _Table(vmfbs, bench, batch_s)
+
+
+def rounds_here(
+    vmfbs: Sequence[bytes], bench: Bench | JointBench, rounds: int, batch_s: float
+) -> list[list[float]]:
+    """Rounds of samples, in microseconds of one run: one of each executable, in an order that changes.
+
+    All use the same memory, so that where data lies makes no difference between them.
+
+    Raises:
+        DeviceError: one of them does not load or run.
+    """
+    if isinstance(bench, JointBench):
+        total = [[0.0] * len(vmfbs) for _ in range(rounds)]
+        for parts in zip(*(bench.each(vmfb) for vmfb in vmfbs), strict=True):
+            own, calls = parts[0][1], parts[0][2]
+            rows = rounds_here([part for part, _, _ in parts], own, rounds, batch_s)
+            total = [
+                [a + calls * b for a, b in zip(*pair, strict=True)] for pair in zip(total, rows, strict=True)
+            ]
+        return total
+    sensors = _sensors(bench.device)
+    with _device_errors():
+        table = _table(tuple(vmfbs), bench, batch_s)
+        sensors.start()
+        rows = interleave(table.sources, sensors, rounds, start=table.rounds)
+        table.rounds += rounds
+    return rows
+
+
+def agree_here(vmfb: bytes, bench: Bench | JointBench, seeds: Sequence[int]) -> Agreement:
+    """Check an executable's numbers thoroughly (see `execute.check`).
+
+    Raises:
+        DeviceError: it does not load or run.
+    """
+    if isinstance(bench, JointBench):
+        every = [agree_here(part, own, seeds) for part, own, _ in bench.each(vmfb)]
+        return next((each for each in every if not each.ok), max(every, key=lambda each: each.worst))
+    with _device_errors():
+        station = _station(bench)
+        loaded = LoadedDispatch(vmfb, bench.harness, bench.device, station.memory)
+        return station.check.thorough(loaded, seeds)
+
+
+@contextmanager
+def ended_after(device: str, seconds: float) -> Generator[None]:
+    """End this process when a run on the host takes longer: nothing else ends it. See `ENDED_BY`."""
+    if not device.startswith("local-") or seconds == float("inf"):
+        yield
+        return
+    signal.signal(ENDED_BY, signal.SIG_DFL)  # the runtime holds the interpreter: no handler of its would run
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+def leave_here() -> None:
+    """End this process, whose device is unusable; the pool starts another."""
+    os._exit(0)
+
+
+@contextmanager
+def _device_errors() -> Generator[None]:
+    try:
+        yield
+    except RUNTIME_ERRORS as error:
+        raise DeviceError(_first_line(error)) from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
