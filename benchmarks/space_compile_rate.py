@@ -26,7 +26,7 @@ from iree.compiler import ir
 from space_programs import programs, spaces_of
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.compiler.worker import Ok, Timeout, Workers
 from iree_tuner.execute.candidate import Built, build_here
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space import Space
@@ -94,7 +94,7 @@ def main() -> int:
             for job in submit(program, parse_target(target), workers, context, arguments)
         ]
         for job in jobs:
-            rates.append(collect(job, workers, arguments.timeout))
+            rates.append(collect(job, workers))
             show(rates[-1])
             if arguments.json:
                 with arguments.json.open("a") as file:
@@ -123,7 +123,7 @@ def submit(
             yield Job(program.stem, target, dispatch, space, samples)
 
 
-def collect(job: Job, workers: Workers, timeout_s: float) -> Rate:
+def collect(job: Job, workers: Workers) -> Rate:
     """Wait for a space's samples."""
     outcomes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
@@ -132,7 +132,7 @@ def collect(job: Job, workers: Workers, timeout_s: float) -> Rate:
     seconds: list[float] = [0.0]
     started = time.perf_counter()
     for text, future in job.samples:
-        built = wait(future, workers, timeout_s)
+        built = wait(future, workers)
         outcomes[built.outcome] += 1
         seconds.append(built.seconds)
         if built.outcome == "ok":
@@ -159,14 +159,15 @@ def collect(job: Job, workers: Workers, timeout_s: float) -> Rate:
     )
 
 
-def wait(future: Future[Built], workers: Workers, timeout_s: float) -> Built:
+def wait(future: Future[Built], workers: Workers) -> Built:
     """The outcome of one compilation, whatever became of its worker."""
-    try:
-        return workers.wait(future)
-    except WorkerCrashError as error:
-        return Built("compile_crash", message=str(error))
-    except WorkerTimeoutError:
-        return Built("compile_timeout", message=f"no result after {timeout_s:.0f} s", seconds=timeout_s)
+    match workers.end(future):
+        case Ok(built):
+            return built
+        case Timeout(limit_s) as end:
+            return Built("compile_timeout", message=str(end), seconds=limit_s)
+        case end:
+            return Built("compile_crash", message=str(end))
 
 
 def general(message: str) -> str:

@@ -1,6 +1,6 @@
 """What a caller can get wrong, said in one line.
 
-Failures of candidates are values (`build.Outcome`); exceptions are for mistakes of the
+Failures of candidates are values (`execute.Outcome`); exceptions are for mistakes of the
 caller, and each says what to do about it.
 """
 

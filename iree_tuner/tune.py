@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import ProgramRun
@@ -55,8 +54,6 @@ _FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART = 15.0, 0.04  # to compare them in turns; of
 _LONG_S = 60.0
 _PROFILE_S = 4.0  # before one was made
 _MANY = 12  # workloads: what the place of code does to each levels out
-
-_FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 
 
 def tune_module(
@@ -244,7 +241,7 @@ class _TuningRun:
             if most < 1:
                 return given, "no compiler flags were tried: there is no time for another compilation"
             found = try_options(self.versions, target, plan, most, until - rounds_s, self.findings.stop)
-        except _FAILED as error:
+        except TunerError as error:
             return given, f"no flags were tried: {error}"
         choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
         if not self.findings.stop.requested:
@@ -258,7 +255,7 @@ class _TuningRun:
         self.watch.working("looking for places of kernels")
         try:
             self.competitors = find_competitors(self.program, self.kernels, self.lab, self.findings.records)
-        except _FAILED as error:
+        except TunerError as error:
             return f"no kernels competed: {error}"
         for note in self.competitors.notes:
             self.watch.noted(note)
@@ -272,7 +269,7 @@ class _TuningRun:
         with self.timeline.stage("profile"):
             try:
                 vmfb = self.versions.vmfb(untuned(variant.lab.target))
-            except _FAILED as error:
+            except TunerError as error:
                 self.watch.noted(f"the program was not profiled: {error}")
                 return variant
             profile, problem = profile_of(
@@ -320,7 +317,7 @@ class _TuningRun:
         )
         try:
             return judge.choose(tuned), ""
-        except _FAILED as error:
+        except TunerError as error:
             first = next((each for each in tuned if each.target == given), tuned[0])
             return Verdict(first, first.version), f"the whole program was not compared: {error}"
 

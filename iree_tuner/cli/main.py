@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from cyclopts import App, CycloptsError
 
 from iree_tuner import __version__
-from iree_tuner.compiler.ends import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.compiler.versions import check_release
 from iree_tuner.errors import TunerError, UsageError
 
@@ -102,7 +101,7 @@ def run(arguments: Sequence[str]) -> int:
         return _tell(str(error).strip().splitlines()[0], 2)
     except UsageError as error:
         return _tell(str(error), 2)
-    except (TunerError, WorkerCrashError, WorkerTimeoutError) as error:
+    except TunerError as error:
         return _tell(str(error), 1)
     except BrokenPipeError:
         return 1

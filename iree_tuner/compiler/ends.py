@@ -1,10 +1,15 @@
-"""How a call in a worker ends when it does not return: errors that every user of workers may meet."""
+"""How a call in a worker ends: with a value, or in one of three ways in which no value comes back."""
 
 from __future__ import annotations
 
 import re
 import signal
-from typing import Self
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from iree_tuner.errors import TunerError
+
+R = TypeVar("R")
 
 _OUT_OF_MEMORY = re.compile(
     r"MemoryError|bad_alloc|out of memory|Cannot allocate memory|allocation failed", re.IGNORECASE
@@ -16,24 +21,30 @@ _KEPT = 3000
 """Characters of the output in a message."""
 
 
-class WorkerCrashError(Exception):
+@dataclass(frozen=True)
+class Ok(Generic[R]):
+    """The call returned."""
+
+    value: R
+
+
+@dataclass(frozen=True)
+class Crash:
     """The worker's process died, or had to be given up.
 
     Attributes:
         exit_code: negative for a signal; None where the process did not end by itself.
         output: what it printed last.
+        reason: what is known of the cause.
     """
 
-    def __init__(self, exit_code: int | None, output: str, reason: str = "") -> None:
-        said = _ends(output.strip()) or "no output"
-        super().__init__(f"{reason or f'the worker exited with {exit_code}'}: {said}")
-        self.exit_code = exit_code
-        self.output = output
-        self.reason = reason
+    exit_code: int | None
+    output: str
+    reason: str = ""
 
     @classmethod
-    def of(cls, exit_code: int | None, output: str, memory_bytes: int | None) -> Self:
-        """The error for a process that died, with what is known of the cause."""
+    def of(cls, exit_code: int | None, output: str, memory_bytes: int | None) -> Crash:
+        """That of a process that died, with what is known of the cause."""
         if exit_code != 0 and _OUT_OF_MEMORY.search(output):
             return cls.out_of_memory(exit_code, output, memory_bytes)
         if exit_code == -signal.SIGKILL:
@@ -41,14 +52,53 @@ class WorkerCrashError(Exception):
         return cls(exit_code, output)
 
     @classmethod
-    def out_of_memory(cls, exit_code: int | None, output: str, memory_bytes: int | None) -> Self:
-        """The error for a call that got no more memory."""
+    def out_of_memory(cls, exit_code: int | None, output: str, memory_bytes: int | None) -> Crash:
+        """That of a call that got no more memory."""
         limit = "of the machine" if memory_bytes is None else f"of {memory_bytes >> 20} MiB"
         ended = "" if exit_code is None else f" and exited with {exit_code}"
         return cls(exit_code, output, f"the worker hit its memory limit {limit}{ended}")
 
+    def __str__(self) -> str:
+        said = _ends(self.output.strip()) or "no output"
+        return f"{self.reason or f'the worker exited with {self.exit_code}'}: {said}"
+
+
+@dataclass(frozen=True)
+class Timeout:
+    """The call took longer than its limit, and its worker was killed."""
+
+    limit_s: float
+
+    def __str__(self) -> str:
+        return f"no result after {self.limit_s:.3g} s"
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The call's arguments, its result or its exception could not be carried over."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+
+End = Ok[R] | Crash | Timeout | Lost
+
+
+class WorkerError(TunerError):
+    """No value came back from a worker; for callers who cannot do without it.
+
+    Attributes:
+        end: why.
+    """
+
+    def __init__(self, end: Crash | Timeout | Lost) -> None:
+        super().__init__(str(end))
+        self.end = end
+
     def __reduce__(self) -> tuple[object, ...]:
-        return (WorkerCrashError, (self.exit_code, self.output, self.reason))
+        return (WorkerError, (self.end,))
 
 
 def _ends(output: str) -> str:
@@ -56,11 +106,3 @@ def _ends(output: str) -> str:
     if len(output) <= _KEPT:
         return output
     return f"{output[: _KEPT // 2]}\n...\n{output[-_KEPT // 2 :]}"
-
-
-class WorkerTimeoutError(Exception):
-    """The call took longer than its limit, and its worker was killed."""
-
-
-class WorkerTaskError(Exception):
-    """The call ended, but its arguments, its result or its exception could not be carried over."""

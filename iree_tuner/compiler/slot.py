@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Any, Protocol
 
-from iree_tuner.compiler.ends import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.ends import Crash, Lost, Timeout, WorkerError
 from iree_tuner.compiler.process import GoneError, WorkerProcess
 from iree_tuner.compiler.task import Reply
 
@@ -167,15 +167,16 @@ class Slot:
     def _value(self, reply: Reply) -> object:
         """What a call returned; raises what it raised."""
         if reply.kind == "unsendable":
-            raise WorkerTaskError(reply.text)
+            raise WorkerError(Lost(reply.text))
         if reply.kind == "exit":
-            raise WorkerCrashError(reply.code, reply.text)
+            raise WorkerError(Crash(reply.code, reply.text))
         if reply.kind == "memory":
-            raise WorkerCrashError.out_of_memory(None, reply.text, self._crew.memory_bytes)
+            raise WorkerError(Crash.out_of_memory(None, reply.text, self._crew.memory_bytes))
         try:
             value = pickle.loads(reply.data)
         except BaseException as error:
-            raise WorkerTaskError(f"the result cannot be read: {type(error).__name__}: {error}") from error
+            why = f"the result cannot be read: {type(error).__name__}: {error}"
+            raise WorkerError(Lost(why)) from error
         if reply.kind == "error":
             with contextlib.suppress(AttributeError):  # frozen
                 value.__cause__ = _RemoteTracebackError(reply.text)
@@ -194,7 +195,7 @@ class Slot:
                 if self._crew.closed or call.future.cancelled():
                     break
                 self._replace()
-        raise WorkerCrashError(None, output, "no worker could begin the call")
+        raise WorkerError(Crash(None, output, "no worker could begin the call"))
 
     def _attempt(self, call: Call) -> Reply:
         try:
@@ -209,10 +210,10 @@ class Slot:
             return worker.reply(call.timeout_s)
         except TimeoutError:
             worker.kill()
-            raise WorkerTimeoutError("no result within the time limit") from None
+            raise WorkerError(Timeout(call.timeout_s)) from None
         except GoneError:
             code = worker.exit_code()
-            raise WorkerCrashError.of(code, worker.output(), self._crew.memory_bytes) from None
+            raise WorkerError(Crash.of(code, worker.output(), self._crew.memory_bytes)) from None
 
     def _replace(self, hire: bool = True) -> None:
         """The next worker starts while the last one is cleaned away."""

@@ -23,7 +23,7 @@ from threading import Condition, Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from iree_tuner.compiler.ends import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.ends import Crash, End, Lost, Ok, Timeout, WorkerError
 from iree_tuner.compiler.orphans import (
     coordinator,
     make_folder,
@@ -38,7 +38,7 @@ from iree_tuner.compiler.task import Settings
 if TYPE_CHECKING:
     from iree_tuner.compiler.session import CompilerSession
 
-__all__ = ["WorkerCrashError", "WorkerTaskError", "WorkerTimeoutError", "Workers", "session_for"]
+__all__ = ["Crash", "End", "Lost", "Ok", "Timeout", "WorkerError", "Workers", "session_for"]
 
 R = TypeVar("R")
 
@@ -87,7 +87,7 @@ class Workers:
         timeout_s: float = _TIMEOUT_S,
         **kwargs: object,
     ) -> Future[R]:
-        """Run a module-level function in a worker. Its future ends as `wait` says.
+        """Run a module-level function in a worker. Its future ends as `end` and `wait` say.
 
         Cancelling it while it runs kills its worker. The limit counts from the begin of the call.
         """
@@ -95,7 +95,7 @@ class Workers:
         try:
             payload = pickle.dumps((function, args, kwargs), pickle.HIGHEST_PROTOCOL)
         except Exception as error:
-            problem = WorkerTaskError(f"the arguments do not pickle: {type(error).__name__}: {error}")
+            problem = WorkerError(Lost(f"the arguments do not pickle: {type(error).__name__}: {error}"))
             problem.__cause__ = error
             future.set_exception(problem)
             return future
@@ -104,13 +104,22 @@ class Workers:
         self._crew.add(getattr(function, "__name__", "call"), payload, timeout_s, future)
         return future
 
+    def end(self, future: Future[R]) -> End[R]:
+        """How a call ends; its exception, if it raised one.
+
+        Raises:
+            CancelledError: the future was cancelled, or the workers were closed.
+        """
+        try:
+            return Ok(future.result())
+        except WorkerError as error:
+            return error.end
+
     def wait(self, future: Future[R]) -> R:
         """The call's value, or its exception.
 
         Raises:
-            WorkerCrashError: the worker died; the call exited, or ran out of memory.
-            WorkerTimeoutError: the worker was killed for its time.
-            WorkerTaskError: what the call takes, returns or raises does not pickle.
+            WorkerError: there is none.
             CancelledError: the future was cancelled, or the workers were closed.
         """
         return future.result()

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 
 import iree.runtime as rt
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.worker import Timeout, Workers
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 _DRIVERS = ("cuda",)
@@ -35,13 +35,7 @@ class Loader:
 
     def result(self, future: Future[None]) -> bool:
         """Whether it ended in time. What does not load is found by the measuring worker, which says why."""
-        try:
-            self._workers.wait(future)
-        except WorkerTimeoutError:
-            return False
-        except (WorkerCrashError, WorkerTaskError):
-            return True
-        return True
+        return not isinstance(self._workers.end(future), Timeout)
 
     def close(self) -> None:
         """Stop the workers."""

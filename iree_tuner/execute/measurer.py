@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.worker import Crash, End, Ok, Timeout, WorkerError, Workers
 from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.judging import JudgePlan, judge
 from iree_tuner.execute.numerics import Agreement
@@ -102,15 +101,18 @@ class Measurer:
     def result(self, future: Future[Timed]) -> Timed:
         """Wait for what `submit_screen` began. A crash, a time-out and a device error are outcomes."""
         try:
-            return self._wait(future)
+            end = self._end(future)
         except DeviceError as error:
             return Timed("run_error", message=str(error))
-        except (WorkerCrashError, WorkerTaskError) as error:
-            if isinstance(error, WorkerCrashError) and error.exit_code == -ENDED_BY:
+        match end:
+            case Ok(timed):
+                return timed
+            case Timeout():
+                return Timed("run_timeout", message=str(end))
+            case Crash(exit_code) if exit_code == -ENDED_BY:
                 return Timed("too_slow", message="its first run took so long that it was ended")
-            return Timed("run_crash", message=str(error))
-        except WorkerTimeoutError:
-            return Timed("run_timeout", message="no result within the time limit")
+            case _:
+                return Timed("run_crash", message=str(end))
 
     def time(
         self, vmfb: bytes, bench: AnyBench, limit_us: float | None = None, plan: ScreenPlan | None = None
@@ -137,7 +139,7 @@ class Measurer:
             plan: when to stop.
 
         Raises:
-            WorkerCrashError, WorkerTimeoutError: an executable that ran in the screening did not here.
+            WorkerError: an executable that ran in the screening did not here.
         """
 
         def take(rounds: int) -> list[list[list[float]]]:
@@ -151,36 +153,33 @@ class Measurer:
         Asked again for the same executables, it goes on with the next rounds.
 
         Raises:
-            WorkerCrashError, WorkerTimeoutError: one of them did not run.
+            WorkerError: one of them did not run.
         """
         run_us = self._default_us.get(bench.default, _UNKNOWN_US)
         batch_s = max(_FINAL_BATCH_S, run_us / 1e6)
         limit_s = self._limit_s(run_us, 10 * len(vmfbs) * rounds * batch_s)
+        future = self.workers.submit(
+            self._rounds, vmfbs, replace(bench, device=self.device), rounds, _FINAL_BATCH_S, timeout_s=limit_s
+        )
         try:
-            return self._wait(
-                self.workers.submit(
-                    self._rounds,
-                    vmfbs,
-                    replace(bench, device=self.device),
-                    rounds,
-                    _FINAL_BATCH_S,
-                    timeout_s=limit_s,
-                )
-            )
+            end = self._end(future)
         except DeviceError as error:
-            raise WorkerCrashError(None, str(error)) from None
+            end = Crash(None, str(error))
+        if isinstance(end, Ok):
+            return end.value
+        raise WorkerError(end)
 
     def agrees(self, vmfb: bytes, bench: AnyBench, seeds: Sequence[int] = _SEEDS) -> Agreement:
         """Compare an executable's outputs with the default's, thoroughly."""
         limit_s = self._limit_s(self._default_us.get(bench.default, _UNKNOWN_US), 60.0)
+        future = self.workers.submit(
+            self._agree, vmfb, replace(bench, device=self.device), tuple(seeds), timeout_s=limit_s
+        )
         try:
-            return self._wait(
-                self.workers.submit(
-                    self._agree, vmfb, replace(bench, device=self.device), tuple(seeds), timeout_s=limit_s
-                )
-            )
-        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError, DeviceError) as error:
+            end = self._end(future)
+        except DeviceError as error:
             return Agreement(False, math.inf, str(error))
+        return end.value if isinstance(end, Ok) else Agreement(False, math.inf, str(end))
 
     def close(self) -> None:
         """Stop the worker."""
@@ -191,13 +190,12 @@ class Measurer:
         if not future.cancelled() and future.exception() is None and future.result().samples_us:
             self._default_us = {default: max(future.result().samples_us)}
 
-    def _wait(self, future: Future[R]) -> R:
-        """A call's value; after a device error the worker is replaced, as nothing more would run in it."""
+    def _end(self, future: Future[R]) -> End[R]:
+        """How a call ends; after a device error the worker is replaced, as nothing more would run in it."""
         try:
-            return self.workers.wait(future)
+            return self.workers.end(future)
         except DeviceError:
-            with suppress(WorkerCrashError, WorkerTimeoutError):  # which is what is asked for
-                self.workers.call(leave_here, timeout_s=self._setup_s)
+            self.workers.end(self.workers.submit(leave_here, timeout_s=self._setup_s))
             raise
 
     def _limit_s(self, run_us: float, batches_s: float) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.worker import Ok, Timeout, Workers
 from iree_tuner.execute.candidate import Built, build_here, start_here
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
@@ -89,10 +89,10 @@ class Builder:
 
     def result(self, future: Future[Built]) -> Built:
         """Wait for a compilation."""
-        try:
-            return self._workers.wait(future)
-        except (WorkerCrashError, WorkerTaskError) as error:
-            return Built("compile_crash", message=str(error))
-        except WorkerTimeoutError:
-            message = f"no result after {self.timeout_s:.0f} s"
-            return Built("compile_timeout", message=message, seconds=self.timeout_s)
+        match self._workers.end(future):
+            case Ok(built):
+                return built
+            case Timeout(limit_s) as end:
+                return Built("compile_timeout", message=str(end), seconds=limit_s)
+            case end:
+                return Built("compile_crash", message=str(end))

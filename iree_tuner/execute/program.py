@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.judging import JudgePlan, judge
 from iree_tuner.execute.numerics import Agreement
@@ -41,7 +41,6 @@ _ROUNDS_ALONE = 8
 _SCREENED, _HOPELESS, _WORTH_SCREENING = 5, 1.5, 32
 """Rounds after which those are out that never came near the default, so many times its time; and rounds of a
 comparison that is long enough for that."""
-_DIED = (WorkerCrashError, WorkerTimeoutError)
 _FEW = 2
 """Of so many that take turns, it pays to have fewer of them soon."""
 
@@ -102,7 +101,7 @@ def compare_programs(
     Raises:
         TunerError: the default cannot be run as asked: no function whose inputs can be made, files that do
             not fit, or it fails.
-        WorkerCrashError, WorkerTimeoutError: the default died or did not come back.
+        WorkerError: the default died or did not come back.
     """
     with _bench(device, workers, run, batch_s, for_host) as bench:
         paths = [bench.write(vmfbs) for vmfbs in placed]
@@ -153,7 +152,7 @@ def run_program(
 
     Raises:
         TunerError: it, or the other one, does not run; or the results cannot be written.
-        WorkerCrashError, WorkerTimeoutError: it died or did not come back.
+        WorkerError: it died or did not come back.
     """
     with _bench(device, workers, run, 0.0) as bench:
         paths = bench.write([vmfb, default] if default else [vmfb])
@@ -182,7 +181,7 @@ def time_program(
 
     Raises:
         TunerError: the program cannot be run as asked, or fails.
-        WorkerCrashError, WorkerTimeoutError: it died or did not come back.
+        WorkerError: it died or did not come back.
     """
     with _bench(device, workers, run, batch_s) as bench:
         paths = bench.write([vmfb])
@@ -287,7 +286,7 @@ class _Bench:
         for is_last in (False, True):
             try:
                 return self._workers.call(agree_here, table, 1, reduction_length, timeout_s=self._limit_s)
-            except _DIED as error:
+            except WorkerError as error:
                 if marked(self._marker) != 0:
                     return Failed(1, str(error))
                 if is_last:
@@ -301,7 +300,7 @@ class _Bench:
             return
         try:
             rows = np.asarray(self.rounds([paths[0], *(paths[index + 1] for index in alive)], _SCREENED, 0))
-        except (_FailedError, *_DIED):
+        except (_FailedError, WorkerError):
             return  # the comparison finds out who it was
         for comparison, index, times in zip(compare_rows([rows]), alive, rows.T[1:], strict=True):
             if times.min() > _HOPELESS * rows[:, 0].max():
@@ -330,7 +329,7 @@ class _Bench:
                 failed = alive[error.index - 1]
                 found[failed] = replace(found[failed], error=error.message)
                 continue
-            except _DIED as error:  # while the default ran: who harmed it?
+            except WorkerError as error:  # while the default ran: who harmed it?
                 if len(alive) > 1:
                     for index in alive:
                         self.compare(paths, [index], found, plan)
@@ -352,7 +351,7 @@ class _Bench:
                     rounds_here, self._of(paths), rounds - len(rows), start + len(rows),
                     timeout_s=CALL_S + len(paths) * self._limit_s,
                 )  # fmt: skip
-            except _DIED as error:
+            except WorkerError as error:
                 running = marked(self._marker)
                 if running == 0:
                     raise
@@ -371,10 +370,7 @@ class _Bench:
     def _replace_worker(self) -> None:
         """After an error on a GPU nothing runs in the process."""
         if not self._table.device.startswith("local-"):
-            try:
-                self._workers.call(leave_here, timeout_s=_TIMEOUT_S)
-            except _DIED:
-                return
+            self._workers.end(self._workers.submit(leave_here, timeout_s=_TIMEOUT_S))
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import ProgramComparison, compare_programs
@@ -41,7 +40,6 @@ from iree_tuner.tuning.versions import for_processor, with_spec
 
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 
-_FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 _BATCH_S = 0.05
 Chosen = list[tuple[Site, Code]]
 """Which kernel's code goes where."""
@@ -138,7 +136,7 @@ def hold_contests(
                     watch=watch,
                     records=records,
                 )
-            except _FAILED as error:
+            except TunerError as error:
                 contest = Contest(site, kernel.name, note=str(error))
             found.append(contest)
     return found
@@ -253,7 +251,7 @@ def compare_in_program(
         seconds: what it may take.
 
     Raises:
-        TunerError, WorkerCrashError, WorkerTimeoutError: the default does not compile or run.
+        TunerError: the default does not compile or run.
     """
     made: dict[str, tuple[bytes, Chosen]] = {}
     failed: list[Version] = []
@@ -267,7 +265,7 @@ def compare_in_program(
                 what = name if base == DEFAULT else f"{base} with {name}"
                 try:
                     made[what] = _compiled(source, flagged, lab), chosen
-                except _FAILED as error:
+                except TunerError as error:
                     unknown = ProgramComparison("", None, Agreement(True, 0.0), f"does not compile: {error}")
                     failed.append(Version(what, tuple(chosen), unknown))
     every = [site for chosen in choices.values() for site, _ in chosen]

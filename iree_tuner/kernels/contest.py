@@ -129,7 +129,7 @@ def hold_contest(
 
     Raises:
         DeviceLostError: the device does not run the default any more.
-        WorkerCrashError, WorkerTimeoutError: a finalist failed beside the tuned configuration.
+        WorkerError: a finalist failed beside the tuned configuration.
     """
     start = time.monotonic()
     records = records or Records(None, StopRequest())

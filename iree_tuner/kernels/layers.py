@@ -95,7 +95,7 @@ def compare_layers(
         run: how it is run.
 
     Raises:
-        TunerError, WorkerCrashError, WorkerTimeoutError: one of both does not compile or run.
+        TunerError: one of both does not compile or run.
     """
     cases = tuple(site.case for site, _ in chosen)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as name:

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.check_program import compile_check
@@ -126,7 +126,7 @@ class KernelVariants:
                 write_reproducer_here, folder, self.kernel, self.prepared.site.problem, self._lab.target,
                 dict(trial.assignment), self.bench.harness, trial.outcome, trial.message,
             )  # fmt: skip
-        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError):
+        except WorkerError:
             return ""
 
 
@@ -223,7 +223,7 @@ def _with_scratch(dispatches: Sequence[Dispatch], lab: Lab) -> list[Harness]:
 
 def _check(future: Future[bytes]) -> bytes:
     """A compiled check; empty, so that the host compares, where the compiler does not survive it."""
-    with suppress(WorkerCrashError, WorkerTaskError, WorkerTimeoutError):
+    with suppress(WorkerError):
         return future.result()
     return b""
 

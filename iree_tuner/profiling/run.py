@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.compiler.worker import Workers
+from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.execute.device_facts import device_setting, last_level_cache
 from iree_tuner.execute.measurer import Measurer
@@ -86,7 +86,7 @@ def profile_program(
         UsageError: the target has no device, or the device cannot be profiled as asked.
         TunerError: the program cannot be run; or it cannot be profiled and nothing else was allowed.
         CompileError: it does not compile.
-        WorkerCrashError, WorkerTimeoutError: a worker died or did not come back.
+        WorkerError: a worker died or did not come back.
     """
     profiled = _can_profile(target, method)
     run = run or request(program)
@@ -141,6 +141,8 @@ def _measure(program: Program, vmfb: bytes, tools: Tools, run: ProgramRun, plan:
             return workers.call(
                 measure_here, str(path), tools.measurer.device, run, plan, timeout_s=_TIMEOUT_S
             )
+        except WorkerError:
+            raise
         except TunerError as error:
             if error.location:
                 raise

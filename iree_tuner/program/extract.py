@@ -47,7 +47,7 @@ def extract(program: Program, target: Target, workers: Workers, entries: Sequenc
         CompileError: the program does not parse or compile; the message has the location.
         TunerError: the program has no functions, or not those that are named, or not the dynamic dimensions
             that sizes are given for.
-        WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
+        WorkerError: the compiler died or did not come back.
     """
     return workers.call(extract_here, program.data, program.name, target, sizes_of(program), tuple(entries))
 

@@ -45,7 +45,7 @@ def compile_program(
     Raises:
         CompileError: the compiler refused; its first error and location are in the message.
         TunerError: the program has nothing to compile.
-        WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
+        WorkerError: the compiler died or did not come back.
     """
     chosen = replace(target, flags=(*target.flags, *extra_flags))
     return workers.call(run_phases, program.data, program.name, chosen, stop=stop, output=output)

@@ -13,7 +13,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError, session_for
+from iree_tuner.compiler.worker import Ok, Timeout, Workers, session_for
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.harness import run_passes
@@ -44,13 +44,14 @@ def emit(harness: Harness, workload: Workload, target: Target, workers: Workers)
     reason = crashes(workload)
     if reason:
         return Emitted(note=reason)
-    try:
-        found = workers.call(emit_here, harness.module, target.flags, timeout_s=_TIMEOUT_S)
-    except WorkerCrashError as error:
-        return Emitted(note=f"the compiler crashed while emitting constraints: {error}")
-    except WorkerTimeoutError:
-        return Emitted(note=f"the compiler emitted no constraints within {_TIMEOUT_S:.0f} s")
-    return Emitted(found, "" if found else "the compiler emits no constraints for this op")
+    end = workers.end(workers.submit(emit_here, harness.module, target.flags, timeout_s=_TIMEOUT_S))
+    match end:
+        case Ok(found):
+            return Emitted(found, "" if found else "the compiler emits no constraints for this op")
+        case Timeout(limit_s):
+            return Emitted(note=f"the compiler emitted no constraints within {limit_s:.0f} s")
+        case _:
+            return Emitted(note=f"the compiler crashed while emitting constraints: {end}")
 
 
 def crashes(workload: Workload) -> str:

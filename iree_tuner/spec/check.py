@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.canonical import meaning, yielded_constants
 from iree_tuner.spec.grammar import (
@@ -138,7 +138,7 @@ def _observe(
             return _observe(own, program, name, marks, marked, target)
     try:
         return workers.call(probe_program, program, name, marks, marked, target)
-    except (WorkerCrashError, WorkerTimeoutError) as error:
+    except WorkerError as error:
         raise TunerError(f"the compiler does not survive the program with the spec: {error}") from None
 
 

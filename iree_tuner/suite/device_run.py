@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.worker import Ok, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.device_facts import device_setting
 from iree_tuner.profiling.roofline import Roofline
@@ -17,7 +17,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.suite.backends.backend import Backend
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED, Iree
 from iree_tuner.suite.configurations import Configurations
-from iree_tuner.suite.iree_build import FAILED, Compilation, Version
+from iree_tuner.suite.iree_build import Compilation, Version
 from iree_tuner.suite.item import Entrant, Item
 from iree_tuner.suite.lane import Lane
 from iree_tuner.suite.patterns import is_found
@@ -62,10 +62,8 @@ class Device:
 def why_lost(uri: str) -> str:
     """Why a device does not answer; empty when it does. Asked in a process of its own."""
     with Workers(1, memory_bytes=None) as workers:
-        try:
-            return workers.call(_probe_here, uri, timeout_s=_PROBE_S)
-        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError) as error:
-            return str(error)
+        end = workers.end(workers.submit(_probe_here, uri, timeout_s=_PROBE_S))
+        return end.value if isinstance(end, Ok) else str(end)
 
 
 def _probe_here(uri: str) -> str:
@@ -172,7 +170,7 @@ class DeviceRun:
             self._watch.working(self._device.uri, f"tuning {item.operation.name}")
             try:
                 tuned = tuned_version(program, self._lab, self._plan.tuning, kept, self._plan.chip)
-            except FAILED as error:
+            except TunerError as error:
                 entrants.append(Entrant(self._iree(TUNED), "spec", ("failed", f"not tuned: {error}")))
             else:
                 versions.append((TUNED, "spec", tuned.version))
@@ -209,7 +207,7 @@ class DeviceRun:
         try:
             with SOLVER:
                 found = Configurations(program, self._lab)
-        except FAILED as error:
+        except TunerError as error:
             self._watch.noted(f"{item.operation.name}: no configurations: {error}")
             return
         versions = (
@@ -234,7 +232,7 @@ class DeviceRun:
         try:
             with_parts = self._plan.conditions.timing == "device"
             return Compilation(program, version, self._lab, with_parts=with_parts)
-        except FAILED as error:
+        except TunerError as error:
             return str(error)
 
     def _end(self, compilation: Compilation | str, item: Item, name: str) -> tuple[State, str] | None:
@@ -242,7 +240,7 @@ class DeviceRun:
             return "failed", compilation
         try:
             compilation.save(self._programs, f"{item.operation.name}.{name}")
-        except FAILED as error:
+        except TunerError as error:
             return "failed", f"it does not compile: {error}"
         return None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.worker import Crash, Ok, Workers
 from iree_tuner.suite import hosted
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Backend, Job
@@ -121,29 +121,24 @@ class BackendHost:
         if self._workers is None:
             self._workers = Workers(1, memory_bytes=None)
         try:
-            return self._workers.call(function, *args, timeout_s=limit_s)
+            end = self._workers.end(self._workers.submit(function, *args, timeout_s=limit_s))
         except BackendError as error:
             if error.state == "failed":
                 self.close()  # whatever state it has left the library and the device in
             raise BackendError(error.state, _short(error.message)) from None
-        except WorkerTimeoutError:
-            self.close()
-            raise BackendError("failed", f"no answer in {limit_s:.0f} s") from None
-        except WorkerCrashError as error:
-            self.close()
-            raise BackendError("failed", _short(_ending(error))) from None
-        except WorkerTaskError as error:
-            self.close()
-            raise BackendError("failed", _short(str(error))) from None
+        if isinstance(end, Ok):
+            return end.value
+        self.close()
+        raise BackendError("failed", _short(_ending(end) if isinstance(end, Crash) else str(end)))
 
 
-def _ending(error: WorkerCrashError) -> str:
+def _ending(end: Crash) -> str:
     """How a process ended, with the last line that it printed."""
-    code = error.exit_code
-    how = error.reason or f"its process exited with {code}"
-    if not error.reason and code is not None and code < 0:
+    code = end.exit_code
+    how = end.reason or f"its process exited with {code}"
+    if not end.reason and code is not None and code < 0:
         how = f"its process was ended by {signal.Signals(-code).name}"
-    said = [line.strip() for line in error.output.splitlines() if line.strip()]
+    said = [line.strip() for line in end.output.splitlines() if line.strip()]
     return f"{how}: {said[-1]}" if said else how
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
-from iree_tuner.errors import TunerError
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.pool import Builder
 from iree_tuner.program.bindings import Harness
@@ -23,9 +21,6 @@ from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.suite.programs import save_programs
 from iree_tuner.tuning.lab import Lab
-
-FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
-"""What a compilation can end in; the text is one line."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ class Compilation:
         self._whole: Future[Compiled] = submit_program(whole, self._lab.target, self._lab.compilers)
 
     def save(self, folder: Path, stem: str) -> None:
-        """Wait for it, and write it. Raises what is in `FAILED`."""
+        """Wait for it, and write it. Raises TunerError where it does not compile."""
         whole = self._lab.compilers.wait(self._whole).data
         parts, note = self._parts() if self._with_parts else ([], "")
         save_programs(folder, stem, whole, parts, note)

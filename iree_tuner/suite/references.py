@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.data import read_inputs, write_array
 from iree_tuner.suite.exact import reference
@@ -65,7 +65,7 @@ class References:
         library = self.who(operation)
         try:
             self._workers.call(expected_here, operation, inputs, *paths, library, timeout_s=_TIMEOUT_S)
-        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError, CannotError, MemoryError) as error:
+        except (WorkerError, CannotError, MemoryError) as error:
             return Expected(problem=f"not verified: {library} gave no result: {error}")
         self._known[operation] = Expected(*paths)
         return self._known[operation]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from iree.compiler import ir
 
 from iree_tuner.compiler.session import CompileError, CompilerSession, Phase
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, session_for
+from iree_tuner.compiler.worker import Crash, WorkerError, Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.candidate import Built
 from iree_tuner.program.phases import select_target
@@ -45,11 +45,13 @@ def compile_with_script(program: Program, target: Target, script: Script, worker
     Raises:
         CompileError: the compiler refuses the program, whatever the script.
         TunerError: the script fails, told with its line; or it lowers none of the dispatches.
-        WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
+        WorkerError: the compiler died or did not come back.
     """
     try:
         found = workers.call(_compile_here, program.data, program.name, target, script.data)
-    except (CompileError, WorkerCrashError) as error:
+    except (CompileError, WorkerError) as error:
+        if isinstance(error, WorkerError) and not isinstance(error.end, Crash):
+            raise
         try:
             told = explain(program, target, script, workers)
         except CompileError:  # of the program itself

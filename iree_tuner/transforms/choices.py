@@ -13,7 +13,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.versions import installed
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTaskError, WorkerTimeoutError, session_for
+from iree_tuner.compiler.worker import WorkerError, session_for
 from iree_tuner.execute.bench import Bench, JointBench, joined
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.outcome import Outcome
@@ -134,7 +134,7 @@ class ScriptChoices:
                 self._script.chosen(trial.assignment).data, f"{failed.name}-{self.name}", trial.outcome,
                 trial.message,
             )  # fmt: skip
-        except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError):
+        except WorkerError:
             return ""
 
 

@@ -15,7 +15,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError, session_for
+from iree_tuner.compiler.worker import Crash, Ok, Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
@@ -45,14 +45,16 @@ def explain(program: Program, target: Target, script: Script, workers: Workers) 
     ops = [(place_of(op), op.name) for op in _mark(marked)]
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         path = Path(folder) / "printed"
-        try:
-            said = workers.call(
-                _apply_here, program.data, program.name, target, script.data, str(path), timeout_s=_TIMEOUT_S
-            )
-        except WorkerCrashError as error:
-            said = f"the compiler crashes ({error.exit_code})"
-        except WorkerTimeoutError:
-            said = f"no end after {_TIMEOUT_S:.0f} s"
+        future = workers.submit(
+            _apply_here, program.data, program.name, target, script.data, str(path), timeout_s=_TIMEOUT_S
+        )
+        match workers.end(future):
+            case Ok(said):
+                pass
+            case Crash(exit_code):
+                said = f"the compiler crashes ({exit_code})"
+            case end:
+                said = str(end)
         printed = path.read_text(errors="replace") if path.exists() else ""
     reached = [(ops[int(number)], generic) for number, generic in _PRINTED.findall(printed)]
     for (before, _), (_, generic) in itertools.pairwise(reached):

@@ -45,7 +45,7 @@ def stages_of(program: Program, target: Target, script: Script, workers: Workers
     Raises:
         CompileError: the compiler refuses the program.
         TunerError: the script fails, told with its line; or is for none of the dispatches.
-        WorkerCrashError, WorkerTimeoutError: the compiler died or did not come back.
+        WorkerError: the compiler died or did not come back.
     """
     error = explain(program, target, script, workers)
     if error is not None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.worker import Ok
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.candidate import Built
@@ -78,10 +78,8 @@ def _harness(task: Task) -> Harness:
 
 def _result(check: Future[bytes], lab: Lab) -> bytes:
     """A compiled check; empty, so that the host checks, where the compiler does not survive it."""
-    try:
-        return lab.compilers.wait(check)
-    except (WorkerCrashError, WorkerTaskError, WorkerTimeoutError):
-        return b""
+    end = lab.compilers.end(check)
+    return end.value if isinstance(end, Ok) else b""
 
 
 def _baseline_of(task: Task, default: Built, check: bytes, lab: Lab) -> Baseline:

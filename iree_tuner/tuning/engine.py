@@ -288,7 +288,7 @@ class Engine:
             self._crowded.append(built.crowding)
         if built.outcome == "compile_timeout" and built.message.startswith(GIVEN_UP):
             built = replace(built, seconds=limit_s)  # so that a run with more patience tries it again
-        elif built.outcome == "compile_timeout" and limit_s < built.seconds:
+        elif built.outcome == "compile_timeout" and limit_s < self._lab.builder.timeout_s:
             built = replace(built, message=f"{GIVEN_UP} after {limit_s:.1f} s of compiling", seconds=limit_s)
         made = _Made(search, assignment, built)
         if built.outcome != "ok":

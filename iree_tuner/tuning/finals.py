@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.judging import JudgePlan
@@ -185,7 +185,7 @@ def _choose(finals: _Finals, lab: Lab) -> None:
             comparisons = lab.measurer.compare(
                 [(bench.default, vmfbs)], bench, JudgePlan(plan.rounds, seconds=plan.seconds)
             )
-        except (WorkerCrashError, WorkerTimeoutError) as error:
+        except WorkerError as error:
             finals.final = Final(None, None, f"a finalist failed: {error}")
             return
         order = sorted(range(len(trials)), key=lambda index: -comparisons[index].speedup)
@@ -272,7 +272,7 @@ def _judge(finals: _Finals, lab: Lab) -> None:
             placed.append((default.vmfb, [candidate.vmfb]))
     try:
         (comparison,) = lab.measurer.compare(placed, bench, JudgePlan(plan.rounds, seconds=plan.seconds))
-    except (WorkerCrashError, WorkerTimeoutError) as error:
+    except WorkerError as error:
         finals.final = Final(None, None, f"a finalist failed: {error}")
         return
     if plan.takes(comparison):

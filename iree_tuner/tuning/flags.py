@@ -67,7 +67,7 @@ def try_options(
         stop: who may ask to stop; no further round begins then.
 
     Raises:
-        TunerError, WorkerCrashError, WorkerTimeoutError: the program cannot be compiled or run as it is.
+        TunerError: the program cannot be compiled or run as it is.
     """
     base = Choice(target)
     chosen = [base]

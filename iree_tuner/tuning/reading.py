@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.profiling.run import Tools, profile_program
@@ -56,7 +55,7 @@ def profile_of(
             rounds=_FEW_ROUNDS if budget.limited else _ROUNDS, with_roofline=known or not budget.is_short,
             tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold),
         )  # fmt: skip
-    except (TunerError, WorkerCrashError, WorkerTimeoutError) as error:
+    except TunerError as error:
         return None, f"the program was not profiled: {error}"
     budget.measured.profile_s = budget.timeline.clock() - start
     return found, "; ".join(found.notes)

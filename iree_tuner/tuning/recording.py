@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.execute.trial import Trial
 from iree_tuner.search.given import Given
 from iree_tuner.space.configuration import Assignment
@@ -57,7 +57,7 @@ def sample_space(
         return Sampled(trials, note="interrupted")
     try:
         return Sampled(trials, _look_again(search, lab))
-    except (WorkerCrashError, WorkerTimeoutError) as error:
+    except WorkerError as error:
         return Sampled(trials, note=f"no second look: {error}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
+from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.dispatch import Dispatch
@@ -167,7 +167,7 @@ def _everywhere(workload: WorkloadSearch, final: Final, lab: Lab, plan: FinalPla
     configuration = workload.configurations.configuration(final.winner.assignment)
     try:
         why = why_not_elsewhere(workload.task, configuration, workload.configurations.bench, lab, plan)
-    except (WorkerCrashError, WorkerTimeoutError) as error:
+    except WorkerError as error:
         why = f"a finalist failed: {error}"
     return replace(final, winner=None, note=why) if why else final
 

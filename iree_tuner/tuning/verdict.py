@@ -121,7 +121,7 @@ class Judge:
         """The fastest version that is right; the program as it was given where none is faster.
 
         Raises:
-            TunerError, WorkerCrashError, WorkerTimeoutError: the program as it was given does not run.
+            TunerError: the program as it was given does not run.
         """
         first = next((each for each in tuned if each.target == self._given.target), tuned[0])
         pairs = [(each, version) for each in tuned for version in self._versions(each)]

@@ -10,7 +10,6 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
-from iree_tuner.compiler.worker import WorkerCrashError, WorkerTimeoutError
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.placement import STEP_BYTES
@@ -26,8 +25,6 @@ from iree_tuner.targets import Target, llvm_cpu
 from iree_tuner.tuning.budget import Measured
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
-
-_FAILED = (TunerError, WorkerCrashError, WorkerTimeoutError)
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ class ProgramVersions:
         """Each of the others against one; what does not compile, run or compute the same says so.
 
         Raises:
-            TunerError, WorkerCrashError, WorkerTimeoutError: the one does not compile or run.
+            TunerError: the one does not compile or run.
         """
         built = self.build([against, *others], look.places)
         first = built[0]
@@ -161,7 +158,7 @@ class ProgramVersions:
         for key, future in compiling.items():
             try:
                 known[key] = self._lab.compilers.wait(future).data
-            except _FAILED as error:
+            except TunerError as error:
                 failed[key[0]] = error
         # What is not asked for any more is let go, as programs have weights; all is compared with the first.
         self._known, self._kept = known, self._kept or {versions[0]}
@@ -199,7 +196,7 @@ def for_processor(program: Program, lab: Lab) -> bytes:
     """A program compiled for this machine's processor; empty where the compiler does not take it."""
     try:
         return compile_program(program, llvm_cpu.target("host", device=None), lab.compilers).data
-    except _FAILED:
+    except TunerError:
         return b""
 
 

@@ -5,7 +5,7 @@ import signal
 import pytest
 from programs import ZERO_MATMUL
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, session_for
+from iree_tuner.compiler.worker import WorkerError, Workers, session_for
 
 HALF_PRECISION = ZERO_MATMUL.replace("f32", "f16")
 TURING = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_75")
@@ -41,13 +41,13 @@ def compile_text(source, flags):
 
 
 def test_an_llvm_error_is_told_with_its_message(workers):
-    with pytest.raises(WorkerCrashError, match="LLVM ERROR: Cannot select") as caught:
+    with pytest.raises(WorkerError, match="LLVM ERROR: Cannot select") as caught:
         workers.call(compile_text, HALF_PRECISION, TURING, timeout_s=120)
-    assert caught.value.exit_code in (-signal.SIGABRT, 1)
+    assert caught.value.end.exit_code in (-signal.SIGABRT, 1)
     assert workers.call(compile_text, ZERO_MATMUL, TURING, timeout_s=120) > 0
 
 
 def test_a_crash_of_the_compiler_is_told_with_its_signal(workers):
-    with pytest.raises(WorkerCrashError) as caught:
+    with pytest.raises(WorkerError) as caught:
         workers.call(compile_text, BATCHED, CONSTRAINED, timeout_s=120)
-    assert caught.value.exit_code == -signal.SIGSEGV
+    assert caught.value.end.exit_code == -signal.SIGSEGV

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from iree_tuner.compiler.session import CompileError
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTimeoutError, session_for
+from iree_tuner.compiler.worker import WorkerError, Workers, session_for
 from iree_tuner.errors import TunerError
 
 
@@ -26,20 +26,20 @@ def test_values_come_back(workers):
 
 
 def test_a_crash_is_told_with_its_signal_and_output(workers):
-    with pytest.raises(WorkerCrashError) as caught:
+    with pytest.raises(WorkerError) as caught:
         workers.call(os.abort)
-    assert caught.value.exit_code == -signal.SIGABRT
+    assert caught.value.end.exit_code == -signal.SIGABRT
     assert workers.call(len, [1]) == 1
 
 
 def test_what_a_dying_worker_printed_is_kept(workers):
-    with pytest.raises(WorkerCrashError, match="LLVM ERROR: pretend"):
+    with pytest.raises(WorkerError, match="LLVM ERROR: pretend"):
         workers.call(exec, "import os; os.write(2, b'LLVM ERROR: pretend'); os._exit(1)")
 
 
 def test_a_hang_ends_at_its_limit(workers):
     start = time.monotonic()
-    with pytest.raises(WorkerTimeoutError):
+    with pytest.raises(WorkerError):
         workers.call(time.sleep, 60, timeout_s=1.0)
     assert time.monotonic() - start < 50
     assert workers.call(len, []) == 0

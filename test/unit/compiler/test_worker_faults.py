@@ -17,7 +17,7 @@ from amounts import amount
 from compiler import faults
 
 from iree_tuner.compiler.orphans import COOKIE, coordinator
-from iree_tuner.compiler.worker import WorkerCrashError, Workers, WorkerTaskError, WorkerTimeoutError
+from iree_tuner.compiler.worker import Crash, Lost, Ok, Timeout, WorkerError, Workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -37,17 +37,20 @@ def begin(workers, fault):
 
 def ending(future):
     """How a call ended, in words."""
+    wait([future], timeout=120)
     try:
-        future.result(timeout=120)
-    except WorkerCrashError as error:
-        return "memory" if "memory limit" in str(error) else f"crash {error.exit_code}"
-    except WorkerTimeoutError:
-        return "timeout"
-    except WorkerTaskError:
-        return "task error"
+        end = Workers.end(None, future)
     except Exception as error:
         return type(error).__name__
-    return "value"
+    match end:
+        case Ok():
+            return "value"
+        case Crash(exit_code):
+            return "memory" if "memory limit" in str(end) else f"crash {exit_code}"
+        case Timeout():
+            return "timeout"
+        case Lost():
+            return "task error"
 
 
 def ours(prefix=None):
@@ -141,7 +144,7 @@ def check(pool, chosen):
 def is_victim(future):
     """Whether the call died of what an earlier call in its worker had left running."""
     error = future.exception()
-    return isinstance(error, WorkerCrashError) and error.exit_code == -faults.STRUCK
+    return isinstance(error, WorkerError) and getattr(error.end, "exit_code", None) == -faults.STRUCK
 
 
 def test_workers_killed_at_random_moments_cost_one_call_each():
@@ -258,12 +261,12 @@ def test_the_first_to_end_is_told_first():
 
 def test_a_crash_shows_what_its_own_call_printed_last(workers):
     workers.call(exec, "import os; os.write(1, b'an older call'); print('its rest')")
-    with pytest.raises(WorkerCrashError) as caught:
+    with pytest.raises(WorkerError) as caught:
         workers.call(exec, "import os; os.write(1, b'x' * 300000 + b'the end'); os.abort()")
-    assert "older" not in caught.value.output
-    assert "its rest" not in caught.value.output
-    assert caught.value.output.endswith("the end")
-    assert len(caught.value.output) == 64 << 10
+    assert "older" not in caught.value.end.output
+    assert "its rest" not in caught.value.end.output
+    assert caught.value.end.output.endswith("the end")
+    assert len(caught.value.end.output) == 64 << 10
 
 
 def test_temporary_files_go_with_the_worker(workers):
@@ -278,16 +281,16 @@ def test_temporary_files_go_with_the_worker(workers):
 def test_workers_that_cannot_start_are_an_error(monkeypatch, python):
     with hostile(1) as pool:
         monkeypatch.setattr(sys, "executable", python)
-        with pytest.raises(WorkerCrashError, match="no worker could begin the call"):
+        with pytest.raises(WorkerError, match="no worker could begin the call"):
             pool.call(faults.square, 1)
         monkeypatch.undo()
         assert pool.call(faults.square, 1) == 1
 
 
 def test_arguments_that_do_not_pickle_are_an_error(workers):
-    with pytest.raises(WorkerTaskError, match="do not pickle"):
+    with pytest.raises(WorkerError, match="do not pickle"):
         workers.call(len, threading.Lock())
-    with pytest.raises(WorkerTaskError, match="arguments cannot be read"):
+    with pytest.raises(WorkerError, match="arguments cannot be read"):
         workers.call(len, faults.Bomb())
 
 

@@ -8,7 +8,7 @@ import faulty_worker
 import pytest
 from programs import ONE_MATMUL, ZERO_MATMUL
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers
+from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.execute import Builder, Measurer
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.judging import JudgePlan
@@ -80,7 +80,7 @@ def test_the_default_agrees_with_itself(measurer, bench):
 
 
 def test_the_worker_comes_back_after_a_crash(measurer, bench):
-    with pytest.raises(WorkerCrashError):
+    with pytest.raises(WorkerError):
         measurer.workers.call(os.abort)
     assert measurer.time(bench.default, bench).outcome == "ok"
 
@@ -135,7 +135,7 @@ def test_a_device_error_costs_the_worker_and_not_the_next_candidate(faulty):
 
 
 def test_a_device_error_in_the_finals_is_a_crash_of_the_finalist(faulty):
-    with pytest.raises(WorkerCrashError, match="ILLEGAL_ADDRESS"):
+    with pytest.raises(WorkerError, match="ILLEGAL_ADDRESS"):
         faulty.compare([(b"default", [b"poison"])], orders(), JudgePlan(4))
     (found,) = faulty.compare([(b"default", [b"other"])], orders(), JudgePlan(8))
     assert found.speedup == pytest.approx(0.5)

@@ -4,7 +4,7 @@ import faulty_programs
 import pytest
 from whole_programs import WITH_PARAMETERS, scaling
 
-from iree_tuner.compiler.worker import WorkerCrashError, Workers
+from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute import program
 from iree_tuner.execute.numerics import Agreement
@@ -123,7 +123,7 @@ def test_a_default_that_fails_is_an_error(fault, right, built, measuring):
 
 @pytest.mark.parametrize("crash", [1, 20])
 def test_a_default_that_dies_is_an_error(crash, right, built, measuring):
-    with pytest.raises(WorkerCrashError, match="exited with -11"):
+    with pytest.raises(WorkerError, match="exited with -11"):
         compare([[built(scaling(crash=crash)), right]], measuring)
 
 
@@ -161,7 +161,7 @@ def test_one_that_makes_the_default_die_is_found(measuring):
 
 @pytest.mark.usefixtures("faulty")
 def test_a_default_that_dies_of_itself_is_not_blamed_on_others(measuring):
-    with pytest.raises(WorkerCrashError):
+    with pytest.raises(WorkerError):
         compare([[b"dead", b"first", b"last"]], measuring)
 
 

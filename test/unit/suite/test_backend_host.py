@@ -141,7 +141,7 @@ def test_a_wrong_result_is_told_and_not_timed(backend, message, host, job, want)
         ("sys.exit", "failed", "its process exited with 4"),
         ("abort", "failed", "its process was ended by SIGABRT"),
         ("memory", "failed", "MemoryError"),
-        ("hang", "failed", "no answer in"),
+        ("hang", "failed", "no result after"),
     ],
 )
 def test_what_fails_is_told_in_one_line_and_the_next_one_works(how, state, message, shared, job, want):

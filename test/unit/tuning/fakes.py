@@ -16,7 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
-from iree_tuner.compiler.worker import WorkerTimeoutError
+from iree_tuner.compiler.worker import Ok, Timeout, WorkerError
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.measurer import Measurer
@@ -104,11 +104,16 @@ class Threads:
     def submit(self, function, *args, timeout_s=None, **kwargs):
         return self._pool.submit(function, *args, **kwargs)
 
-    def wait(self, future):
+    def end(self, future):
         try:
-            return future.result()
+            return Ok(future.result())
         except TimeoutError:
-            raise WorkerTimeoutError("too long") from None
+            return Timeout(0.0)
+        except WorkerError as error:
+            return error.end
+
+    def wait(self, future):
+        return future.result()
 
     def call(self, function, *args, timeout_s=None, **kwargs):
         return self.wait(self.submit(function, *args, **kwargs))

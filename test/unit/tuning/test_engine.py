@@ -20,7 +20,7 @@ from tuning.fakes import (
 )
 from tuning.studies import STUDY
 
-from iree_tuner.compiler.worker import WorkerTimeoutError
+from iree_tuner.compiler.worker import Timeout
 from iree_tuner.execute.worker import Timed
 from iree_tuner.program.bindings import Harness
 from iree_tuner.tuning.candidate import CompileLimits
@@ -206,11 +206,7 @@ class LoadsAhead:
             raise TimeoutError
 
     def result(self, future):
-        try:
-            self.pool.wait(future)
-        except WorkerTimeoutError:
-            return False
-        return True
+        return not isinstance(self.pool.end(future), Timeout)
 
 
 def test_what_a_driver_compiles_is_loaded_before_it_is_measured():
