@@ -131,7 +131,7 @@ class Judge:
         found = self._whole.compare(self._given, versions, self._plan(len(versions), self._places))
         judged = [self._judged(each, version, one) for (each, version), one in zip(pairs, found, strict=True)]
         alone = {each.version: each.found.comparison for each in judged if not each.version.entries}
-        best = max(judged, key=lambda each: each.hope)
+        best = _chosen(judged)
         if best.version.entries:
             best = self._improved(best, alone.get(untuned(best.tuned.target)))
         used = best.tuned if best.accepted else first
@@ -231,6 +231,11 @@ class _Judged:
         comparison = self.found.comparison
         return self.accepted, comparison.speedup if comparison else 0.0
 
+    def beats(self, other: _Judged) -> bool:
+        """Whether it is measurably faster than another."""
+        ours, theirs = self.found.comparison, other.found.comparison
+        return ours is not None and (theirs is None or ours.interval[0] > theirs.interval[1])
+
     @property
     def refusal(self) -> str:
         """Why it is not used."""
@@ -241,3 +246,11 @@ class _Judged:
             return f"the spec is not used: the program is slower with it ({comparison.speedup:.3f}x)"
         what = "flags are" if self.flags_changed else "spec is"
         return f"the {what} not used: the program is not measurably faster ({comparison.speedup:.3f}x)"
+
+
+def _chosen(judged: Sequence[_Judged]) -> _Judged:
+    """The fastest, with its entries: they won alone, and stay unless they are measurably slower here."""
+    best = max(judged, key=lambda each: each.hope)
+    with_entries = [each for each in judged if each.tuned is best.tuned and each.version.entries]
+    kept = [each for each in with_entries if each.accepted and not best.beats(each)]
+    return max(kept, key=lambda each: each.hope, default=best)

@@ -52,9 +52,11 @@ def result(used, promised_us, *others):
 class FakeWhole:
     """A program of 1000 us; flags and entries change that by what they say."""
 
-    def __init__(self, flags_us=0.0, wrong=()):
+    def __init__(self, flags_us=0.0, wrong=(), noise=0.0, luck=1.0):
         self._flags_us = flags_us
         self._wrong = wrong
+        self._noise = noise  # half of an interval
+        self._luck = luck  # of versions without entries, the first time
         self.steps = []
         self.measured = Measured()
 
@@ -70,10 +72,13 @@ class FakeWhole:
         if any(each.workload.name in self._wrong for each in version.entries):
             return ProgramComparison("main", None, Agreement(False, 9.0), "wrong results: far off")
         speedup = self.time_us(against) / self.time_us(version)
-        verdict = "win" if speedup > 1.005 else "lose" if speedup < 0.995 else "tie"
+        if not version.entries:
+            speedup, self._luck = speedup * self._luck, 1.0
+        low, high = speedup * (1 - self._noise), speedup * (1 + self._noise)
+        verdict = "win" if low > 1.005 else "lose" if high < 0.995 else "tie"
         comparison = SimpleNamespace(
             speedup=speedup, verdict=verdict, default_us=self.time_us(against),
-            interval=(speedup, speedup),
+            interval=(low, high),
         )  # fmt: skip
         return ProgramComparison("main", comparison, Agreement(True, 0.0))
 
@@ -163,6 +168,16 @@ def test_the_faster_of_two_choices_of_flags_with_what_each_was_tuned_to():
     verdict, _ = judged([other, given], FakeWhole(flags_us=-600.0))
     assert verdict.version.target == TILED
     assert names(verdict) == ["mmt4d"]
+
+
+def test_noise_does_not_take_away_what_won_alone():
+    """Flags alone look faster by chance: 1.28x, beside 1.25x with an entry that is worth 5 % of the time."""
+    won = [tuned(TILED, result(entry("a", 50), 60))]
+    verdict, _ = judged(won, FakeWhole(-150, noise=0.1, luck=1.088))
+    assert names(verdict) == ["a"]
+    assert verdict.left_out == ()
+    verdict, _ = judged(won, FakeWhole(-150, noise=0.01, luck=1.088))
+    assert names(verdict) == [], "what is measured decides"
 
 
 def test_others_that_won_alone_take_the_place_of_one_that_is_worse_in_the_program():
