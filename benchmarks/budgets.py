@@ -5,24 +5,31 @@
     python benchmarks/budgets.py MODELS/*.mlir --budget 90s --before BEFORE --output FILE
 
 Each model is tuned by `iree-tuner tune --budget B --no-db`, with and without the change, in processes of
-their own, one after the other, with the same seed. Prints a JSON object a run, and a table: seconds of the
-whole process, seconds in which candidates were tried, candidates, workloads with 3 % of the time or more
-that were tried, and the program's gain. With `--output` they are appended to a file, and runs that are in it
-are not repeated.
+their own, one after the other, with the same seed. What both found is then run in turns with the program as
+it was given: these gains are of the same minute, those of the runs are not. Prints a JSON object a run, and a
+table: seconds of the whole process, seconds in which candidates were tried, candidates, workloads with 3 %
+of the time or more that were tried, the gain that the run told, and the gain in turns. With `--output` they
+are appended to a file.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.program import compare_programs
+from iree_tuner.program.phases import compile_program
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import target_for_device
 
 Row = dict[str, Any]
 
@@ -42,21 +49,21 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="a checkout to compare with")
     parser.add_argument("--flags", default="", help="more flags of tune")
     parser.add_argument("--output", type=Path, help="file to which the runs are appended")
+    parser.add_argument("--compared", type=float, default=60.0, help="seconds in turns, for each model")
     given = parser.parse_args()
     rows: list[Row] = []
-    if given.output and given.output.exists():
-        rows = [json.loads(line) for line in given.output.read_text().splitlines()]
     for program in given.programs:
-        for checkout in filter(None, (given.before, ROOT)):
-            name = commit_of(checkout)
-            if any(row["model"] == program.stem and row["commit"] == name for row in rows):
-                continue
-            row = {"model": program.stem, "commit": name, **tuned(program, checkout, given)}
-            rows.append(row)
-            print(json.dumps(row), flush=True)
+        checkouts = list(filter(None, (given.before, ROOT)))
+        with tempfile.TemporaryDirectory() as name:
+            files = [Path(name) / f"{number}.vmfb" for number in range(len(checkouts))]
+            runs = [tuned(program, *each, given) for each in zip(checkouts, files, strict=True)]
+            gains = in_turns(program, files, given)
+        for checkout, run, gain in zip(checkouts, runs, gains, strict=True):
+            rows.append({"model": program.stem, "commit": commit_of(checkout), **run, **gain})
+            print(json.dumps(rows[-1]), flush=True)
             if given.output:
                 with given.output.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+                    file.write(json.dumps(rows[-1]) + "\n")
     print(table(rows))
 
 
@@ -70,23 +77,26 @@ def commit_of(checkout: Path) -> str:
     return commit.stdout.strip() + "+" * bool(changed)
 
 
-def tuned(program: Path, checkout: Path, given: argparse.Namespace) -> Row:
-    """One run from nothing."""
+def tuned(program: Path, checkout: Path, vmfb: Path, given: argparse.Namespace) -> Row:
+    """One run from nothing; what it found is compiled into a file."""
+    own = {**os.environ, "PYTHONPATH": str(checkout.resolve())}
+    tool = [sys.executable, "-m", "iree_tuner.cli"]
     with tempfile.TemporaryDirectory() as folder:
         command = [
-            sys.executable, "-m", "iree_tuner.cli", "tune", str(program.resolve()), "--budget", given.budget,
+            *tool, "tune", str(program.resolve()), "--budget", given.budget,
             "--device", given.device, "--seed", str(given.seed), "--no-db", "--json",
             "-o", f"{folder}/spec.mlir", *given.flags.split(),
         ]  # fmt: skip
         start = time.monotonic()
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(checkout.resolve())},
-        )  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=own)
         seconds = time.monotonic() - start
-    if done.returncode:
-        raise SystemExit(f"{program.name}: {done.stderr}")
-    *workloads, whole = [json.loads(line) for line in done.stdout.splitlines()]
+        if done.returncode:
+            raise SystemExit(f"{program.name}: {done.stderr}")
+        *workloads, whole = [json.loads(line) for line in done.stdout.splitlines()]
+        spec = ["--spec", f"{folder}/spec.mlir", "--target", whole["target"]]
+        subprocess.run(
+            [*tool, "compile", str(program.resolve()), *spec, "-o", str(vmfb)], check=True, env=own
+        )
     large = [each for each in workloads if each["share"] > LARGE]
     tried = [each for each in large if each["trials"] or each.get("competitors")]
     return {
@@ -97,27 +107,50 @@ def tuned(program: Path, checkout: Path, given: argparse.Namespace) -> Row:
     }  # fmt: skip
 
 
+def in_turns(path: Path, files: list[Path], given: argparse.Namespace) -> list[Row]:
+    """What was found against the program as it was given, and against the first, all in turns."""
+    program, target = load_program(str(path)), target_for_device(given.device)
+    found = [file.read_bytes() for file in files]
+    with Workers(1) as compilers, Workers(1) as measuring:
+        as_given = compile_program(program, target, compilers).data
+
+        def compared(default: bytes, others: list[bytes]) -> list[list[float]]:
+            plan = {"rounds": 1 << 20, "reduction_length": 1 << 16, "seconds": given.compared / 2}
+            return [
+                [each.comparison.speedup, *each.comparison.interval] if each.comparison else []
+                for each in compare_programs([[default, *others]], given.device, measuring, **plan)
+            ]
+
+        gains, over_first = compared(as_given, found), compared(found[0], found[1:])
+    rows = [{"gain": gain} for gain in gains]
+    return [rows[0], *({**row, "over_before": one} for row, one in zip(rows[1:], over_first, strict=True))]
+
+
 def table(rows: list[Row]) -> str:
-    """Markdown; at the end, how the gains compare."""
+    """Markdown; at the end, how what was found compares."""
     lines = [
-        "| model | commit | seconds | of trials | candidates | large workloads tried | gain |",
-        "|---|---|---|---|---|---|---|",
+        "| model | commit | seconds | of trials | candidates | large workloads tried | gain, as told "
+        "| in turns | over before |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        low, high = row["interval"]
         lines.append(
             f"| {row['model']} | {row['commit']} | {row['seconds']:.0f} | {row['searched_s']:.0f} "
             f"| {row['candidates']} | {row['tried']} of {row['large']} "
-            f"| {row['speedup']:.2f}x ({low:.2f} to {high:.2f}) |"
+            f"| {ratio([row['speedup'], *row['interval']])} | {ratio(row['gain'])} "
+            f"| {ratio(row.get('over_before', []))} |"
         )
-    commits = list(dict.fromkeys(row["commit"] for row in rows))
-    if len(commits) == 2:
-        gains = {(row["model"], row["commit"]): row["speedup"] for row in rows}
-        models = [model for model, commit in gains if commit == commits[1] and (model, commits[0]) in gains]
-        logs = [math.log(gains[model, commits[1]] / gains[model, commits[0]]) for model in models]
-        mean = math.exp(sum(logs) / len(logs))
-        lines.append(f"\nGains of {commits[1]} over those of {commits[0]}: {mean:.2f}x")
+    ratios = [row["over_before"][0] for row in rows if row.get("over_before")]
+    if ratios:
+        lines.append(
+            f"\nOver what was found before, geometric mean: {statistics.geometric_mean(ratios):.2f}x"
+        )
     return "\n".join(lines)
+
+
+def ratio(found: list[float]) -> str:
+    """A ratio with its interval."""
+    return "{:.2f}x ({:.2f} to {:.2f})".format(*found) if found else ""
 
 
 if __name__ == "__main__":
