@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.bench import Chosen
@@ -29,7 +29,7 @@ from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.search.registry import DEFAULT
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
-from iree_tuner.targets import Target, target_for_device
+from iree_tuner.targets import Target, target_for_devices
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuned import TuningResult, findings_of
 from iree_tuner.tuning.budget import Budget
@@ -106,7 +106,7 @@ def tune_module(
         profiled=_is_long(effort, budget_s) if profile is None else profile,
         rooflines=Path(db).with_name("rooflines.json") if db else None,
     )  # fmt: skip
-    target, others = _targets((device,) if isinstance(device, str) else device, chip)
+    target, others = target_for_devices((device,) if isinstance(device, str) else device, chip)
     started = {"effort": effort, "strategy": strategy, "seed": seed, "device": target.device, "chip": chip}
     with (
         open_records(db, program.name, started, stop=StopRequest(), fresh=fresh) as records,
@@ -115,17 +115,6 @@ def tune_module(
     ):
         options, watch = replace(options, starters=_starters(starters, lab)), observer or Silent()
         return _TuningRun(program, records, lab, options, kernels, watch, timeline, Path(folder)).tune()
-
-
-def _targets(devices: Sequence[str], chip: str) -> tuple[Target, tuple[str, ...]]:
-    """What is compiled for, and further devices that run it. Raises UsageError."""
-    if not devices or len(set(devices)) < len(devices):
-        raise UsageError("give each device once, and one at least")
-    target, *others = (target_for_device(each, chip) for each in devices)
-    for uri, other in zip(devices[1:], others, strict=True):
-        if (other.backend, other.chip) != (target.backend, target.chip):
-            raise UsageError(f"{uri} is not of the same kind as {devices[0]}: {other} and {target}")
-    return target, tuple(devices[1:])
 
 
 def _is_long(effort: str, budget_s: float | None) -> bool:

@@ -24,7 +24,7 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.search.registry import check_strategy
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import target_for_devices
 from iree_tuner.transforms.build import compile_with_script
 from iree_tuner.transforms.check import reduction_length_of
 from iree_tuner.transforms.script import Script
@@ -93,7 +93,7 @@ def bench(
     *,
     scripting: ScriptFlags = _NO_SCRIPT,
     searching: SearchFlags = _SEARCH,
-    device: str = "local-task",
+    device: Annotated[tuple[str, ...], Parameter(negative="")] = ("local-task",),
     chip: str = "host",
     inputs: InputFlags = _DEFAULTS,
     rounds: int = 64,
@@ -113,7 +113,7 @@ def bench(
     program
         MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
     device
-        Device URI: local-task, local-sync, cuda://0.
+        Device URI: local-task, local-sync, cuda://0. Several GPUs of one kind share a search: give it again.
     chip
         What to compile for, with options: host, host+data-tiling; a GPU's architecture.
     rounds
@@ -125,15 +125,17 @@ def bench(
     as_json
         One JSON object a line on standard output.
     """
-    source, target = inputs.sized(load_program(program)), target_for_device(device, chip)
+    source, (target, others) = inputs.sized(load_program(program)), target_for_devices(device, chip)
     script = scripting.load()
     searching.check(script)
+    if others and not searching.search:
+        raise UsageError("several devices share a search", hint="give one, or --search")
     if rounds < 1 or (jobs is not None and jobs < 1):
         raise UsageError("--rounds and --jobs must be at least 1")
     if save_script_to is not None:
         _check_output(save_script_to, script)
     request = inputs.request(source)
-    with Lab(target, jobs) as lab, people.status("compiling") as status:
+    with Lab(target, jobs, devices=others) as lab, people.status("compiling") as status:
         lab.start()
         if script is None:
             return _time(source, request, lab, as_json)

@@ -46,7 +46,7 @@ from iree_tuner.kernels.registry import kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.program.source import Program, load_program
-from iree_tuner.targets import Target, parse_target, target_for_device
+from iree_tuner.targets import Target, parse_target, target_for_devices
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.stop import StopRequest
@@ -129,7 +129,7 @@ class BenchFlags:
     Attributes
     ----------
     device
-        Device URI: local-task, cuda://0.
+        Device URI: local-task, cuda://0. Several GPUs of one kind share the variants: give it again.
     chip
         What to compile for.
     spec
@@ -158,7 +158,7 @@ class BenchFlags:
         Print one JSON object a line.
     """
 
-    device: str = "local-task"
+    device: Annotated[tuple[str, ...], Parameter(negative="")] = ("local-task",)
     chip: str = "host"
     spec: Path | None = None
     variants: int = 64
@@ -192,12 +192,13 @@ def bench(
     if flags.variants < 0 or flags.rounds < 1 or (flags.jobs is not None and flags.jobs < 1):
         raise UsageError("--variants must be at least 0, --rounds and --jobs at least 1")
     db = chosen_database(flags.db, no_db=flags.no_db, fresh=flags.fresh)
-    source, target = inputs.sized(load_program(program)), target_for_device(flags.device, flags.chip)
+    source = inputs.sized(load_program(program))
+    target, others = target_for_devices(flags.device, flags.chip)
     wanted = _chosen(kernel, target)
     options = {"kernels": [each.name for each in wanted], "device": target.device, "chip": flags.chip}
     with (
         open_records(db, source.name, options, stop=StopRequest(), fresh=flags.fresh) as records,
-        Lab(target, flags.jobs) as lab,
+        Lab(target, flags.jobs, devices=others) as lab,
     ):
         lab.start()
         won = _compete(source, wanted, lab, records, flags, inputs)

@@ -82,3 +82,18 @@ def target_for_device(uri: str, chip: str = "host") -> Target:
         known = ", ".join(llvm_cpu.DRIVERS)
         raise UsageError(f"unknown device '{uri}'", hint=f"supported here: {known}")
     return llvm_cpu.target(chip, device=uri)
+
+
+def target_for_devices(uris: Sequence[str], chip: str = "host") -> tuple[Target, tuple[str, ...]]:
+    """The target of the first device, which judges, and the others, which run the same code beside it.
+
+    Raises:
+        UsageError: there is none, one is given twice, or they are not of one kind.
+    """
+    if not uris or len(set(uris)) < len(uris):
+        raise UsageError("give each device once, and one at least")
+    target, *others = (target_for_device(each, chip) for each in uris)
+    for uri, other in zip(uris[1:], others, strict=True):
+        if (other.backend, other.chip) != (target.backend, target.chip):
+            raise UsageError(f"{uri} is not of the same kind as {uris[0]}: {other} and {target}")
+    return target, tuple(uris[1:])
