@@ -1,14 +1,18 @@
-"""Whole models on a GPU: tuned, and then the defaults, the tuned program and PyTorch in one interleaved run.
+"""Whole models on a GPU: tuned, and then defaults, tuned programs and PyTorch in one interleaved run.
 
     python examples/models/export.py --model llama_block --program-only --output FOLDER
     python examples/models/export.py --model resnet50 --program-only --output FOLDER
     python benchmarks/gpu_models.py FOLDER --device cuda://0 --budget 240 --json rows.jsonl
 
 The weights are written beside the program where they are not there. All run the same model on the same
-weights and inputs, in one process; a sample is the mean of as many calls as take 20 ms, each waited for, in
-an order that changes from round to round. Where the results differ from PyTorch's by more than the model's
-tolerance, that is said; a tuned program that differs is not timed. PyTorch runs as it is, without
-`torch.compile`, and without TF32. Prints a JSON object a model.
+weights and inputs, in one process; a sample is the mean of as many calls as take 20 ms, in an order that
+changes from round to round. Everyone is timed in two ways: with each call waited for, and with calls in
+flight, of which the last is waited for (IREE: functions with fences, each of which waits for the one before
+it; PyTorch: one stream). PyTorch runs eagerly, compiled (`torch.compile`), and compiled with `max-autotune`,
+which tunes its kernels and replays CUDA graphs; always without TF32. Where results differ from eager
+PyTorch's by more than the model's tolerance, that is said; a tuned program that differs is not timed. Prints
+a JSON object a model: median times, and how many times as fast the tuned program is as each of the others
+that are timed in the same way.
 
 With `--kernels N` external kernels compete too: N variants of each (0: all) on every problem of the program
 that they compute, alone against the tuned configuration; the tuned program with the winners is one contender
@@ -23,7 +27,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +51,7 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.execute.statistics import compare_rows
-from iree_tuner.kernels.bench import SPEC_FLAG, look_at, winners
+from iree_tuner.kernels.bench import SPEC_FLAG, look_at, winners, with_flags
 from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
@@ -57,6 +62,7 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.versions import with_spec
 
 SAMPLE_S = 0.02
+FENCES = "--iree-execution-model=async-external"
 
 
 @dataclass(frozen=True)
@@ -65,21 +71,28 @@ class Contender:
 
     Attributes:
         name: in the results.
-        call: one call, waited for.
+        waits: whether each call is waited for, or the last of several.
+        run: seconds of so many calls.
         error: how far its results are from PyTorch's, as a part of the largest.
     """
 
     name: str
-    call: Callable[[], None]
+    waits: bool
+    run: Callable[[int], float]
     error: float
+    counts: list[int] = field(default_factory=list[int])
+
+    @property
+    def title(self) -> str:
+        """With how it is timed."""
+        return self.name if self.waits else f"{self.name}, calls in flight"
 
     def batch(self) -> float:
         """Microseconds of a call."""
-        count, start = 0, time.perf_counter()
-        while (passed := time.perf_counter() - start) < SAMPLE_S or not count:
-            self.call()
-            count += 1
-        return passed / count * 1e6
+        if not self.counts:
+            self.run(3)
+            self.counts.append(max(1, round(SAMPLE_S * 3 / self.run(3))))
+        return self.run(self.counts[0]) / self.counts[0] * 1e6
 
 
 def main() -> None:
@@ -157,45 +170,48 @@ def compared(
     program: Program, model: Model, run: ProgramRun, result: TuningResult, given: argparse.Namespace,
     folder: Path,
 ) -> dict[str, Any]:  # fmt: skip
-    """Times and ratios of the three, taken in turns while nothing compiles."""
+    """Times and ratios of all, taken in turns while nothing compiles."""
+    target = target_for_device(given.device[0], given.chip)
     with Workers(1) as workers:
-        default = compile_program(program, target_for_device(given.device[0], given.chip), workers).data
-    codes = {"default": default, "tuned": result.vmfb()}
+        codes = {
+            ("default", waits): compile_program(
+                program, target if waits else with_flags(target, (FENCES,)), workers
+            ).data
+            for waits in (True, False)
+        }
+    codes |= {("tuned", True): result.vmfb(), ("tuned", False): result.vmfb((FENCES,))}
     contests: list[dict[str, object]] = []
     if given.kernels is not None:
         code, contests = with_kernels(program, result, given, folder)
-        codes |= {"kernels": code} if code else {}
-    torch_call, expected = on_torch(model)
-    contenders: list[Contender] = []
-    for name, code in codes.items():
-        path = folder / f"{name}.vmfb"
+        codes |= {("kernels", True): code} if code else {}
+    contenders, expected, notes = on_torch(model)
+    for number, ((name, waits), code) in enumerate(codes.items()):
+        path = folder / f"{number}.vmfb"
         path.write_bytes(code)
         loaded = LoadedProgram(str(path), given.device[0], run)
-        contenders.append(Contender(name, loaded.run, error_of(loaded.results()[0], expected)))
-    contenders.append(Contender("PyTorch", torch_call, 0.0))
-    errors = {each.name: each.error for each in contenders}
-    wrong = [each.name for each in contenders if not each.error <= model.tolerance]
-    problem = {"problem": f"differ from PyTorch: {', '.join(wrong)}"} if wrong else {}
-    if "tuned" in wrong:
-        return {"errors": errors, "contests": contests, **problem}
+        error = error_of(loaded.results()[0], expected)
+        contenders.append(Contender(name, waits, loaded.batch if waits else loaded.in_flight, error))
+    errors = {each.title: each.error for each in contenders}
+    wrong = [each.title for each in contenders if not each.error <= model.tolerance]
+    found: dict[str, Any] = {"errors": errors, "contests": contests, "notes": notes}
+    if wrong:
+        found["problem"] = f"differ from PyTorch: {', '.join(wrong)}"
+    if any(name.startswith("tuned") for name in wrong):
+        return found
     for each in contenders:
         each.batch()
     sensors = sensors_for(given.device[0])
     sensors.start()
     rows = np.asarray(interleave(contenders, sensors, given.rounds))
     medians = np.median(rows, axis=0)
-    more = {
-        "kernels_over_tuned": ratio(rows[:, [1, 2]]), "kernels_over_default": ratio(rows[:, [0, 2]]),
-        "kernels_over_torch": ratio(rows[:, [3, 2]]),
-    } if "kernels" in codes else {}  # fmt: skip
-    return {
-        "errors": errors,
-        "contests": contests,
-        **more,
-        **problem,
-        "median_us": {each.name: float(us) for each, us in zip(contenders, medians, strict=True)},
-        "tuned_over_default": ratio(rows[:, [0, 1]]),
-        "tuned_over_torch": ratio(rows[:, [-1, 1]]),
+    tuned = {each.waits: index for index, each in enumerate(contenders) if each.name == "tuned"}
+    return found | {
+        "median_us": {each.title: float(us) for each, us in zip(contenders, medians, strict=True)},
+        "tuned_over": {
+            each.title: ratio(rows[:, [index, tuned[each.waits]]])
+            for index, each in enumerate(contenders)
+            if each.name != "tuned"
+        },
         "readings": str(sensors.readings()),
     }
 
@@ -229,22 +245,49 @@ def with_kernels(
         return compile_program(tuned, target, lab.compilers).data, rows
 
 
-def on_torch(model: Model) -> tuple[Callable[[], None], list[NDArray[Any]]]:
-    """A call on the GPU that is waited for, and what it computes."""
+def on_torch(model: Model) -> tuple[list[Contender], list[NDArray[Any]], list[str]]:
+    """PyTorch in all its ways on the GPU, what it computes eagerly, and why some ways are not there."""
     import torch
 
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     module = torch_module(model).cuda()
     inputs = [each.cuda() for each in torch_inputs(model)]
+    ways: dict[str, Callable[..., Any]] = {
+        "PyTorch": module,
+        "PyTorch compiled": torch.compile(module),
+        "PyTorch compiled, max-autotune": torch.compile(module, mode="max-autotune"),
+    }
+    contenders: list[Contender] = []
+    notes: list[str] = []
+    expected: list[NDArray[Any]] = []
+    for name, way in ways.items():
+        try:
+            with torch.inference_mode():
+                found = [each.float().cpu().numpy() for each in way(*inputs)]
+        except Exception as error:  # its compilers raise what they like
+            notes.append(f"{name}: {str(error).strip().splitlines()[0]}")
+            continue
+        expected = expected or found
+        error = error_of(found, expected)
+        contenders += [
+            Contender(name, waits, partial(torch_calls, way, inputs, waits), error) for waits in (True, False)
+        ]
+    return contenders, expected, notes
 
-    def call() -> None:
-        with torch.inference_mode():
-            module(*inputs)
-        torch.cuda.synchronize()
 
+def torch_calls(way: Callable[..., Any], inputs: list[Any], waits: bool, count: int) -> float:
+    """Seconds of so many calls."""
+    import torch
+
+    torch.cuda.synchronize()
+    start = time.perf_counter()
     with torch.inference_mode():
-        expected = [each.float().cpu().numpy() for each in module(*inputs)]
-    return call, expected
+        for _ in range(count):
+            way(*inputs)
+            if waits:
+                torch.cuda.synchronize()
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
 
 
 def error_of(found: list[Any], expected: list[NDArray[Any]]) -> float:

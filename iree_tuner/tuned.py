@@ -148,9 +148,14 @@ class TuningResult:
         save_kernel_spec(self.kernels, self.kernels_target, self.spec.context, Path(path))
         return Path(path)
 
-    def vmfb(self) -> bytes:
-        """The program compiled with the flags, the spec and the kernels. Raises CompileError."""
-        program, target = with_spec(self.program, to_bytecode(self.spec)), self.target
+    def vmfb(self, flags: Sequence[str] = ()) -> bytes:
+        """The program compiled with the flags, the spec and the kernels. Raises CompileError.
+
+        Args:
+            flags: more of the compiler's, as `--iree-execution-model=async-external`.
+        """
+        program = with_spec(self.program, to_bytecode(self.spec))
+        target = with_flags(self.target, flags)
         with Workers(1) as workers, tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
             if self.kernels:
                 path = self.save_kernels(Path(folder) / "kernels.mlir")

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import iree.runtime as rt
 import numpy as np
@@ -185,3 +186,23 @@ def test_weights_keep_values_of_one_size():
     for layer in range(30):
         x = x @ generate(Parameter("", f"layer{layer}", (256, 256), "f32"))
     assert 1e-3 < np.abs(x).mean() < 1e3
+
+
+def three_at_once(path, run):
+    """What `accumulate` gives after three invocations, of which only the last was waited for."""
+    program = LoadedProgram(path, "local-task", run)
+    assert program.in_flight(3) > 0
+    return program.results()[0]
+
+
+def test_functions_with_fences_run_one_after_the_other(vmfb, cpu, compilers, tmp_path):
+    """A program that keeps a sum: what is in flight may not overtake what is before it."""
+    fenced = replace(cpu, flags=(*cpu.flags, "--iree-execution-model=async-external"))
+    path = tmp_path / "fenced.vmfb"
+    path.write_bytes(compile_program(PROGRAM, fenced, compilers).data)
+    run = request(PROGRAM, ["accumulate"], [Filled((4, 8), "f32", 0.5), 2.0])
+    expected = compilers.call(three_at_once, vmfb, run)
+    found = compilers.call(three_at_once, str(path), run)
+    np.testing.assert_array_equal(found[0], expected[0])
+    once = compilers.call(results_here, str(path), run)
+    assert not np.array_equal(once[0], found[0]), "each invocation adds to the sum"
