@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -225,12 +226,11 @@ def _speedup(found: ProgramComparison) -> float:
 
 
 def _tell_search(found: ScriptSearch, as_json: bool) -> None:
-    outcomes: dict[str, int] = {}
     for trial in found.trials:
-        outcomes[trial.outcome] = outcomes.get(trial.outcome, 0) + 1
         if as_json:
             print_json({"knobs": dict(trial.assignment), "outcome": trial.outcome, "message": trial.message,
                         "time_us": trial.time_us if trial.outcome == "ok" else None})  # fmt: skip
+    outcomes = Counter(trial.outcome for trial in found.trials)
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
     people.print(f"{len(found.trials)} of {found.members} choices tried: {ended}", markup=False)
     for line in found.left_out:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -143,12 +144,10 @@ def comparison_to_json(found: Comparison | None) -> dict[str, object]:
 
 def contest_to_json(contest: Contest, functions: Sequence[str]) -> dict[str, object]:
     """A contest as JSON: the figures, and how many variants ended how."""
-    outcomes: dict[str, int] = {}
-    for trial in contest.trials:
-        outcomes[trial.outcome] = outcomes.get(trial.outcome, 0) + 1
     return {
         "problem": contest.site.problem.name, "functions": list(functions), "kernel": contest.kernel,
-        "trials": len(contest.trials), "outcomes": outcomes, "note": contest.note, "chosen": contest.wins,
+        "trials": len(contest.trials), "outcomes": Counter(each.outcome for each in contest.trials),
+        "note": contest.note, "chosen": contest.wins,
         "knobs": dict(contest.best.knobs) if contest.best else {},
         "over_default": comparison_to_json(contest.over_default),
         "tuned": comparison_to_json(contest.tuned), "over_tuned": comparison_to_json(contest.over_tuned),

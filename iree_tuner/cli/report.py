@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,12 +42,18 @@ def report_result(console: Console, result: TuningResult, path: Path) -> None:
         console.print(f"nothing beats the compiler's own choices: {path} is a spec that changes nothing")
 
 
+_TOLD_S = 0.05
+"""Stages that took less are not in the table; `--json` has all."""
+
+
 def _stages(use: TimeUse) -> Table:
     """Where the time went, a line a stage; and how much of it the workers were busy."""
     devices = [lane for lane in use.lanes if not lane.worker.startswith("compiler")]
     compilers = [lane for lane in use.lanes if lane.worker.startswith("compiler")]
     table = Table("stage", "seconds", "of all", "compilers busy", "devices busy", box=None)
     for name, seconds in use.seconds().items():
+        if seconds < _TOLD_S:
+            continue
         busy = [
             f"{sum(use.busy_s(lane, name) for lane in lanes) / len(lanes) / seconds:.0%}" if lanes else ""
             for lanes in (compilers, devices)
@@ -167,12 +174,9 @@ def _workload_to_json(result: WorkloadResult) -> dict[str, object]:
 
 
 def _competitor_to_json(found: Competitor) -> dict[str, object]:
-    outcomes: dict[str, int] = {}
-    for trial in found.trials:
-        outcomes[trial.outcome] = outcomes.get(trial.outcome, 0) + 1
     record: dict[str, object] = {
         "kernel": found.kind.name, "count": found.kind.size, "trials": len(found.trials),
-        "outcomes": outcomes, "note": found.final.note,
+        "outcomes": Counter(trial.outcome for trial in found.trials), "note": found.final.note,
     }  # fmt: skip
     comparison = found.final.comparison
     if comparison is not None:

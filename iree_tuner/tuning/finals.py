@@ -100,11 +100,21 @@ class _Finals:
     plan: FinalPlan
     waiting: Iterator[Trial]
     building: Building = field(default_factory=dict[Trial, Future[Built]])
-    final: Final = Final(None, None, "no candidate came near the default")
+    final: Final = Final(None, None)
     seconds: float = 0.0
+    refused: list[str] = field(default_factory=list[str])
     placed: list[tuple[Future[Built], Future[Built]]] = field(
         default_factory=list[tuple[Future[Built], Future[Built]]]
     )
+
+    @property
+    def note(self) -> str:
+        """Why others did not win; where nobody did, also who could not be built."""
+        if self.final.winner is not None:
+            return self.final.note
+        if self.final.comparison is None and not self.final.note and not self.refused:
+            return "no candidate came near the default"
+        return "; ".join(filter(None, (self.final.note, *self.refused)))
 
 
 def play_finals(
@@ -144,7 +154,8 @@ def play_finals(
         if each.final.comparison is not None:
             winner = each.final.winner
             each.search.ledger.judged(winner.assignment if winner else None, each.final.comparison)
-        each.final = replace(each.final, seconds=each.seconds + time.monotonic() - start)
+        seconds = each.seconds + time.monotonic() - start
+        each.final = replace(each.final, seconds=seconds, note=each.note)
         done(each.search, each.final)
     return [each.final for each in every]
 
@@ -226,7 +237,7 @@ def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
                     ready[current] = built
                     continue
             failed += 1
-            finals.final = Final(None, None, f"a finalist could not be built a second time: {built.message}")
+            finals.refused.append(f"a finalist could not be built a second time: {built.message}")
             if built.outcome == "compile_error":
                 refused = replace(trial, outcome="compile_error", message=built.message, samples_us=())
                 finals.search.amend(trial, finals.search.ledger.record(refused))

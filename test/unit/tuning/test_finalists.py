@@ -45,6 +45,13 @@ def test_what_only_compiles_unverified_does_not_win():
     assert search.best.time_us == 120
 
 
+def test_who_could_not_be_built_is_told_beside_one_that_did_not_win():
+    (final,), _, _ = played(["code:1 time:50 invalid", "code:2 time:100"])
+    assert final.winner is None
+    assert final.comparison is not None
+    assert "could not be built a second time" in final.note
+
+
 @pytest.mark.parametrize("alternate", [True, False])
 def test_the_best_wins_after_it_was_judged_on_fresh_samples(alternate):
     (final,), _, compared = played(
