@@ -39,6 +39,7 @@ class Builder:
         self._workers = workers
         self.timeout_s = timeout_s
         self._build = build
+        self._defaults: dict[bytes, Future[Built]] = {}
 
     def start(self, count: int) -> list[Future[None]]:
         """Have that many workers begin to load the compiler; one that cannot fails again when it is used."""
@@ -75,8 +76,16 @@ class Builder:
         most_ops: int = 0,
         verify: bool = True,
     ) -> Future[Built]:
-        """Begin a compilation; `result` says how it ended. `timeout_s` can only shorten the builder's own."""
-        return self._workers.submit(
+        """Begin a compilation; `result` says how it ended. `timeout_s` can only shorten the builder's own.
+
+        A default that has been built, or is being built, is not built again: the profile, the baselines and
+        kernels' contests need the same.
+        """
+        is_default = configuration is None and not placement and not most_ops and verify
+        known = self._defaults.get(harness.module) if is_default else None
+        if known is not None and not _failed(known):
+            return known
+        future = self._workers.submit(
             self._build,
             harness.module,
             self._target.flags,
@@ -86,6 +95,9 @@ class Builder:
             verify,
             timeout_s=min(timeout_s, self.timeout_s),
         )
+        if is_default:
+            self._defaults[harness.module] = future
+        return future
 
     def result(self, future: Future[Built]) -> Built:
         """Wait for a compilation."""
@@ -96,3 +108,8 @@ class Builder:
                 return Built("compile_timeout", message=str(end), seconds=limit_s)
             case end:
                 return Built("compile_crash", message=str(end))
+
+
+def _failed(future: Future[Built]) -> bool:
+    """Whether it ended without a result: another attempt may do better."""
+    return future.cancelled() or (future.done() and future.exception() is not None)

@@ -33,8 +33,9 @@ def matmul(only_dispatch):
     return only_dispatch(ZERO_MATMUL)
 
 
-def test_the_default_builds_to_the_same_bytes_each_time(builder, matmul):
-    first, second = builder.build(matmul.harness, None), builder.build(matmul.harness, None)
+def test_the_default_builds_to_the_same_bytes_each_time(builder, cpu, compilers, matmul):
+    other = Builder(cpu, compilers)
+    first, second = builder.build(matmul.harness, None), other.build(matmul.harness, None)
     assert first.outcome == "ok"
     assert first.digest == second.digest
     assert first.seconds > 0
@@ -72,6 +73,21 @@ def test_a_configuration_that_does_not_arrive_is_not_applied(builder, cpu, only_
     assert with_prologue.workload.prologue == cpu.spec_prologue
     again = builder.build(with_prologue.harness, configuration(with_prologue.default, with_prologue.pipeline))
     assert again.outcome == "ok"
+
+
+def dies(*_):
+    os.abort()
+
+
+def test_a_default_is_built_once_unless_it_failed(builder, matmul, monkeypatch):
+    first = builder.submit(matmul.harness, None)
+    assert builder.submit(matmul.harness, None) is first
+    assert builder.submit(matmul.harness, None, 1) is not first, "another place is other code"
+    monkeypatch.setattr(builder, "_build", dies)
+    crashing = replace(matmul.harness, module=b"another")
+    failed = builder.submit(crashing, None)
+    assert builder.result(failed).outcome == "compile_crash"
+    assert builder.submit(crashing, None) is not failed
 
 
 def test_the_same_code_at_four_places(builder, matmul):
