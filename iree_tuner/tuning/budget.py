@@ -1,6 +1,7 @@
 """Who owns a run's time: what is to come is predicted from what was measured, and the search gets the rest.
 
-A budget is a promise: a run ends within it, and at least half of it goes into candidates. What comes before
+A budget is a promise: a run ends within it, and at least half of it goes into candidates, three fifths from
+five minutes up, unless the program takes too long to compile and to run for that. What comes before
 the search has a part each; what comes after it (finals, proof, the program's verdict) is predicted from how
 long the program takes to compile and to run, and the search ends in time for it. Nothing optional starts
 that would not end.
@@ -18,7 +19,7 @@ from iree_tuner.tuning.timeline import Timeline
 
 _SHORT_S = 300.0
 
-_FLAGS_PART, _PROFILE_PART = 0.12, 0.05
+_FLAGS_PART, _LONG_FLAGS_PART, _PROFILE_PART = 0.12, 0.10, 0.05
 _FINALS_PART, _ROUNDS_PART = 0.10, 0.05
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
@@ -31,7 +32,7 @@ _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
 _COMPARISONS = 2.5  # a final's: to choose, to judge, and what is built and checked between them
 _QUICK_ROUNDS = 320
-_AFTER_PART = 0.24  # of the budget for finals and verdict, where they can do with it
+_AFTER_PART, _LONG_AFTER_PART = 0.24, 0.18  # for finals and verdict, where they can do with it
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 
@@ -90,7 +91,8 @@ class Budget:
 
     def flags_until(self) -> float:
         """When flags have to be chosen."""
-        return self.timeline.clock() + _FLAGS_PART * self.total_s
+        part = _FLAGS_PART if self.is_short else _LONG_FLAGS_PART
+        return self.timeline.clock() + part * self.total_s
 
     def versions_that_fit(self, until: float, rounds_s: float) -> float:
         """How many more versions of the program can be compiled, checked and compared by a time."""
@@ -113,7 +115,8 @@ class Budget:
             return math.inf
         wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
         least_s = self.versions_s(versions, 1) + _LEAST_VERDICT_S + min(workloads, 2) * _LEAST_FINAL_S
-        after_s = max(least_s, min(wanted_s, _AFTER_PART * self.total_s)) + self.proof_s + _END_S
+        part = _AFTER_PART if self.is_short else _LONG_AFTER_PART
+        after_s = max(least_s, min(wanted_s, part * self.total_s)) + self.proof_s + _END_S
         return self.end - _MARGIN * after_s
 
     @property
