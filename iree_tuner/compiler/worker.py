@@ -20,7 +20,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from pathlib import Path
 from threading import Condition, Lock
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from iree_tuner.compiler.ends import Crash, End, Lost, Ok, Timeout, WorkerError
@@ -150,9 +149,7 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from iree_tuner.compiler.worker import Ok, Workers
@@ -142,9 +141,7 @@ class DeviceRun:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _measured(self, item: Item, entrants: Sequence[Entrant], known: Known) -> Iterator[Row]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self, TypeVar
 
 from iree_tuner.compiler.worker import Crash, Ok, Workers
@@ -107,9 +106,7 @@ class BackendHost:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _limit_s(self, job: Job) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Self
 
 
@@ -30,9 +30,7 @@ class StopRequest:
             self._previous = signal.signal(signal.SIGINT, self._heard)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._listening:
             signal.signal(signal.SIGINT, self._previous)  # pyright: ignore[reportArgumentType]
 
