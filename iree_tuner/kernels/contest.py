@@ -149,8 +149,8 @@ def hold_contest(
         return replace(contest, note="no variant was tried in time")
     watch("finals")
 
-    def plan(_: Search) -> FinalPlan:
-        left_s = max(0.0, start + seconds - time.monotonic()) / 2
+    def plan(_: Search, left: int) -> FinalPlan:
+        left_s = max(0.0, start + seconds - time.monotonic()) / left
         return FinalPlan(_FINALISTS, 1, rounds, min(_JUDGED_S, left_s), least=0.0)
 
     (final,) = play_finals([search], lab, plan)
@@ -159,7 +159,7 @@ def hold_contest(
         return replace(contest, note="no variant of it is right")
     best = Best(final.winner, final.built.code)
     contest = replace(contest, best=best, over_default=final.comparison, note=final.note)
-    return _beside_tuned(contest, final, tuned.get(kind.workload), kind, lab, plan(search))
+    return _beside_tuned(contest, final, tuned.get(kind.workload), kind, lab, plan(search, 2))
 
 
 def _search(kind: KernelVariants, records: Records, most: int) -> Search:

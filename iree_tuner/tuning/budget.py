@@ -30,7 +30,7 @@ _ONE_FINAL_PART = 0.025  # of the budget
 _BESIDE = 1.4  # a compilation takes so much longer beside others, whose memory and caches it shares
 _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
-_COMPARISONS = 2.5  # a final's: to choose, to judge, and what is built and checked between them
+_COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
 _AFTER_PART, _LONG_AFTER_PART = 0.24, 0.18  # for finals and verdict, where they can do with it
 _MARGIN = 1.1  # what is predicted takes a little longer
@@ -164,12 +164,12 @@ class Budget:
         return max(1, int((self.left_s - after_s - _END_S) / _LEAST_FINAL_S))
 
     def final_plan(self, effort: Effort, places: int, left: int, keep: int, after_s: float) -> FinalPlan:
-        """How the next of so many finals is played.
+        """How the next of so many comparisons of finals is made; each final has two at most.
 
         Args:
             effort: how much is compared without a budget.
             places: addresses of the code.
-            left: finals that are not played yet, this one too.
+            left: comparisons that are not made yet, this one too.
             keep: winners to name.
             after_s: what comes after all finals.
         """
@@ -177,7 +177,7 @@ class Budget:
             return FinalPlan(2, min(2, places), _QUICK_ROUNDS, _LEAST_FINAL_S, keep)
         if not self.limited:
             return FinalPlan(effort.finalists, places, effort.rounds, effort.final_s / 2, keep)
-        seconds = max(_LEAST_FINAL_S, (self.left_s - after_s) / max(1, left)) / _COMPARISONS
-        finalists = max(1 + (seconds > 1.0), min(effort.finalists, int(seconds)))
-        few = places if seconds > 2.0 else min(2, places)
-        return FinalPlan(max(finalists, keep), few, effort.rounds, min(effort.final_s / 2, seconds / 2), keep)
+        each_s = _COMPARED_PART * max(_LEAST_FINAL_S / 2, (self.left_s - after_s) / max(1, left))
+        finalists = max(1 + (each_s > 0.9), min(effort.finalists, int(each_s)))
+        few = places if each_s > 1.8 else min(2, places)
+        return FinalPlan(max(finalists, keep), few, effort.rounds, min(effort.final_s / 2, each_s), keep)

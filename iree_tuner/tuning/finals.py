@@ -118,7 +118,7 @@ class _Finals:
 
 
 def play_finals(
-    searches: Sequence[Search], lab: Lab, plan_of: Callable[[Search], FinalPlan],
+    searches: Sequence[Search], lab: Lab, plan_of: Callable[[Search, int], FinalPlan],
     done: Callable[[Search, Final], None] = lambda _, __: None,
 ) -> list[Final]:  # fmt: skip
     """The finals of some searches.
@@ -126,7 +126,7 @@ def play_finals(
     Args:
         searches: what was tried.
         lab: where finalists are built and compared.
-        plan_of: how each is played; asked when its comparisons begin.
+        plan_of: how each is played, when so many comparisons are left at most; asked again before each.
         done: told of each that has ended.
 
     Returns:
@@ -134,23 +134,27 @@ def play_finals(
     """
     every: list[_Finals] = []
     for search in searches:
-        plan = plan_of(search)
+        plan = plan_of(search, 2 * len(searches))
         found = _Finals(search, plan, _promising(search, max(_PROMISING, 1.0 / max(plan.least, _TINY))))
         found.building = _build_next(found, found.plan.finalists)
         every.append(found)
     _settle(lab, [future for each in every for future in each.building.values()])
-    for each in every:
+    for place, each in enumerate(every):
         start = time.monotonic()
-        each.plan = plan_of(each.search)
+        chosen = sum(one.final.winner is not None for one in every[:place])
+        each.plan = plan_of(each.search, 2 * (len(every) - place) + chosen)
         _choose(each, lab)
         each.seconds += time.monotonic() - start
         if each.final.winner is not None:
             _build_places(each, lab)
     _settle(lab, [future for each in every for pair in each.placed for future in pair])
+    left = sum(each.final.winner is not None for each in every)
     for each in every:
         start = time.monotonic()
         if each.final.winner is not None:
+            each.plan = plan_of(each.search, left)
             _judge(each, lab)
+            left -= 1
         if each.final.comparison is not None:
             winner = each.final.winner
             each.search.ledger.judged(winner.assignment if winner else None, each.final.comparison)

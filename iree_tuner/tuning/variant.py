@@ -122,9 +122,9 @@ def _finals(
     judged = [] if lost else [(each, search) for each in order for search in each.searches if search.trials]
     left = len(judged)
 
-    def plan(search: Search) -> FinalPlan:
+    def plan(search: Search, comparisons: int) -> FinalPlan:
         places = options.effort.places(lab.target)
-        found = budget.final_plan(options.effort, places, max(1, left), options.in_model, after_s)
+        found = budget.final_plan(options.effort, places, comparisons, options.in_model, after_s)
         return found if not search.kind.name else replace(found, keep=1, least=NEARLY)
 
     def done(_: Search, __: Final) -> None:
@@ -138,7 +138,7 @@ def _finals(
     for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
         first = workload.searches[0]
         if workload.configurations is not None and (final := finals.get(first)) and final.winner:
-            finals[first] = _everywhere(workload, final, lab, plan(first))
+            finals[first] = _everywhere(workload, final, lab, plan(first, 2))
         note = _note(workload, finals.get(first), engine, lost, findings)
         results.append(workload.result(finals, note, lab.target))
         watch.finished(results[-1])

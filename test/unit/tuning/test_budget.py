@@ -68,9 +68,9 @@ def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloa
     clock.now += late * (until - clock.now)
     after_s = kept.verdict_s(2) + kept.proof_s
     finals = min(workloads, kept.finals_that_fit(after_s))
-    for left in range(finals, 0, -1):
+    for left in range(2 * finals, 0, -1):
         plan = kept.final_plan(effort_named(effort), 2, left, 1, after_s)
-        clock.now += 2.5 * plan.seconds * 2 / 2  # both comparisons, and what is built between them
+        clock.now += plan.seconds / 0.7  # and what is built and checked for the next
     clock.now += kept.proof_s
     clock.now += kept.versions_s(2, kept.places_that_fit(2, 2))
     clock.now += max(0.0, min(kept.comparison_s(0, 0, 60.0), kept.left_s))

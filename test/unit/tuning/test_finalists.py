@@ -32,7 +32,7 @@ def played(*searches_texts, plan=PLAN, wrong=(), alternate=True):
     try:
         for search in searches:
             list(Engine(lab, stop, 4).run(OneSearch(search)))
-        return play_finals(searches, lab, lambda _: plan), searches, compared
+        return play_finals(searches, lab, lambda _, __: plan), searches, compared
     finally:
         close(lab)
 
