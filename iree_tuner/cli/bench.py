@@ -118,7 +118,7 @@ def bench(
     chip
         What to compile for, with options: host, host+data-tiling; a GPU's architecture.
     rounds
-        Interleaved pairs of the program's comparison at most.
+        Interleaved pairs of a comparison at most, of the program's and of the best choices'.
     jobs
         Compile workers; one a core by default.
     save_script_to
@@ -143,7 +143,7 @@ def bench(
         lowered = compile_with_script(source, target, script, lab.compilers).lowered
         versions = [("script", script)]
         if searching.search:
-            versions += _searched(source, script, lowered, searching, lab, as_json, status.update)
+            versions += _searched(source, script, lowered, searching, rounds, lab, as_json, status.update)
         status.update("the whole program")
         compared = _compare(source, versions, lab, request, rounds)
     _report(versions, compared, lowered, as_json)
@@ -162,7 +162,7 @@ def _check_output(path: Path, script: Script | None) -> None:
 
 
 def _searched(
-    source: Program, script: Script, lowered: tuple[str, ...], searching: SearchFlags, lab: Lab,
+    source: Program, script: Script, lowered: tuple[str, ...], searching: SearchFlags, rounds: int, lab: Lab,
     as_json: bool, watch: Watch,
 ) -> list[tuple[str, Script]]:  # fmt: skip
     """The best choice of the knobs, where that is not the script's own. Ctrl-C ends the search early."""
@@ -174,7 +174,8 @@ def _searched(
     ):
         found = search_script(
             source, script, lowered, lab, stop, strategy=searching.strategy, trials=searching.trials,
-            seconds=searching.check(script), seed=searching.seed, watch=watch, records=records,
+            seconds=searching.check(script), seed=searching.seed, rounds=rounds, watch=watch,
+            records=records,
         )  # fmt: skip
         failure = records.rescue()
     if failure:

@@ -22,7 +22,7 @@ from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 
-_ROUNDS, _FINAL_S = 64, 10.0
+ROUNDS, _FINAL_S = 64, 10.0
 
 Watch = Callable[[str], None]
 """Told what is going on, a line at a time."""
@@ -55,7 +55,7 @@ class ScriptSearch:
 def search_script(
     program: Program, script: Script, lowered: Sequence[str], lab: Lab, stop: StopRequest,
     *, strategy: str = "local", trials: int = 64, seconds: float = math.inf, seed: int = 0,
-    finalists: int = 3, watch: Watch = lambda _: None, records: Records | None = None,
+    finalists: int = 3, rounds: int = ROUNDS, watch: Watch = lambda _: None, records: Records | None = None,
 ) -> ScriptSearch:  # fmt: skip
     """Try choices of a script's knobs, its own first.
 
@@ -70,6 +70,7 @@ def search_script(
         seconds: no more are begun after that.
         seed: of everything random.
         finalists: how many are checked on more than one seed, and ranked in turns.
+        rounds: of these turns, at most.
         watch: told of progress.
         records: keep the trials, and know those of earlier runs.
 
@@ -94,7 +95,7 @@ def search_script(
         best = f", best {1 / search.best.score:.2f}x" if search.best else ""
         watch(f"{search.tried} of {min(trials, kind.size)} choices{best}")
     watch("checking the best")
-    plan = FinalPlan(finalists, 1, _ROUNDS, _FINAL_S, keep=finalists, least=0.0)
+    plan = FinalPlan(finalists, 1, rounds, _FINAL_S, keep=finalists, least=0.0)
     (final,) = play_finals([search], lab, lambda _, __: plan)
     ranked = [each.winner for each in final.winners if each.winner is not None]
     return ScriptSearch(subjects, tuple(search.trials), tuple(ranked), kind.size, left_out)

@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from amounts import amount
 from problems import matmul
 
 from iree_tuner.kernels.c_gemm import CGemm
@@ -15,8 +16,8 @@ from iree_tuner.store import Store, StoreError
 pytestmark = [
     pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing()),
 ]
-VARIANTS = 9
-BEFORE = 3  # trials before the kill, at least
+VARIANTS = amount(6, 9)
+BEFORE = 2  # trials before the kill, at least
 
 
 def trials_in(db):

@@ -163,7 +163,7 @@ def test_what_is_wrong_is_never_ranked(lab):
     program = load_program(matmul(64, 64, 32))
     lowered = compile_with_script(program, lab.target, script, lab.compilers).lowered
     with StopRequest() as stop:
-        found = search_script(program, script, lowered, lab, stop, trials=12, strategy="shuffle")
+        found = search_script(program, script, lowered, lab, stop, trials=12, strategy="shuffle", rounds=8)
     wrong = [each for each in found.trials if each.outcome == "wrong_result"]
     assert {each.assignment["part"] for each in wrong} == {8, 16}
     assert all("tensor 2" in each.message for each in wrong)
@@ -182,7 +182,15 @@ def test_trials_are_kept_and_not_tried_again_and_failures_have_a_reproducer(lab,
         stop = StopRequest()
         with open_records(path, "program", {}, stop=stop, fresh=False) as records:
             return search_script(
-                program, script, lowered, lab, stop, trials=trials, strategy="shuffle", records=records
+                program,
+                script,
+                lowered,
+                lab,
+                stop,
+                trials=trials,
+                strategy="shuffle",
+                rounds=8,
+                records=records,
             )
 
     first = search(2)
