@@ -75,8 +75,10 @@ class SearchFlags:
     no_db: Annotated[bool, Parameter(negative="")] = False
     fresh: Annotated[bool, Parameter(negative="")] = False
 
-    def check(self, script: Script | None) -> float:
+    def check(self, script: Script | None, devices: int = 1) -> float:
         """The budget in seconds. Raises UsageError for what makes no sense."""
+        if devices > 1 and not self.search:
+            raise UsageError("several devices share a search", hint="give one, or --search")
         if self.search and script is None:
             raise UsageError("--search is of a script's knobs", hint="give --transform-script")
         if self.trials < 1:
@@ -128,9 +130,7 @@ def bench(
     """
     source, (target, others) = inputs.sized(load_program(program)), target_for_devices(device, chip)
     script = scripting.load()
-    searching.check(script)
-    if others and not searching.search:
-        raise UsageError("several devices share a search", hint="give one, or --search")
+    searching.check(script, len(device))
     if rounds < 1 or (jobs is not None and jobs < 1):
         raise UsageError("--rounds and --jobs must be at least 1")
     if save_script_to is not None:
