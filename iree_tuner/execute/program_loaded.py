@@ -32,18 +32,17 @@ Array = npt.NDArray[np.generic]
 
 @dataclass
 class _Function:
-    """An entry function and what it is called with."""
+    """An entry function and what it is called with.
+
+    One that is `fenced` takes two more arguments: a fence to wait for, and one to signal at its end.
+    """
 
     name: str
     function: rt.VmFunction
     taken: tuple[Taken, ...]
     given: tuple[InputValue, ...]
+    fenced: bool
     arguments: Any = None
-
-    @property
-    def fenced(self) -> bool:
-        """Whether it takes two more arguments: a fence to wait for, and one to signal at its end."""
-        return self.function.reflection.get(_MODEL) == _FENCED
 
 
 class LoadedProgram:
@@ -226,7 +225,8 @@ def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
         reason = why_no_values(taken, given, run.sizes)
         known = tuple(each for each in taken if each is not None)
         if not reason:
-            chosen.append(_Function(name, function, known, given))
+            fenced = function.reflection.get(_MODEL) == _FENCED
+            chosen.append(_Function(name, function, known, given, fenced))
             continue
         refused.append(f"@{name}: {reason}")
         if run.functions:
