@@ -76,10 +76,12 @@ def run(
 ) -> bool:
     """Whether all passed. pytest's output comes as it is made, lit's when both have ended."""
     start = time.monotonic()
-    jobs = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    # pytest's tests wait for workers and time limits for a part of their time: one more than there are cores.
+    workers, jobs = str(cores + 1), str(cores)
     running: list[subprocess.Popen[str]] = []
     if pytest or not lit or lit == ["test"]:
-        spread = ["-n", jobs, "--dist", "worksteal"]
+        spread = ["-n", workers, "--dist", "worksteal"]
         command = [sys.executable, "-m", "pytest", "-q", *spread, "--durations=10", *pytest]
         print(f"$ {' '.join(command)}", flush=True)
         running.append(subprocess.Popen(command, cwd=ROOT, env=environment, text=True))

@@ -41,6 +41,11 @@ def of(results: Results, backend: str) -> list[Row]:
     return [row for row in results.rows if row.backend == backend]
 
 
+def answering(plan: Plan, watch: Remembers) -> Results:
+    """A run whose devices answer, which is not asked in a process of its own."""
+    return run_suite(plan, watch, lambda _: "")
+
+
 def test_each_operation_is_verified_timed_and_judged(plan: Plan) -> None:
     results = run_suite(replace(plan, backends=[Fake()]), Remembers())
     assert [(row.backend, row.configuration) for row in results.rows] == 2 * [
@@ -71,7 +76,7 @@ FAKES = {
 
 
 def test_what_a_back_end_cannot_do_is_a_row_and_the_rest_goes_on(plan: Plan) -> None:
-    results = run_suite(replace(plan, backends=[*FAKES, Fake("other")]), Remembers())
+    results = answering(replace(plan, backends=[*FAKES, Fake("other")]), Remembers())
     for fake, (state, message) in FAKES.items():
         first, second = of(results, fake.name)
         assert first.state == state
@@ -85,20 +90,20 @@ def test_what_a_back_end_cannot_do_is_a_row_and_the_rest_goes_on(plan: Plan) -> 
 
 def test_configurations_are_verified_and_timed_beside_the_default(plan: Plan) -> None:
     chosen = replace(plan, items=ITEMS[:1], choice=Choice(count=2))
-    results = run_suite(chosen, Remembers())
+    results = answering(chosen, Remembers())
     assert [row.configuration == "default" for row in results.rows] == [True, False, False]
     for row in results.rows[1:]:
         assert (row.state, row.verification) == ("ok", "SUCCESS"), row.message
         assert row.configuration.startswith("DoubleTilingExpert_")
         assert row.speedup is not None
     again = Remembers()
-    run_suite(chosen, again)
+    answering(chosen, again)
     assert again.rows == []
 
 
 def test_device_time_is_that_of_dispatches(plan: Plan) -> None:
     device = replace(plan, items=ITEMS[:1], conditions=replace(QUICK, timing="device"))
-    (row,) = run_suite(device, Remembers()).rows
+    (row,) = answering(device, Remembers()).rows
     assert (row.state, row.verification, row.message) == ("ok", "SUCCESS", "")
     assert row.time_us is not None
     (programs,) = (plan.folder / PROGRAMS).glob("*.json")
@@ -111,15 +116,15 @@ def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(plan: Plan,
     item = Item(Matmul(m=128, n=256, k=512))
     db = tmp_path / "trials.db"
     tuning = replace(plan, items=[item], tuning=Tuning(effort="smoke", db=db))
-    tuned = of(run_suite(tuning, Remembers()), "iree-tuned")[0]
+    tuned = of(answering(tuning, Remembers()), "iree-tuned")[0]
     assert (tuned.state, tuned.verification, tuned.configuration) == ("ok", "SUCCESS", "spec"), tuned.message
     spec = plan.folder / "specs" / f"{item.operation.name}.mlir"
     assert spec.is_file()
     by_spec = replace(plan, items=[item], folder=tmp_path / "by_spec", tuning=Tuning(spec=spec))
-    tuned = of(run_suite(by_spec, Remembers()), "iree-tuned")[0]
+    tuned = of(answering(by_spec, Remembers()), "iree-tuned")[0]
     assert (tuned.state, tuned.verification) == ("ok", "SUCCESS"), tuned.message
     by_store = replace(plan, items=[item], folder=tmp_path / "by_store", tuning=Tuning(db=db))
-    stored = of(run_suite(by_store, Remembers()), "iree-tuned")[0]
+    stored = of(answering(by_store, Remembers()), "iree-tuned")[0]
     # What wins is for the machine to say; where nothing does, the row tells what to do.
     assert stored.state == "ok" or "no earlier run proved anything better" in stored.message
 
@@ -127,7 +132,7 @@ def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(plan: Plan,
 def test_a_spec_that_is_none_is_a_row(plan: Plan, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.mlir"
     wrong.write_text("module {}\n")
-    results = run_suite(replace(plan, items=ITEMS[:1], tuning=Tuning(spec=wrong)), Remembers())
+    results = answering(replace(plan, items=ITEMS[:1], tuning=Tuning(spec=wrong)), Remembers())
     assert of(results, "iree")[0].state == "ok"
     (tuned,) = of(results, "iree-tuned")
     assert tuned.state == "failed"
@@ -135,29 +140,29 @@ def test_a_spec_that_is_none_is_a_row(plan: Plan, tmp_path: Path) -> None:
 
 
 def test_a_run_goes_on_where_it_ended(plan: Plan) -> None:
-    first = run_suite(plan, Remembers())
+    first = answering(plan, Remembers())
     path = plan.folder / ROWS
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[1][:20])  # killed while it wrote
     again = Remembers()
-    second = run_suite(plan, again)
+    second = answering(plan, again)
     assert [row.operation for row in again.rows] == [ITEMS[1].operation.name]
     assert [row.key for row in second.rows] == [row.key for row in first.rows]
     assert second.rows[0] == first.rows[0]
 
 
 def test_missing_back_ends_are_tried_again(plan: Plan) -> None:
-    run_suite(replace(plan, items=ITEMS[:1], backends=[Fake(absent="not there")]), Remembers())
-    results = run_suite(replace(plan, items=ITEMS[:1], backends=[Fake()]), Remembers())
+    answering(replace(plan, items=ITEMS[:1], backends=[Fake(absent="not there")]), Remembers())
+    results = answering(replace(plan, items=ITEMS[:1], backends=[Fake()]), Remembers())
     assert [row.state for row in of(results, "fake")] == ["ok"]
 
 
 def test_results_of_other_conditions_are_not_mixed(plan: Plan) -> None:
-    run_suite(replace(plan, items=ITEMS[:1]), Remembers())
+    answering(replace(plan, items=ITEMS[:1]), Remembers())
     other = replace(plan, items=ITEMS[:1], conditions=replace(QUICK, rounds=9))
     with pytest.raises(TunerError, match="other conditions"):
-        run_suite(other, Remembers())
-    results = run_suite(replace(other, fresh=True), Remembers())
+        answering(other, Remembers())
+    results = answering(replace(other, fresh=True), Remembers())
     assert len(results.rows[0].samples_us) == 9
 
 
@@ -190,7 +195,7 @@ def test_where_no_device_is_left_the_rest_is_lost(plan: Plan) -> None:
     assert [(row.state, row.message) for row in of(results, "iree")] == 2 * [
         ("lost", "no device was left that answers")
     ]
-    back = run_suite(replace(plan, backends=[Fake()]), Remembers())
+    back = answering(replace(plan, backends=[Fake()]), Remembers())
     assert {row.state for row in back.rows} == {"ok"}
 
 
@@ -203,7 +208,7 @@ def test_without_any_device_nothing_is_begun(plan: Plan) -> None:
 def test_times_are_normalised_to_the_first_device(plan: Plan) -> None:
     items: Sequence[Item] = [Item(Matmul(m=16 * (1 + size), n=16, k=16)) for size in range(4)]
     both = replace(plan, items=items, devices=("local-task", "local-sync"))
-    for row in run_suite(both, Remembers()).rows:
+    for row in answering(both, Remembers()).rows:
         assert row.time_us is not None
         assert row.normalized_us is not None
         factor = 1.0 if row.device == "local-task" else 2.0  # the second one could do twice as much
@@ -211,7 +216,7 @@ def test_times_are_normalised_to_the_first_device(plan: Plan) -> None:
 
 
 def test_the_code_of_an_earlier_run_takes_turns(plan: Plan) -> None:
-    first = run_suite(plan, Remembers())
+    first = answering(plan, Remembers())
     second = run_suite(
         replace(plan, folder=plan.folder.with_name("second"), against=plan.folder, launches=2), Remembers()
     )
@@ -230,5 +235,5 @@ def test_a_folder_that_cannot_be_written_ends_the_run(plan: Plan, monkeypatch: p
 
     monkeypatch.setattr("iree_tuner.suite.results.ResultsFolder.add", full)
     with pytest.raises(TunerError, match="No space left on device"):
-        run_suite(plan, Remembers())
+        answering(plan, Remembers())
     assert read_results(plan.folder).rows == ()
