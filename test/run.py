@@ -76,12 +76,10 @@ def run(
 ) -> bool:
     """Whether all passed. pytest's output comes as it is made, lit's when both have ended."""
     start = time.monotonic()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    # pytest's tests wait for workers and time limits for a part of their time: one more than there are cores.
-    workers, jobs = str(cores + 1), str(cores)
+    jobs = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     running: list[subprocess.Popen[str]] = []
     if pytest or not lit or lit == ["test"]:
-        spread = ["-n", workers, "--dist", "worksteal"]
+        spread = ["-n", jobs, "--dist", "worksteal"]
         command = [sys.executable, "-m", "pytest", "-q", *spread, "--durations=10", *pytest]
         print(f"$ {' '.join(command)}", flush=True)
         running.append(subprocess.Popen(command, cwd=ROOT, env=environment, text=True))
