@@ -134,6 +134,8 @@ class Judge:
         best = _chosen(judged)
         if best.version.entries:
             best = self._improved(best, alone.get(untuned(best.tuned.target)))
+        if not best.accepted:  # what was mended may not have had the time to prove itself
+            best = max(judged, key=lambda each: (each.accepted, each.tuned is best.tuned, each.hope))
         used = best.tuned if best.accepted else first
         return self._verdict(best, used, alone.get(untuned(best.tuned.target)))
 

@@ -180,6 +180,28 @@ def test_noise_does_not_take_away_what_won_alone():
     assert names(verdict) == [], "what is measured decides"
 
 
+def test_flags_that_won_are_not_lost_with_an_entry_that_hurts():
+    """Once the entry is left out, the flags alone look like a tie: they have won before that."""
+
+    class Unlucky(FakeWhole):
+        asked = 0
+
+        def _one(self, against, version):
+            found = super()._one(against, version)
+            if against.target == HOST and not version.entries:
+                self.asked += 1
+                if self.asked > 1:
+                    found.comparison.verdict, found.comparison.speedup = "tie", 0.99
+            return found
+
+    hurts = entry("hurts", -60)
+    verdict, whole = judged([tuned(TILED, result(hurts, 100))], Unlucky(-150, noise=0.04))
+    assert whole.asked == 2
+    assert names(verdict) == []
+    assert verdict.version.target == TILED
+    assert verdict.found.comparison.verdict == "win"
+
+
 def test_others_that_won_alone_take_the_place_of_one_that_is_worse_in_the_program():
     better = entry("a", 400)
     verdict, _ = judged([tuned(HOST, result(entry("a", 200), 200, better))], in_model=2)
