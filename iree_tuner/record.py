@@ -67,7 +67,8 @@ def record_module(
         TunerError: the program cannot be compiled, or has nothing to record.
     """
     program = load_program(module)
-    stop, watch = StopRequest(), observer or Silent()
+    watch = observer or Silent()
+    stop = StopRequest(watch.stopping)
     started = {"record": count, "seed": seed, "device": device, "chip": chip}
     with (
         open_records(db, program.name, started, stop=stop, fresh=fresh) as records,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,14 +107,15 @@ def tune_module(
         profiled=_is_long(effort, budget_s) if profile is None else profile,
         rooflines=Path(db).with_name("rooflines.json") if db else None,
     )  # fmt: skip
+    watch = observer or Silent()
     target, others = target_for_devices((device,) if isinstance(device, str) else device, chip)
     started = {"effort": effort, "strategy": strategy, "seed": seed, "device": target.device, "chip": chip}
     with (
-        open_records(db, program.name, started, stop=StopRequest(), fresh=fresh) as records,
+        open_records(db, program.name, started, stop=StopRequest(watch.stopping), fresh=fresh) as records,
         Lab(target, jobs, devices=others, cold=not warm) as lab,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
-        options, watch = replace(options, starters=_starters(starters, lab)), observer or Silent()
+        options = replace(options, starters=_starters(starters, lab))
         return _TuningRun(program, records, lab, options, kernels, watch, timeline, Path(folder)).tune()
 
 
@@ -225,17 +227,23 @@ class _TuningRun:
         places = 1 if budget.limited else min(2, target.placements)
         plan = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
         try:
-            self.versions.vmfb(untuned(target))  # says how long the others will take
-            most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
-            if most < 1:
-                return given, "no compiler flags were tried: there is no time for another compilation"
-            found = try_options(self.versions, target, plan, most, until - rounds_s, self.findings.stop)
+            with self._at_once():
+                self.versions.vmfb(untuned(target))  # says how long the others will take
+                most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
+                if most < 1:
+                    return given, "no compiler flags were tried: there is no time for another compilation"
+                found = try_options(self.versions, target, plan, most, until - rounds_s, self.findings.stop)
+                choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
+                if not self.findings.stop.requested:
+                    keep_choices(records, key, choices)
+                return choices, ""
         except TunerError as error:
             return given, f"no flags were tried: {error}"
-        choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
-        if not self.findings.stop.requested:
-            keep_choices(records, key, choices)
-        return choices, ""
+        return given, ""  # stopped
+
+    def _at_once(self) -> AbstractContextManager[None]:
+        """For stages that a request to stop ends at once."""
+        return self.findings.stop.cancelling(self.lab.compilers, self.lab.measurer.workers)
 
     def _find_kernels(self) -> str:
         """Look for what kernels compute, where there are any; why nothing, if so."""
@@ -253,9 +261,12 @@ class _TuningRun:
     def _profiled(self, variant: FlagVariant) -> FlagVariant:
         """The variant with a profile, where there is time for one."""
         predicted_s = self.budget.measured.profile_s or _PROFILE_S
-        if not self.options.profiled or self.options.self_test or not self.budget.profile_fits(predicted_s):
+        if not self.options.profiled or self.options.self_test or self.findings.stop.requested:
             return variant
-        with self.timeline.stage("profile"):
+        if not self.budget.profile_fits(predicted_s):
+            return variant
+        profile, problem = None, ""
+        with self.timeline.stage("profile"), self._at_once():
             try:
                 vmfb = self.versions.vmfb(untuned(variant.lab.target))
             except TunerError as error:
@@ -275,7 +286,9 @@ class _TuningRun:
         if known is not None:
             return known.profile
         measured = self.budget.measured
-        if not measured.profile_s or verdict.found is None or self.budget.left_s < 3.0 * measured.profile_s:
+        if self.findings.stop.requested or not measured.profile_s or verdict.found is None:
+            return None
+        if self.budget.left_s < 3.0 * measured.profile_s:
             return None
         return self._profiled(given).profile
 
@@ -315,7 +328,7 @@ class _TuningRun:
         measured = self.budget.measured
         if verdict.found is None or variant.profile is None or verdict.version in self.kernel_versions:
             return None  # with kernels, dispatches have other names
-        if self.budget.left_s < 1.5 * measured.profile_s:
+        if self.findings.stop.requested or self.budget.left_s < 1.5 * measured.profile_s:
             return None
         with self.timeline.stage("profile"):
             vmfb = self.versions.vmfb(verdict.version)

@@ -6,13 +6,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.program import ProgramComparison
-from iree_tuner.execute.statistics import Comparison
+from iree_tuner.execute.statistics import Comparison, Verdict
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.save import save_kernel_spec
@@ -28,7 +29,7 @@ from iree_tuner.store.findings import Finding
 from iree_tuner.targets import Target
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.flags import Choice
-from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.result import NOT_JUDGED, WorkloadResult
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import Step, with_spec
 
@@ -122,6 +123,24 @@ class TuningResult:
             self.time.seconds().get(SEARCH, 0.0),
             sum(trial.measure_s for trial in fresh),
         )
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything was compared with what the compiler makes: without that there is no verdict."""
+        return any(step.comparison for step in self.steps) or any(result.judged for result in self.results)
+
+    @property
+    def verdict(self) -> Verdict | Literal["not judged"]:
+        """The program's: `tie` where it stays as it was given, `not judged` where nothing was compared."""
+        if not self.judged:
+            return NOT_JUDGED
+        return self.comparison.verdict if self.comparison else "tie"
+
+    @property
+    def why_not_judged(self) -> str:
+        """What kept workloads from a verdict, the largest first; empty where all have one."""
+        notes = [result.note for result in self.results if not result.judged]
+        return "; ".join(dict.fromkeys(filter(None, (*notes, self.note))))
 
     @property
     def comparison(self) -> Comparison | None:

@@ -1,8 +1,34 @@
 """The command line: one file a command. Commands raise; `main` turns errors into one line and a status.
 
-Exit status: 0 done, 1 a problem with the input or the result, 2 wrong usage, 130 interrupted.
+Exit status: 0 done, 1 a problem with the input or the result, 2 wrong usage, 70 a defect of this program, 128
+and its number where a signal ended a run early (130 for Ctrl-C).
 """
 
-from iree_tuner.cli.main import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import os
+import signal
+from collections.abc import Sequence
+from types import FrameType
+
+__all__ = ["start"]
+
+
+def start(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its status."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: no other file may get this number, as something would write to it
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    before = signal.signal(signal.SIGINT, _leave)  # nothing is there to keep while modules are imported
+    from iree_tuner.cli.main import main
+
+    signal.signal(signal.SIGINT, before)
+    main(arguments)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    del frame
+    os.write(2, b"error: interrupted\n")
+    os._exit(128 + number)

@@ -1,5 +1,5 @@
 """`python -m iree_tuner.cli`."""
 
-from iree_tuner.cli.main import main
+from iree_tuner.cli import start
 
-main()
+start()

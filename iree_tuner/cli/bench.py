@@ -16,12 +16,14 @@ from iree_tuner.cli.database import chosen_database
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.kernel_report import comparison_to_json, told
-from iree_tuner.cli.output import people, print_json
-from iree_tuner.cli.script import LIBRARY_FLAG, save_script
+from iree_tuner.cli.output import answers_to, people, print_json, tell_stopping
+from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.script import LIBRARY_FLAG
 from iree_tuner.cli.script_flags import ScriptFlags
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import UsageError
 from iree_tuner.execute.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.files import planned_output, write
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.search.registry import check_strategy
@@ -91,7 +93,7 @@ _SEARCH = SearchFlags()
 
 
 def bench(
-    program: str,
+    program: ProgramName,
     /,
     *,
     scripting: ScriptFlags = _NO_SCRIPT,
@@ -114,7 +116,7 @@ def bench(
     Parameters
     ----------
     program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
+        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     device
         Device URI: local-task, local-sync, cuda://0. Several GPUs of one kind share a search: give it again.
     chip
@@ -134,7 +136,7 @@ def bench(
     if rounds < 1 or (jobs is not None and jobs < 1):
         raise UsageError("--rounds and --jobs must be at least 1")
     if save_script_to is not None:
-        _check_output(save_script_to, script)
+        _plan_script(save_script_to, script)
     request = inputs.request(source)
     with Lab(target, jobs, devices=others) as lab, people.status("compiling") as status:
         lab.start()
@@ -152,13 +154,10 @@ def bench(
     return 1 if any(not each.ok for each in compared) else 0
 
 
-def _check_output(path: Path, script: Script | None) -> None:
+def _plan_script(path: Path, script: Script | None) -> None:
     if script is None:
         raise UsageError("--save-script is of a script", hint="give --transform-script")
-    if path.suffix != ".mlir":
-        raise UsageError(f"{path}: the name must end in .mlir")
-    if not path.parent.is_dir():
-        raise TunerError("there is no such folder", location=str(path.parent))
+    planned_output(path, ".mlir")
 
 
 def _searched(
@@ -169,7 +168,7 @@ def _searched(
     db = chosen_database(searching.db, no_db=searching.no_db, fresh=searching.fresh)
     options = {"script": script.name, "device": lab.target.device, "seed": searching.seed}
     with (
-        StopRequest() as stop,
+        StopRequest(tell_stopping) as stop,
         open_records(db, source.name, options, stop=stop, fresh=searching.fresh) as records,
     ):
         found = search_script(
@@ -191,7 +190,7 @@ def _save_best(versions: list[tuple[str, Script]], compared: list[ProgramCompari
     if not found.ok:
         people.print(f"nothing is written to {path}: no version of the script is right", style="yellow")
         return
-    save_script(script, path)
+    write(path, script.text())
     people.print(f"{path}: iree-compile ... {LIBRARY_FLAG}={path}", soft_wrap=True, markup=False)
 
 
@@ -205,7 +204,7 @@ def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
         print_json({"version": "default", "median_us": median, "least_us": least, "most_us": most,
                     "samples": len(samples)})  # fmt: skip
     line = f"default: {median:.1f} us an invocation ({least:.1f} to {most:.1f}, {len(samples)} samples)"
-    people.print(line, markup=False)
+    answers_to(as_json=as_json).print(line, markup=False)
     return 0
 
 
@@ -264,5 +263,6 @@ def _report(
         ratio = f"{judged.speedup:.2f}x ({low:.2f} to {high:.2f})"
         times = f"{judged.default_us:.1f}", f"{judged.candidate_us:.1f}"
         table.add_row(name, *times, ratio, judged.verdict, knobs)
-    people.print(f"lowered by the script: {', '.join(lowered)}", markup=False)
-    people.print(table, markup=False)
+    console = answers_to(as_json=as_json)
+    console.print(f"lowered by the script: {', '.join(lowered)}", markup=False)
+    console.print(table, markup=False)

@@ -10,9 +10,11 @@ from cyclopts import Parameter
 from iree.compiler import ir
 
 from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import TunerError
+from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
@@ -23,7 +25,7 @@ from iree_tuner.targets import Target, parse_target
 
 
 def compile_(
-    program: str,
+    program: ProgramName,
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
@@ -39,7 +41,7 @@ def compile_(
     Parameters
     ----------
     program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
+        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     output
         The compiled program, .vmfb.
     spec
@@ -51,10 +53,6 @@ def compile_(
     as_json
         Print what was done as JSON.
     """
-    if output.suffix != ".vmfb":
-        raise UsageError(f"{output}: the name must end in .vmfb")
-    if not output.parent.is_dir():
-        raise TunerError("there is no such folder", location=str(output.parent))
     source, chosen = load_program(program), parse_target(target)
     if spec is not None:
         module = load_spec(spec, new_context())
@@ -63,10 +61,12 @@ def compile_(
     if kernels is not None:
         if not kernels.is_file():
             raise TunerError("no such file", location=str(kernels))
+        note_input(kernels)
         chosen = with_flags(chosen, (f"{SPEC_FLAG}={kernels.resolve()}",))
+    planned_output(output, ".vmfb")
     with Workers(1) as workers, people.status("compiling"):
         vmfb = compile_program(source, chosen, workers).data
-    output.write_bytes(vmfb)
+    write(output, vmfb)
     record = {"program": program, "output": str(output), "flags": list(chosen.flags), "bytes": len(vmfb)}
     if as_json:
         print_json(record)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from iree_tuner.cli.database import AsJson, Database, to_read
 from iree_tuner.cli.db_files import export, import_, merge, prune
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers, print_json
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.causes import cause_of
 from iree_tuner.execute.trial import Trial
@@ -56,7 +56,7 @@ def list_(*, db: Database = None, as_json: AsJson = False) -> None:
             str(each.number), _workload(each), escape(setting.target), escape(_device(each)), ends,
             _time(each.best), _score(each.best), _day(each.last_run),
         )  # fmt: skip
-    people.print(table if found else "no studies")
+    answers.print(table if found else "no studies")
 
 
 @app.command
@@ -77,10 +77,10 @@ def show(study: str, /, *, limit: Limit = 20, db: Database = None, as_json: AsJs
                 continue
             key = key_of(store, number)
             title = f"study {number}: {key.workload.name}, {key.space_label}, {key.setting.target}"
-            people.print(title, markup=False)
-            people.print(_trials(shown))
+            answers.print(title, markup=False)
+            answers.print(_trials(shown))
             if len(shown) < len(trials):
-                people.print(f"{len(trials) - len(shown)} more: --limit 0 shows all")
+                answers.print(f"{len(trials) - len(shown)} more: --limit 0 shows all")
 
 
 @app.command
@@ -101,7 +101,7 @@ def best(*, db: Database = None, as_json: AsJson = False) -> None:
             _verdict(each.verdict), escape(_knobs(trial)),
         )  # fmt: skip
     if not as_json:
-        people.print(table if found else "nothing ran yet")
+        answers.print(table if found else "nothing ran yet")
 
 
 @app.command
@@ -122,7 +122,7 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
         row = (str(each.count), str(each.studies), escape(each.told), escape(each.reproducer))
         table.add_row(each.outcome, *row)
     if not as_json:
-        people.print(table if found else "no failures")
+        answers.print(table if found else "no failures")
 
 
 def _summary_to_json(each: Summary) -> dict[str, object]:

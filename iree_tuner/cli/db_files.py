@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
 
@@ -14,6 +16,7 @@ from iree_tuner.cli.database import AsJson, Database, to_change, to_read
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.execute.outcome import Outcome
+from iree_tuner.files import STANDARD, planned_output, writing
 from iree_tuner.store import Store
 from iree_tuner.store.exchange import Added, counts, records
 from iree_tuner.store.exchange import merge as merge_stores
@@ -26,8 +29,9 @@ from iree_tuner.store.t4 import to_t4
 
 Form = Literal["trials", "recordings", "t4"]
 
-STANDARD = Path("-")
-
+_SUFFIXES: Mapping[Form, tuple[str, ...]] = {
+    "trials": (".jsonl",), "recordings": (".jsonl",), "t4": (".json",),
+}  # fmt: skip
 _DAYS = {"d": 1, "w": 7}
 
 
@@ -53,11 +57,13 @@ def export(
             _export(store, chosen, form, sys.stdout)
             sys.stdout.flush()
             return
-        try:
-            with output.open("w", encoding="utf-8") as stream:
+        planned_output(output, *_SUFFIXES[form])
+        with writing(output) as file:
+            stream = TextIOWrapper(file, encoding="utf-8", write_through=True)
+            try:
                 _export(store, chosen, form, stream)
-        except OSError as error:
-            raise TunerError(f"cannot write: {error.strerror}", location=str(output)) from None
+            finally:
+                stream.detach()  # the file is not its own
 
 
 def _export(store: Store, chosen: list[int], form: Form, stream: TextIO) -> None:

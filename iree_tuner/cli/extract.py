@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.task import preload
 from iree_tuner.compiler.worker import Workers
 
@@ -15,11 +16,9 @@ if TYPE_CHECKING:
 
     from iree_tuner.program.dispatch import Dispatch
 
-_WIDE = 200  # columns for files and pipes, which have no width of their own
-
 
 def extract(
-    program: str,
+    program: ProgramName,
     /,
     *,
     device: str = "local-task",
@@ -35,7 +34,7 @@ def extract(
     Parameters
     ----------
     program
-        MLIR text or bytecode, or an ONNX model.
+        MLIR text or bytecode, or an ONNX model; - is standard input.
     device
         Device that the program is compiled for.
     target
@@ -69,11 +68,9 @@ def extract(
         for dispatch in found.dispatches:
             print_json(dispatch_to_json(dispatch))
     else:
-        from rich.console import Console
+        from iree_tuner.cli.output import answers
 
-        console = Console()
-        wide = console if console.is_terminal else Console(width=max(console.width, _WIDE))
-        wide.print(_table(found.dispatches))
+        answers.print(_table(found.dispatches))
     return 0
 
 

@@ -23,10 +23,12 @@ from iree_tuner.cli.kernel_report import (
     told,
 )
 from iree_tuner.cli.knobs import Knobs, parse_knobs
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, people, print_json, tell_stopping
+from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.files import note_input, planned_output
 from iree_tuner.kernels.bench import (
     Chosen,
     bases_of,
@@ -82,12 +84,12 @@ def list_(*, as_json: AsJson = False) -> None:
             print_json(
                 {"kernel": each.name, "backend": each.backend, "summary": each.summary, "missing": missing}
             )
-    people.print(table, markup=False)
+    answers_to(as_json=as_json).print(table, markup=False)
 
 
 @app.command
 def spec(
-    program: str,
+    program: ProgramName,
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The spec to write, .mlir.")],
@@ -102,11 +104,12 @@ def spec(
 
     Example: `iree-tuner kernel spec model.mlir --kernel c_gemm_f32 -o kernels.mlir`
     """
-    _check_output(output)
+    source = load_program(program)
+    planned_output(output, ".mlir")
     chosen, wanted = parse_target(target), _chosen(kernel, parse_target(target))
     knobs = parse_knobs(knob)
     with Workers(1) as workers, people.status("reading the program"):
-        outlook = outlook_of(find_places(load_program(program), chosen, workers), wanted)
+        outlook = outlook_of(find_places(source, chosen, workers), wanted)
     made = [(site, _make(each, site, chosen, knobs)) for _, site, each in outlook.pairs]
     tell_refusals(outlook)
     if not made:
@@ -179,7 +182,7 @@ _FLAGS = BenchFlags()
 
 @app.command
 def bench(
-    program: str, /, *, kernel: Names = (), flags: BenchFlags = _FLAGS, inputs: InputFlags = _DEFAULTS
+    program: ProgramName, /, *, kernel: Names = (), flags: BenchFlags = _FLAGS, inputs: InputFlags = _DEFAULTS
 ) -> int:
     """Time kernels against what the compiler makes: alone, and in the program with them and without.
 
@@ -187,17 +190,19 @@ def bench(
 
     Example: `iree-tuner kernel bench examples/mlp_batch1.mlir --spec mlp.spec.mlir -o kernels.mlir`
     """
-    if flags.output is not None:
-        _check_output(flags.output)
     if flags.variants < 0 or flags.rounds < 1 or (flags.jobs is not None and flags.jobs < 1):
         raise UsageError("--variants must be at least 0, --rounds and --jobs at least 1")
     db = chosen_database(flags.db, no_db=flags.no_db, fresh=flags.fresh)
     source = inputs.sized(load_program(program))
+    if flags.spec is not None:
+        note_input(flags.spec)
+    if flags.output is not None:
+        planned_output(flags.output, ".mlir")
     target, others = target_for_devices(flags.device, flags.chip)
     wanted = _chosen(kernel, target)
     options = {"kernels": [each.name for each in wanted], "device": target.device, "chip": flags.chip}
     with (
-        open_records(db, source.name, options, stop=StopRequest(), fresh=flags.fresh) as records,
+        open_records(db, source.name, options, stop=StopRequest(tell_stopping), fresh=flags.fresh) as records,
         Lab(target, flags.jobs, devices=others) as lab,
     ):
         lab.start()
@@ -254,13 +259,6 @@ def _compete(
                 compare_layers(source, every, outlook.target, lab, inputs.request(source)), flags.as_json
             )
     return _Won(chosen, outlook.target, spec)
-
-
-def _check_output(output: Path) -> None:
-    if output.suffix != ".mlir":
-        raise UsageError(f"{output}: the name must end in .mlir")
-    if not output.parent.is_dir():
-        raise TunerError("there is no such folder", location=str(output.parent))
 
 
 def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.kernels.bench import SPEC_FLAG, TUNED, InProgram, Outlook
 from iree_tuner.kernels.contest import Contest
@@ -81,7 +81,7 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
         if len(wrong) > _WRONG:
             people.print(f"and with {len(wrong) - _WRONG} other variants", style="red")
     if contests:
-        people.print(table, markup=False)
+        answers_to(as_json=as_json).print(table, markup=False)
     for contest in contests:
         if contest.best is not None:
             people.print(
@@ -106,7 +106,9 @@ def report_program(compared: InProgram, as_json: bool) -> None:
             figures = comparison_to_json(found.comparison)
             note = {"note": found.agreement.note} if found.agreement.note else {}
             print_json({"program": what, "kernels": count, "error": found.error, **figures, **note})
-        people.print(f"the program, {what}: {found.error or _ratio(found.comparison)}", markup=False)
+        answers_to(as_json=as_json).print(
+            f"the program, {what}: {found.error or _ratio(found.comparison)}", markup=False
+        )
     for note in dict.fromkeys(each.agreement.note for _, _, each in rows if each.agreement.note):
         people.print(note, style="yellow", markup=False)
     best = compared.best.what if compared.best else "the default"
@@ -129,7 +131,7 @@ def report_layers(layers: Sequence[Layer], as_json: bool) -> None:
         if each.overflown:
             word += f"; {100 * each.overflown:.2g} % of the values overflow without kernels, too"
         table.add_row(each.name, f"{each.largest:.3g}", f"{each.relative:.2g}", f"{each.worst:.2g}", word)
-    people.print(table, markup=False)
+    answers_to(as_json=as_json).print(table, markup=False)
 
 
 def comparison_to_json(found: Comparison | None) -> dict[str, object]:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import tempfile
+import threading
+import traceback
 from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
+from types import FrameType
+from typing import Self
 
 from cyclopts import App, CycloptsError
 
 from iree_tuner import __version__
 from iree_tuner.compiler.versions import check_release
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.files import of_one_command
+
+_INTERRUPTED, _DEFECT = 130, 70
+
+_LONGEST = 1000
+"""Characters of a message on one line."""
 
 _HELP = """Find faster compiler configurations for a program, and return them as an IREE tuning spec.
 
@@ -90,34 +104,119 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command; its status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":  # a name may hold anything
+            stream.reconfigure(errors="backslashreplace")
+    with _Signals() as signals, of_one_command():
+        try:
+            if "doctor" not in arguments[:1]:
+                check_release()
+            # Status and messages are decided here, not by the framework.
+            result = application(arguments)(
+                arguments, exit_on_error=False, print_error=False, result_action="return_value"
+            )
+            if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  # closed
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            return _tell(signals.name, signals.status or _INTERRUPTED)
+        except BaseException as error:
+            return _failed(error)
+        return signals.status or (result if isinstance(result, int) else 0)
+
+
+def _failed(error: BaseException) -> int:
+    """Tell what ended a command in one line; the status."""
+    match error:
+        case SystemExit():
+            raise error
+        case CycloptsError():
+            return _tell(str(error).strip().splitlines()[0], 2)
+        case UsageError():
+            return _tell(str(error), 2)
+        case TunerError():
+            return _tell(str(error), 1)
+        case BrokenPipeError():  # who reads has had enough
+            _drop_output()
+            return 1
+        case OSError():
+            _drop_output()
+            return _tell(f"{error.filename or 'standard output'}: {error.strerror or error}", 1)
+        case MemoryError():
+            return _tell("there is not enough memory", 1)
+        case _:
+            return _tell(_defect(error), _DEFECT)
+
+
+def _drop_output() -> None:
+    """Forget what standard output did not take: else it is tried again at exit, and told as a traceback."""
+    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, TextIOWrapper):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _defect(error: BaseException) -> str:
+    """A line on a mistake of this program's own. What is needed to mend it is kept in a file."""
+    shown = "".join(traceback.format_exception(error))
+    what = f"{type(error).__name__}: {error}"[:_LONGEST]
+    where = _kept(f"{' '.join(sys.argv)}\n\n{shown}")
+    return f"this is a defect of iree-tuner {__version__}, please report it: {what}, {where}"
+
+
+def _kept(message: str) -> str:
+    """Where all of a long message is."""
     try:
-        if "doctor" not in arguments[:1]:
-            check_release()
-        # Status and messages are decided here, not by the framework.
-        result = application(arguments)(
-            arguments, exit_on_error=False, print_error=False, result_action="return_value"
-        )
-    except CycloptsError as error:
-        return _tell(str(error).strip().splitlines()[0], 2)
-    except UsageError as error:
-        return _tell(str(error), 2)
-    except TunerError as error:
-        return _tell(str(error), 1)
-    except BrokenPipeError:
-        return 1
+        handle, name = tempfile.mkstemp(prefix="iree_tuner_", suffix=".log")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(message)
     except OSError as error:
-        return _tell(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), 1)
-    except KeyboardInterrupt:
-        return _tell("interrupted", 130)
-    return result if isinstance(result, int) else 0
+        return f"the rest of it could not be written: {error.strerror}"
+    return f"all of it is in {name}"
+
+
+class _Signals:
+    """While this is entered, SIGTERM and SIGHUP do what Ctrl-C does, and it is known that one came.
+
+    Attributes:
+        status: what the process ends with where one came; 0 where none did.
+        name: what is told of it.
+    """
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.name = "interrupted"
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) is signal.SIG_DFL:  # who ignores one (nohup) goes on doing so
+                    self._before[number] = signal.signal(number, self._heard)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in self._before:
+            signal.signal(number, signal.SIG_DFL)
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        self.status, self.name = 128 + number, f"ended by {signal.Signals(number).name}"
+        interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(interrupt):
+            raise KeyboardInterrupt
+        interrupt(signal.SIGINT, frame)
 
 
 def _tell(message: str, status: int) -> int:
-    from rich.console import Console  # not in the way of commands that succeed
+    from iree_tuner.cli.printable import printable  # not in the way of commands that succeed
 
-    line = " ".join(message.split())
-    Console(stderr=True, soft_wrap=True, highlight=False).print("[bold red]error:[/]", end=" ")
-    print(line, file=sys.stderr)
+    line = " ".join(printable(message).split())
+    if len(line) > _LONGEST:
+        line = f"{line[:_LONGEST]}..., {_kept(message)}"
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]  # closed before the start
+        from rich.console import Console
+
+        Console(stderr=True, soft_wrap=True, highlight=False).print("[bold red]error:[/]", end=" ")
+        print(line, file=sys.stderr)
     return status
 
 

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Annotated, cast, get_args
 
 from cyclopts import Parameter
+from rich.console import Console
 from rich.table import Table
 
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.inputs import InputFlags
-from iree_tuner.cli.output import people, print_json
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.errors import UsageError
+from iree_tuner.files import planned_output, write
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, row_to_json, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
@@ -27,7 +30,7 @@ _SHORTEST = 0.0005  # rows below this share are summed, unless all are asked for
 
 
 def profile(
-    program: str,
+    program: ProgramName,
     /,
     *,
     device: str = "local-task",
@@ -46,7 +49,7 @@ def profile(
     Parameters
     ----------
     program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
+        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     device
         Device URI: local-task, local-sync, cuda://0.
     chip
@@ -59,15 +62,15 @@ def profile(
     every
         Also show rows of less than 0.05 %.
     output
-        Write the profile as JSON.
+        Write the profile as JSON, .json.
     as_json
         Print the rows, by workload and by dispatch, and the sums, as JSON, one object a line.
     """
     if method is not None and method not in _METHODS:
         raise UsageError(f"there is no method '{method}'", hint=f"there are: {', '.join(_METHODS)}")
-    if output is not None and not output.parent.is_dir():
-        raise TunerError("there is no such folder", location=str(output.parent))
     source = inputs.sized(load_program(program))
+    if output is not None:
+        planned_output(output, ".json")
     target = target_for_device(device, chip)
     with people.status("profiling"):
         found = profile_program(
@@ -75,10 +78,10 @@ def profile(
             with_roofline=not no_roofline, cache=default_database().with_name("rooflines.json"),
         )  # fmt: skip
     if output is not None:
-        output.write_text(json.dumps(to_json(found), indent=1) + "\n")
+        write(output, json.dumps(to_json(found), indent=1) + "\n")
     for record in records(found) if as_json else ():
         print_json(record)
-    _show(found, every)
+    _show(found, every, answers_to(as_json=as_json))
     return 0
 
 
@@ -104,7 +107,7 @@ def records(found: Profile) -> list[Mapping[str, object]]:
     ]
 
 
-def _show(found: Profile, every: bool) -> None:
+def _show(found: Profile, every: bool, console: Console) -> None:
     table = Table(*_COLUMNS, box=None)
     for column in table.columns[:7]:
         column.justify = "right"
@@ -116,21 +119,21 @@ def _show(found: Profile, every: bool) -> None:
         time_us, calls = sum(row.time_us for row in hidden), sum(row.calls for row in hidden)
         part = _part(time_us, found)
         table.add_row(part, f"{calls:g}", f"{time_us:.1f}", "", "", "", "", f"({len(hidden)} others)", "")
-    people.print(table, markup=False)
+    console.print(table, markup=False)
     low, high = found.whole_range_us
-    people.print(f"{', '.join(found.functions)} on {found.device}, {_told(found.method)}")
+    console.print(f"{', '.join(found.functions)} on {found.device}, {_told(found.method)}")
     spread = f"quartiles {low:.1f} to {high:.1f}"
-    people.print(f"whole       {found.whole_us:10.1f} us of an invocation ({spread})")
-    people.print(f"dispatches  {found.dispatches_us:10.1f} us, {_part(found.dispatches_us, found)}")
-    people.print(f"all rows    {found.explained_us:10.1f} us, {_part(found.explained_us, found)}")
+    console.print(f"whole       {found.whole_us:10.1f} us of an invocation ({spread})")
+    console.print(f"dispatches  {found.dispatches_us:10.1f} us, {_part(found.dispatches_us, found)}")
+    console.print(f"all rows    {found.explained_us:10.1f} us, {_part(found.explained_us, found)}")
     if found.profiled_us:
         part = _part(found.profiled_us, found)
-        people.print(f"profiled    {found.profiled_us:10.1f} us, {part}: an invocation while it is profiled")
-    people.print(f"rest        {found.rest_us:+10.1f} us, {_part(found.rest_us, found)} not explained")
+        console.print(f"profiled    {found.profiled_us:10.1f} us, {part}: an invocation while it is profiled")
+    console.print(f"rest        {found.rest_us:+10.1f} us, {_part(found.rest_us, found)} not explained")
     if found.roofline is not None:
-        people.print(roofline_line(found.roofline), markup=False)
+        console.print(roofline_line(found.roofline), markup=False)
     for note in found.notes:
-        people.print(f"note: {note}", style="yellow", markup=False)
+        console.print(f"note: {note}", style="yellow", markup=False)
 
 
 def _tells(row: ProfileRow) -> bool:

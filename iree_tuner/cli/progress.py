@@ -11,6 +11,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from iree_tuner.cli.output import tell_stopping
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.program.extract import Extraction
@@ -94,6 +95,10 @@ class Progress:
         self._console.print(
             f"the program, {what}: {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})", markup=False
         )
+
+    def stopping(self) -> None:
+        """Ctrl-C was heard."""
+        tell_stopping()
 
     def _show(self, text: str) -> None:
         if not self._console.is_terminal:

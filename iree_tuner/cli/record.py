@@ -12,8 +12,10 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.progress import Progress
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.files import planned_folder, write
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import load_program
 from iree_tuner.record import Recorded, record_module
@@ -21,7 +23,7 @@ from iree_tuner.store.recordings import Recording, to_recording
 
 
 def record(
-    program: str,
+    program: ProgramName,
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="Folder; a file a workload.")],
@@ -51,10 +53,7 @@ def record(
     if no_db and (db or fresh):
         raise UsageError("--no-db goes neither with --db nor with --fresh")
     source = sized(load_program(program), dim)
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TunerError(f"cannot make the folder: {error.strerror}", location=str(output)) from None
+    planned_folder(output)
     written = 0
     with Progress(people) as progress:
         found = record_module(
@@ -78,10 +77,7 @@ def _write(item: Recorded, folder: Path, chip: str) -> Path | None:
     suffix = "" if chip == "host" else f".{chip}"
     path = folder / f"{item.name}{suffix}.jsonl.gz"
     lines = "".join(json.dumps(line) + "\n" for line in to_recording(item.recording))
-    try:
-        path.write_bytes(gzip.compress(lines.encode(), mtime=0))
-    except OSError as error:
-        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+    write(path, gzip.compress(lines.encode(), mtime=0))
     return path
 
 

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.replay_why import explain
 from iree_tuner.errors import UsageError
 from iree_tuner.replay.leave_out import can_train, others, train_prior
@@ -77,9 +77,12 @@ def replay(
     totals = [overall([each for each in found if each.strategy == name]) for name in plan.strategies]
     for total in totals if as_json else ():
         print_json(_overall_to_json(total))
-    people.print(f"evaluations to 2 % and to 10 % of the best, and share of it after {SHOWN_AFTER} (medians;")
-    people.print("- where half of the runs never came so far)")
-    people.print(_table(found, totals))
+    console = answers_to(as_json=as_json)
+    console.print(
+        f"evaluations to 2 % and to 10 % of the best, and share of it after {SHOWN_AFTER} (medians;"
+    )
+    console.print("- where half of the runs never came so far)")
+    console.print(_table(found, totals))
     return 0
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers, people, print_json
 from iree_tuner.cost.access import Array
 from iree_tuner.cost.terms import Estimate, Term
 from iree_tuner.errors import TunerError
@@ -113,14 +113,14 @@ def _print(space: RecordedSpace, each: _Explained) -> None:
     members = len(space.members)
     first = each.estimated_place if each.by == "estimate" else each.recorded_place
     if first == 1:
-        people.print(f"\n{space.name}: {_TITLES[each.by]}", style="bold", markup=False)
+        answers.print(f"\n{space.name}: {_TITLES[each.by]}", style="bold", markup=False)
     knobs = " ".join(f"{name}={value}" for name, value in each.member.items())
-    people.print(f"\n{first}. {knobs}", markup=False, soft_wrap=True)
+    answers.print(f"\n{first}. {knobs}", markup=False, soft_wrap=True)
     recorded = "it did not run"
     if each.time_us is not None:
         times = each.time_us / space.best_us
         recorded = f"recorded {each.time_us:,.1f} us, {times:.2f} times the best, place {each.recorded_place}"
-    people.print(
+    answers.print(
         f"   estimated {each.cycles:,.0f} cycles, place {each.estimated_place} of {members}; {recorded}",
         markup=False,
     )
@@ -131,4 +131,4 @@ def _print(space: RecordedSpace, each: _Explained) -> None:
         table.add_row(
             f"   {name}", f"{value:,.0f}" if unit == "cycles" else f"{value:,.2f}", unit, escape(why)
         )
-    people.print(table)
+    answers.print(table)

@@ -20,8 +20,8 @@ from iree_tuner.tuning.timeline import TimeUse
 from iree_tuner.tuning.versions import Step
 
 
-def report_result(console: Console, result: TuningResult, path: Path) -> None:
-    """What was found, where the spec is, and how to use it."""
+def report_result(console: Console, result: TuningResult, path: Path | None) -> None:
+    """What was found, where the spec is, and how to use it; `path` is None where none was written."""
     console.print(_table(result))
     alone = [item for item in result.results if not (item.all_trials or item.comparison)]
     if alone:
@@ -30,12 +30,14 @@ def report_result(console: Console, result: TuningResult, path: Path) -> None:
     if result.pace.candidates:
         console.print(_pace(result.pace))
     console.print(_stages(result.time))
-    if result.interrupted:
+    if result.interrupted and path is not None:
         console.print("interrupted: this is what was found until then")
     if result.note:
         console.print(escape(result.note), style="yellow")
     if result.choices[1:]:
         console.print(_choices(result))
+    if path is None:
+        return
     if result.entries or result.flags or result.kernels:
         _tell_how_to_use(console, result, path)
     else:
@@ -79,7 +81,9 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path) -> None
     for site, code in result.kernels:
         knobs = " ".join(f"{name}={value}" for name, value in code.knobs.items())
         console.print(f"kernel: {site.problem.name}: {code.entry} {knobs}", markup=False)
-    console.print("use it, one way or another:", style="bold")
+    if result.verdict == "tie":
+        console.print("the program does not measurably gain by it, though what is in it is faster alone")
+    console.print("to use it nevertheless:" if result.verdict == "tie" else "to use it:", style="bold")
     for command in how_to_use(result, path).get("commands", ()):
         console.print(f"  {command}", soft_wrap=True, markup=False)
 
@@ -101,19 +105,19 @@ def _choices(result: TuningResult) -> Table:
     return table
 
 
-def result_to_json(result: TuningResult, path: Path) -> Iterator[dict[str, object]]:
-    """One object for each workload, then one for the program."""
+def result_to_json(result: TuningResult, path: Path | None) -> Iterator[dict[str, object]]:
+    """One object for each workload, then one for the program; `path` is None where no spec was written."""
     for item in result.results:
         yield _workload_to_json(item)
     record: dict[str, object] = {
         "program": result.program.name,
         "target": str(result.target),
-        "spec": str(path),
+        "spec": str(path) if path else None,
         "workloads": len(result.results),
         "wins": len(result.wins),
-        "speedup": result.speedup,
-        "interval": list(result.interval),
-        "verdict": result.comparison.verdict if result.comparison else "tie",
+        "speedup": result.speedup if result.judged else None,
+        "interval": list(result.interval) if result.comparison else None,
+        "verdict": result.verdict,
         "flags": list(result.flags),
         "flags_speedup": result.flags_alone.speedup if result.flags_alone else None,
         "entries": len(result.entries),

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import AsJson, to_read
 from iree_tuner.cli.output import people, print_json
-from iree_tuner.errors import TunerError
+from iree_tuner.files import planned_output
 from iree_tuner.report.made import Report
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.stored import report_of_run
@@ -23,7 +23,7 @@ def report(
         Parameter(help="The database; iree_tuner/trials.db in the user's data folder by default."),
     ] = None,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write.")] = _DEFAULT,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write, .html.")] = _DEFAULT,
     run: Annotated[int | None, Parameter(help="Number of the run; the last one by default.")] = None,
     program: Annotated[str | None, Parameter(help="The last run of this program: a path or a name.")] = None,
     as_json: AsJson = False,
@@ -33,10 +33,9 @@ def report(
     Example: `iree-tuner report tuning.db -o report.html`
     """
     check_installed()
+    planned_output(output, ".html")
     with to_read(db) as store:
         found = report_of_run(store, run, program)
-    if output.is_dir():
-        raise TunerError("is a folder", location=str(output))
     path = Report(found).save(output)
     if as_json:
         print_json(

@@ -13,7 +13,8 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from iree_tuner.cli.inputs import InputFlags
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.script_flags import ScriptFlags
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.numerics import Agreement
@@ -35,7 +36,7 @@ _NO_SCRIPT = ScriptFlags()
 
 
 def run(
-    program: str,
+    program: ProgramName,
     /,
     *,
     scripting: ScriptFlags = _NO_SCRIPT,
@@ -56,7 +57,7 @@ def run(
     Parameters
     ----------
     program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
+        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     compare
         default: with the program as the compiler makes it; numpy: besides, each dispatch that the script
         lowers with its IR, interpreted by NumPy in double precision, where it is small enough; none.
@@ -131,8 +132,9 @@ def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
         table.add_row(str(number), kind, *figures, " ".join(f"{value:.6g}" for value in each.first))
         if as_json:
             print_json(_to_json(each, number, saved))
-    people.print(f"@{found.ran.function.replace(', ', ', @')}", markup=False)
-    people.print(table, markup=False)
+    console = answers_to(as_json=as_json)
+    console.print(f"@{found.ran.function.replace(', ', ', @')}", markup=False)
+    console.print(table, markup=False)
     if found.scripted is not None:
         lowered, others = found.scripted.lowered, found.scripted.others
         left = f"; left to the compiler: {', '.join(others)}" if others else ""

@@ -9,9 +9,11 @@ from cyclopts import App, Parameter
 from rich.table import Table
 
 from iree_tuner.cli.knobs import Knobs, parse_knobs
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import UsageError
+from iree_tuner.files import planned_output, write
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
 from iree_tuner.transforms.script import Script, load_script, shipped
@@ -40,7 +42,7 @@ def list_(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = F
             print_json(_to_json(script))
         knobs = " ".join(f"{knob.name}={knob.default}" for knob in script.knobs)
         table.add_row(script.name, script.summary, knobs)
-    people.print(table, markup=False)
+    answers_to(as_json=as_json).print(table, markup=False)
     return 0
 
 
@@ -65,14 +67,15 @@ def link(
     knob
         A value of a knob, as rows=8. May be given several times.
     """
-    save_script(load_script(script).chosen(parse_knobs(knob)), output)
+    chosen = load_script(script).chosen(parse_knobs(knob))
+    write(planned_output(output, ".mlir"), chosen.text())
     people.print(f"{output}: iree-compile ... {LIBRARY_FLAG}={output}", soft_wrap=True, markup=False)
     return 0
 
 
 @app.command
 def stages(
-    program: str,
+    program: ProgramName,
     script: str,
     /,
     *,
@@ -88,7 +91,7 @@ def stages(
     Parameters
     ----------
     program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
+        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     script
         A file, or the name of a script that ships.
     knob
@@ -115,16 +118,6 @@ def stages(
         else:
             print(f"// {each.function}, {each.name}\n{each.text}\n")
     return 0
-
-
-def save_script(script: Script, path: Path) -> None:
-    """Write a script as text. Raises UsageError for another extension, TunerError where it cannot."""
-    if path.suffix != ".mlir":
-        raise UsageError(f"{path}: the name must end in .mlir")
-    try:
-        path.write_text(script.text())
-    except OSError as error:
-        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
 
 
 def _to_json(script: Script) -> dict[str, object]:

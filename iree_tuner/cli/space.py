@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.space_compile import Compilation, compile_samples
 from iree_tuner.cli.space_inputs import read_spaces
 from iree_tuner.cli.space_show import Shown, show
@@ -75,9 +76,7 @@ class SpaceFlags:
 _DEFAULTS = SpaceFlags()
 
 
-def space(
-    source: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, flags: SpaceFlags = _DEFAULTS
-) -> int:
+def space(source: ProgramName, /, *, flags: SpaceFlags = _DEFAULTS) -> int:
     """Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.
 
     Example: `iree-tuner space model.mlir --target hip:gfx942 --sample 20 --compile`

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 from rich.markup import escape
@@ -15,6 +12,7 @@ from iree_tuner.cli.output import people
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
+from iree_tuner.files import parse_json
 from iree_tuner.ops.workload import from_json
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import sized
@@ -42,13 +40,13 @@ def read_spaces(
 
     Raises TunerError for a file that is neither, and when no workload has a space.
     """
-    data = sys.stdin.read().encode() if source == "-" else _bytes(source)
-    if source == "-" or data.lstrip().startswith(b"{"):
-        yield from _from_json(data.decode(), source, supplements)
+    program = load_program(source)
+    if program.data.lstrip().startswith(b"{"):
+        yield from _from_json(program.data.decode(), program.name, supplements)
         return
     context = new_context()
     with Workers(1) as workers:
-        extraction = extract(sized(load_program(source), dims), target, workers)
+        extraction = extract(sized(program, dims), target, workers)
         for dispatch in extraction.dispatches:
             if dispatch.workload is None or dispatch.harness is None:
                 people.print(escape(f"{dispatch.name}: no space, {dispatch.reason}"))
@@ -69,13 +67,6 @@ def read_spaces(
             yield Given(dispatch.name, spaces, dispatch)
 
 
-def _bytes(source: str) -> bytes:
-    try:
-        return Path(source).read_bytes()
-    except OSError as error:
-        raise TunerError(error.strerror or str(error), location=source) from None
-
-
 def _from_json(text: str, source: str, supplements: bool) -> Iterator[Given]:
     context = new_context()
     for number, line in enumerate(text.splitlines(), start=1):
@@ -83,7 +74,7 @@ def _from_json(text: str, source: str, supplements: bool) -> Iterator[Given]:
         if not line.strip():
             continue
         try:
-            record = cast(dict[str, Any], json.loads(line))
+            record = cast(dict[str, Any], parse_json(line, location))
             data = record.get("workload", record if "family" in record else None)
             if data is None:
                 people.print(escape(f"{location}: no workload"))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 from iree.compiler import ir
-from rich.console import Console
 from rich.table import Table
 
 from iree_tuner.cli.compile import with_own_flags
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers, people, print_json
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.files import STANDARD, name_of, parse_json, read_text
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.build import build_spec
@@ -38,8 +36,6 @@ app = App(
     Example: `iree-tuner spec explain model.spec.mlir`
     """,
 )
-
-STANDARD = Path("-")
 
 Output = Annotated[
     Path,
@@ -156,7 +152,7 @@ def embed(
     Example: `iree-tuner spec embed model.mlir model.spec.mlir -o tuned.mlir`
     """
     context = new_context()
-    source = load_program(sys.stdin.buffer.read() if _is_standard(program) else program)
+    source = load_program(_checked(program))
     module = parse_module(source.data, context, source.name)
     tuned = _load(spec, context)
     if target is not None:
@@ -179,7 +175,7 @@ def explain(spec: AnySpec, /, *, as_json: AsJson = False) -> None:
         for row in rows:
             print_json(row_to_json(row))
         return
-    Console().print(_table(rows) if rows else "This spec changes nothing.")
+    answers.print(_table(rows) if rows else "This spec changes nothing.")
 
 
 def _target(target: str | None, device: str | None) -> Target:
@@ -188,40 +184,26 @@ def _target(target: str | None, device: str | None) -> Target:
     return target_for_device(device) if device is not None else parse_target(target or "llvm-cpu:host")
 
 
-def _is_standard(path: Path) -> bool:
-    """Whether `-` was given. A parameter that takes it takes mistyped options too, which are told here."""
+def _checked(path: Path) -> Path:
+    """A path. A parameter that takes `-` takes mistyped options too, which are told here."""
     if str(path).startswith("--"):
         raise UsageError(f"unknown option {path}")
-    return path == STANDARD
+    return path
 
 
 def _load(path: Path, context: ir.Context) -> ir.Module:
-    if _is_standard(path):
-        return load_spec(sys.stdin.buffer.read(), context, name="<stdin>")
-    return load_spec(path, context)
+    return load_spec(_checked(path), context)
 
 
 def _entries(path: Path) -> list[SpecEntry]:
-    name = "<stdin>" if _is_standard(path) else str(path)
-    try:
-        text = sys.stdin.read() if _is_standard(path) else path.read_text()
-    except OSError as error:
-        raise TunerError(f"cannot read: {error.strerror}", location=name) from None
-    found: list[SpecEntry] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            data = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise TunerError(f"not JSON: {error.msg}", location=f"{name}:{number}:{error.colno}") from None
-        found.append(entry_from_json(data, location=f"{name}:{number}"))
-    return found
+    name = name_of(_checked(path))
+    lines = [(f"{name}:{number}", line) for number, line in enumerate(read_text(path).splitlines(), start=1)]
+    return [entry_from_json(parse_json(line, place), location=place) for place, line in lines if line.strip()]
 
 
 def _write(module: ir.Module, output: Path, *, as_json: bool, count: int | None = None) -> None:
     """Save a module, or print it; say so to people or as JSON."""
-    if _is_standard(output):
+    if _checked(output) == STANDARD:
         if as_json:
             raise UsageError("--json needs --output: standard output holds nothing but JSON")
         print(module)

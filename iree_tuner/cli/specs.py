@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
-from rich.console import Console
 from rich.table import Table
 
-from iree_tuner.cli.output import print_json
+from iree_tuner.cli.output import answers, print_json
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import UsageError
 from iree_tuner.spec.explain import Row, explain
@@ -56,7 +55,7 @@ def list_(
                 "; ".join(record.chips), ", ".join(record.dates),
             )  # fmt: skip
     if not as_json:
-        Console(soft_wrap=True).print(table if table.row_count else "none ship for it")
+        answers.print(table if table.row_count else "none ship for it")
 
 
 def _below(path: Path, backend: str) -> str:

@@ -7,18 +7,21 @@ from pathlib import Path
 from typing import Annotated, cast
 
 from cyclopts import Parameter
+from rich.console import Console
 from rich.table import Column, Table
 
 from iree_tuner.cli.database import AsJson
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.percents import parse_percent
 from iree_tuner.cli.suite_inputs import run_named_as
 from iree_tuner.errors import UsageError
+from iree_tuner.files import planned_output
 from iree_tuner.report.page import check_installed, save
 from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, Verdict, cautions, counts
 from iree_tuner.suite.changes import changes as changes_of
 from iree_tuner.suite.history import History, read_history
 from iree_tuner.suite.pages.changes_page import changes_page, headline
+from iree_tuner.suite.results import Results
 from iree_tuner.suite.spread import USUAL, Spreads, spreads_of
 
 _TOLD = ("BROKEN", "FIXED", "SLOWER", "FASTER", "NEW", "GONE")
@@ -31,7 +34,7 @@ def changes(
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], help="Write them as one HTML file.")
+        Path | None, Parameter(name=["--output", "-o"], help="Write them as one HTML file, .html.")
     ] = None,
     worth: Annotated[str, Parameter(help="Difference that is worth a word.")] = f"{WORTH:.0%}",
     alike: Annotated[str, Parameter(help="Difference up to which times are the same.")] = f"{ALIKE:.0%}",
@@ -53,20 +56,23 @@ def changes(
     fatal = _verdicts(fail_on)
     if output:
         check_installed()
+        planned_output(output, ".html")
     before, after = run_named_as(old), run_named_as(new)
     known = read_history(history) if history else before.history or after.history
     spreads = spreads_of(known) if known else Spreads()
     found = changes_of(before.results, after.results, **bounds, spreads=spreads)
     heads = before.results.facts, after.results.facts
-    _warn([*_notes(known, before.history, after.history), *cautions(*heads)])
+    sources = (known, before.history, after.history, before.results, after.results)
+    _warn([*_notes(*sources), *cautions(*heads)])
     if as_json:
         for each in found:
             print_json(_to_json(each))
         print_json({"before": heads[0].id, "after": heads[1].id, "counts": counts(found)})
     if output:
         save(changes_page(before.results, after.results, **bounds, spreads=spreads), output)
-    _tell(found, spreads)
-    people.print(f"{output}: {headline(found)}" if output else headline(found), markup=False)
+    console = answers_to(as_json=as_json)
+    _tell(found, spreads, console)
+    console.print(f"{output}: {headline(found)}" if output else headline(found), markup=False)
     failed = {each: count for each, count in counts(found).items() if each in fatal}
     if failed:
         told = ", ".join(f"{count} {each.lower()}" for each, count in failed.items())
@@ -82,8 +88,8 @@ def _verdicts(text: str) -> set[Verdict]:
     return cast("set[Verdict]", names)
 
 
-def _notes(*histories: History | None) -> Iterable[str]:
-    return dict.fromkeys(each.note for each in histories if each is not None and each.note)
+def _notes(*sources: History | Results | None) -> Iterable[str]:
+    return dict.fromkeys(each.note for each in sources if each is not None and each.note)
 
 
 def _warn(notes: Sequence[str]) -> None:
@@ -91,7 +97,7 @@ def _warn(notes: Sequence[str]) -> None:
         people.print(note, style="yellow", markup=False)
 
 
-def _tell(found: Sequence[Change], spreads: Spreads) -> None:
+def _tell(found: Sequence[Change], spreads: Spreads, console: Console) -> None:
     table = Table(*(Column(each, no_wrap=True) for each in _COLUMNS), "how", box=None)
     told = [each for each in found if each.verdict in _TOLD]
     for each in sorted(told, key=lambda each: (_TOLD.index(each.verdict), each.ratio or 0.0)):
@@ -100,11 +106,11 @@ def _tell(found: Sequence[Change], spreads: Spreads) -> None:
             _side(each, "before"), _side(each, "after"), _how(each),
         )  # fmt: skip
     if told:
-        people.print(table, markup=False)
+        console.print(table, markup=False)
     if any(each.ratio is not None and not each.paired for each in found):
         known = [f"{spread:.1%} on {name or 'the device'}" for name, spread in spreads.devices.items()]
         told = ", ".join(known) or f"{USUAL:.0%}, as nothing is known of this machine"
-        people.print(f"from run to run, times of the same code are taken to differ by {told}", markup=False)
+        console.print(f"from run to run, times of the same code are taken to differ by {told}", markup=False)
 
 
 def _ratio(change: Change) -> str:

@@ -9,7 +9,8 @@ from cyclopts import App, Parameter
 from rich.table import Table
 
 from iree_tuner.cli.database import AsJson
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.files import planned_output
 from iree_tuner.report.numbers import day
 from iree_tuner.report.page import check_installed, save
 from iree_tuner.suite.history import add as add_run
@@ -53,7 +54,7 @@ def show(
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], help="Write all of it as one HTML file.")
+        Path | None, Parameter(name=["--output", "-o"], help="Write all of it as one HTML file, .html.")
     ] = None,
     commit: Annotated[str, Parameter(help="List runs of this commit, or of those that begin so.")] = "",
     compiler: Annotated[str, Parameter(help="List runs of this release of the compiler.")] = "",
@@ -65,6 +66,7 @@ def show(
     """
     if output:
         check_installed()
+        planned_output(output, ".html")
     history = read_history(file)
     if history.note:
         people.print(history.note, style="yellow", markup=False)
@@ -83,7 +85,7 @@ def show(
                 "run": each.id, "started": each.started, "commit": each.commit, "compiler": each.compiler,
                 "devices": devices, "rows": len(rows), "ok": ok, "name": each.name,
             })  # fmt: skip
-    people.print(table if table.row_count else "no runs", markup=False)
+    answers_to(as_json=as_json).print(table if table.row_count else "no runs", markup=False)
     if output:
         save(history_page(history), output)
         people.print(f"{output}: {len(history.results)} runs", markup=False)

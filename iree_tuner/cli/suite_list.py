@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, print_json
 from iree_tuner.suite.kinds.registry import KINDS, fields_of
 from iree_tuner.suite.operation import Value
 from iree_tuner.suite.suite_file import suites
@@ -36,9 +36,10 @@ def list_(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = F
         known.add_row(each.name, str(len(each.operations)), each.summary)
         if as_json:
             print_json({"suite": each.name, "summary": each.summary, "operations": dict(counts)})
-    people.print(kinds, markup=False)
-    people.print()
-    people.print(known, markup=False)
+    console = answers_to(as_json=as_json)
+    console.print(kinds, markup=False)
+    console.print()
+    console.print(known, markup=False)
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from iree_tuner.cli.output import print_json
+from iree_tuner.cli.output import print_json, tell_stopping
 from iree_tuner.suite.row import Row, to_json
 
 _LINE = "-" * 64
@@ -39,6 +39,10 @@ class SuiteProgress:
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
+
+    def stopping(self) -> None:
+        """Ctrl-C was heard."""
+        tell_stopping()
 
     def planned(self, operations: int) -> None:
         """So many are to be measured."""

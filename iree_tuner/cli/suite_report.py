@@ -9,7 +9,8 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from iree_tuner.cli.database import AsJson
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.files import planned_output
 from iree_tuner.report.page import check_installed, save
 from iree_tuner.suite.pages.contenders import gains, standings
 from iree_tuner.suite.pages.run_page import headline, run_page
@@ -27,9 +28,9 @@ def report(
     *,
     output: Annotated[
         Path | None,
-        Parameter(name=["--output", "-o"], help="The page to write; suite.html where --csv is not given."),
+        Parameter(name=["--output", "-o"], help="The page, .html; suite.html where --csv is not given."),
     ] = None,
-    csv: Annotated[Path | None, Parameter(help="Write the rows as a table, too.")] = None,
+    csv: Annotated[Path | None, Parameter(help="Write the rows as a table, too, .csv.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write results as one HTML file, with charts; it opens without a network.
@@ -39,6 +40,9 @@ def report(
     output = output if output or csv else _DEFAULT
     if output:
         check_installed()
+        planned_output(output, ".html")
+    if csv:
+        planned_output(csv, ".csv")
     found = [read_results(each) for each in results]
     shown = together(found)
     for note in shown.notes:
@@ -60,5 +64,5 @@ def report(
                 "operations": each.operations, "faster": each.faster, "slower": each.slower,
             })  # fmt: skip
     if best:
-        people.print(table, markup=False)
-    people.print(f"{headline(shown, best)}.", markup=False)
+        answers_to(as_json=as_json).print(table, markup=False)
+    answers_to(as_json=as_json).print(f"{headline(shown, best)}.", markup=False)

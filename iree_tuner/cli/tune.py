@@ -14,10 +14,12 @@ from iree_tuner.cli.database import chosen_database
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.kernel_report import tell_use
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.progress import Progress
 from iree_tuner.cli.report import how_to_use, report_result, result_to_json
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.program.source import load_program
@@ -109,35 +111,35 @@ class TuneFlags:
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
 
 
+_INTERRUPTED = 130
+
 _DEFAULTS = TuneFlags()
 _INPUTS = InputFlags()
 
 
-def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = _INPUTS) -> int:
+def tune(program: ProgramName, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = _INPUTS) -> int:
     """Tune a program on a device: compiler flags, and a tuning spec for its dispatches.
 
-    Ctrl-C ends the search; what was found until then is judged and written.
+    Ctrl-C ends the search; what was found until then is judged and written, with status 130. A second one
+    leaves at once. Where nothing could be judged, nothing is written, and the status is 1.
 
     Example: `iree-tuner tune examples/mlp_batch1.mlir --effort quick -o mlp.spec.mlir`
 
     Parameters
     ----------
     program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model.
+        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     """
     start = time.monotonic()
     budget_s = parse_duration(flags.budget) if flags.budget else None
     db = chosen_database(flags.db, no_db=flags.no_db, fresh=flags.fresh)
-    if flags.jobs is not None and flags.jobs < 1:
-        raise UsageError("--jobs must be at least 1")
-    if flags.in_model < 1:
-        raise UsageError("--in-model must be at least 1")
+    _check(flags)
     source = inputs.sized(load_program(program))
     run = inputs.request(source)
-    path = _writable(flags.output or _beside(program), (".mlir", ".mlirbc"))
-    vmfb = _writable(flags.vmfb, (".vmfb",)) if flags.vmfb else None
-    page = _writable(flags.report, (".html",)) if flags.report else None
-    kernel_spec = _writable(flags.kernels, (".mlir",)) if flags.kernels else None
+    path = planned_output(flags.output or _beside(program), ".mlir", ".mlirbc")
+    vmfb = planned_output(flags.vmfb, ".vmfb") if flags.vmfb else None
+    page = planned_output(flags.report, ".html") if flags.report else None
+    kernel_spec = planned_output(flags.kernels, ".mlir") if flags.kernels else None
     if page is not None:
         check_installed()
     if budget_s is not None:
@@ -150,9 +152,11 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
             run=run, try_flags=flags.try_flags, in_model=flags.in_model, profile=flags.profile,
             kernels=_kernels(flags), observer=progress,
         )  # fmt: skip
+    if not result.judged:  # what an earlier run wrote stays
+        return _not_judged(result, as_json=flags.as_json)
     path = _save(result, path)
     if vmfb is not None:
-        vmfb.write_bytes(result.vmfb())
+        write(vmfb, result.vmfb())
     use = how_to_use(result, path)
     if page is not None:
         result.report([Finding("use", use)]).save(page)
@@ -162,13 +166,34 @@ def tune(program: str, /, *, flags: TuneFlags = _DEFAULTS, inputs: InputFlags = 
             store.add_finding(result.run, "use", use)
     for record in result_to_json(result, path) if flags.as_json else ():
         print_json(record)
-    report_result(people, result, path)
+    report_result(answers_to(as_json=flags.as_json), result, path)
     if result.kernels and kernel_spec is not None:
         result.save_kernels(kernel_spec)
         tell_use(program, kernel_spec, result.target, path if result.entries or result.flags else None)
     if result.failure:
         raise TunerError(result.failure)
-    return 0
+    return _INTERRUPTED if result.interrupted else 0
+
+
+def _check(flags: TuneFlags) -> None:
+    """Raise UsageError for numbers that are none; remember the inputs."""
+    if flags.jobs is not None and flags.jobs < 1:
+        raise UsageError("--jobs must be at least 1")
+    if flags.in_model < 1:
+        raise UsageError("--in-model must be at least 1")
+    for starter in flags.starter or ():
+        note_input(starter)
+
+
+def _not_judged(result: TuningResult, *, as_json: bool) -> int:
+    """Say why there is no verdict; the status."""
+    for record in result_to_json(result, None) if as_json else ():
+        print_json(record)
+    report_result(answers_to(as_json=as_json), result, None)
+    if result.interrupted:
+        people.print("interrupted before anything was judged: nothing is written", style="yellow")
+        return _INTERRUPTED
+    raise TunerError(f"not judged: {result.why_not_judged or 'nothing was tried'}; nothing is written")
 
 
 def _kernels(flags: TuneFlags) -> tuple[Kernel, ...]:
@@ -193,21 +218,5 @@ def _save(result: TuningResult, path: Path) -> Path:
 
 
 def _beside(program: str) -> Path:
-    return Path(f"{Path(program).name.rsplit('.', 1)[0]}.spec.mlir")
-
-
-def _writable(path: Path, suffixes: tuple[str, ...]) -> Path:
-    """Find out that a file cannot be written before, not after, the work."""
-    if path.suffix not in suffixes:
-        raise UsageError(f"{path}: the name must end in {' or '.join(suffixes)}")
-    if not path.parent.is_dir():
-        raise TunerError("there is no such folder", location=str(path.parent))
-    existed = path.exists()
-    try:
-        with path.open("ab"):
-            pass
-    except OSError as error:
-        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
-    if not existed:
-        path.unlink()
-    return path
+    name = "program" if program == "-" else Path(program).name.rsplit(".", 1)[0]
+    return Path(f"{name}.spec.mlir")

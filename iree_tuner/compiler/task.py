@@ -171,8 +171,8 @@ def run(payload: bytes) -> Reply:
     """Make one call: `payload` is the pickled function, its arguments and its keyword arguments."""
     try:
         reply = _call(payload)
-    except MemoryError:
-        reply = Reply("memory", text=traceback.format_exc(limit=-8))
+    except MemoryError as error:
+        reply = Reply("memory", text=_told(error))
     except SystemExit as error:
         reply = _exited(error)
     except BaseException as error:

@@ -137,6 +137,11 @@ class Workers:
         """Wait until all calls that were submitted so far have ended."""
         wait(self._crew.begun())
 
+    def cancel_all(self) -> None:
+        """Cancel the calls that have not ended; the workers of those that run are killed."""
+        for future in self._crew.begun():
+            future.cancel()
+
     @property
     def spans(self) -> tuple[Span, ...]:
         """What each worker did, and when, in the order in which the calls ended."""

@@ -11,6 +11,7 @@ from iree_tuner.execute.program_inputs import check_input
 from iree_tuner.execute.program_loaded import unknown_function
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
 from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
+from iree_tuner.files import note_input
 from iree_tuner.program.dynamic import sizes_of
 from iree_tuner.program.entries import Entry, entries_of
 from iree_tuner.program.parameters import Parameter, parameters_of
@@ -96,4 +97,5 @@ def _check_archives(paths: Sequence[str], wanted: Sequence[Parameter]) -> None:
 def _existing(path: str) -> str:
     if not Path(path).is_file():
         raise TunerError("no such file", location=path)
+    note_input(path)
     return str(Path(path).resolve())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.errors import TunerError
+from iree_tuner.files import planned_folder, write
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import Placement, build_kernel_spec
@@ -34,18 +34,14 @@ def save_kernel_spec(
         TunerError: they cannot be written.
     """
     folder = output.resolve().parent / f"{output.name.removesuffix('.mlir')}.kernels"
+    planned_folder(folder)
     paths: list[Path] = []
-    try:
-        folder.mkdir(exist_ok=True)
-        placements: list[Placement] = []
-        for site, code in chosen:
-            digest = hashlib.sha256(code.data).hexdigest()[:16]
-            path = folder / f"{code.entry}_{digest}{_SUFFIXES[code.kind]}"
-            path.write_bytes(code.data)
-            paths.append(path)
-            placements.append(Placement(site, code, str(path)))
-        spec = build_kernel_spec(placements, ir.Attribute.parse(target, context), context)
-        output.write_text(str(spec))
-    except OSError as error:
-        raise TunerError(f"cannot write: {error.strerror}", location=str(error.filename)) from None
+    placements: list[Placement] = []
+    for site, code in chosen:
+        digest = hashlib.sha256(code.data).hexdigest()[:16]
+        path = folder / f"{code.entry}_{digest}{_SUFFIXES[code.kind]}"
+        write(path, code.data)
+        paths.append(path)
+        placements.append(Placement(site, code, str(path)))
+    write(output, str(build_kernel_spec(placements, ir.Attribute.parse(target, context), context)))
     return tuple(paths)

@@ -9,7 +9,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.diagnostics import Diagnostic
-from iree_tuner.compiler.session import CompileError, CompilerSession
+from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.dynamic import dynamic_parts, why_refused
@@ -156,11 +156,7 @@ def prepare(module: ir.Module, passes: tuple[str, ...], session: CompilerSession
         return
     nested = f"func.func({','.join(passes)})"
     pipeline = f"builtin.module(hal.executable(hal.executable.variant(builtin.module({nested}))))"
-    try:
-        run_passes(module, session, pipeline)
-    except ir.MLIRError as error:
-        found = [Diagnostic("error", info.message) for info in error.error_diagnostics]
-        raise CompileError(found, "preparing a dispatch failed") from None
+    run_passes(module, session, pipeline)
 
 
 def _exports(module: ir.Module) -> list[str]:

@@ -9,6 +9,7 @@ holds, every run finds its data in memory, as in a program that does other thing
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,15 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, util
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.compiler.diagnostics import Diagnostic
+from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
 from iree_tuner.program.folding import fold
 
 STRIDE = "iree_tuner.stride"
 """The attribute that marks, in a harness, the constant by which copies of the bindings lie apart."""
+
+_FILE_NAME = re.compile(r"[\w.$-]{1,128}")
 
 _ACCESS: dict[str, Access] = {"readonly": "read", "writeonly": "write"}
 
@@ -41,14 +45,30 @@ class RawHarness:
 
 def dump_benchmarks(module: ir.Module, session: CompilerSession) -> list[ir.Module]:
     """Benchmark modules of a program at `executable-sources`, one for each executable with static sizes."""
+    _name_as_files(module)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         run_passes(module, session, f"builtin.module(iree-hal-dump-executable-benchmarks{{path={folder}}})")
         return [session.parse(path.read_bytes(), path.name) for path in sorted(Path(folder).iterdir())]
 
 
+def _name_as_files(module: ir.Module) -> None:
+    """Rename executables whose names, of the program's functions, are none for files: `a/b`, or too long."""
+    for number, op in enumerate(list(module.body.operations)):
+        if op.operation.name != "hal.executable" or _FILE_NAME.fullmatch(old := _symbol(op.operation)):
+            continue
+        new = f"executable_{number}"
+        op.operation.attributes["sym_name"] = ir.StringAttr.get(new, module.context)
+        ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
+
+
 def run_passes(module: ir.Module, session: CompilerSession, pipeline: str) -> None:
-    """Run a textual pass pipeline on a module, in place."""
-    PassManager.parse(pipeline, session.context).run(module.operation)
+    """Run a textual pass pipeline on a module, in place. Raises CompileError."""
+    manager = PassManager.parse(pipeline, session.context)
+    try:
+        manager.run(module.operation)
+    except ir.MLIRError as error:  # which does not pickle
+        found = [Diagnostic("error", info.message) for info in error.error_diagnostics]
+        raise CompileError(found, "preparing a dispatch failed") from None
 
 
 def take_buffer(benchmark: ir.Module) -> list[RawHarness]:

@@ -15,6 +15,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.versions import check_release
 from iree_tuner.errors import TunerError
+from iree_tuner.files import name_of, note_input, read_bytes
 
 _BYTECODE_MAGIC = b"ML\xefR"
 
@@ -41,7 +42,8 @@ ProgramSource = Program | ir.Module | bytes | str | os.PathLike[str]
 
 
 def load_program(source: ProgramSource) -> Program:
-    """Take a program in any form. A string is a path unless it holds a line break or a brace.
+    """Take a program in any form. A string is a path, `-` for standard input, unless it holds a line break
+    or a brace.
 
     Raises:
         TunerError: nothing there, an empty program, or bytes that are neither text nor bytecode; or IREE is
@@ -60,16 +62,9 @@ def load_program(source: ProgramSource) -> Program:
 
 
 def _from_path(path: Path) -> Program:
-    if not path.exists():
-        raise TunerError("no such file", location=str(path))
-    if path.is_dir():
-        raise TunerError("this is a directory, not a program", location=str(path))
-    if path.suffix == ".onnx":
+    if path.suffix == ".onnx" and path.is_file():
         return _from_onnx(path)
-    try:
-        return _checked(Program(str(path), path.read_bytes()))
-    except OSError as error:
-        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
+    return _checked(Program(name_of(path), read_bytes(path)))
 
 
 def _checked(program: Program) -> Program:
@@ -89,6 +84,7 @@ def _from_onnx(path: Path) -> Program:
         raise TunerError(
             "an ONNX model needs the package onnx", location=str(path), hint="pip install 'iree-tuner[onnx]'"
         )
+    note_input(path)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         imported = Path(folder) / "model.mlir"
         command = [sys.executable, "-m", "iree.compiler.tools.import_onnx", str(path), "-o", str(imported)]

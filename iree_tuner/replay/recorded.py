@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import math
 import statistics
 import zlib
@@ -20,6 +19,7 @@ from iree_tuner.cost.encoder import Encoder
 from iree_tuner.cost.forest import Forest
 from iree_tuner.cost.prior import guess
 from iree_tuner.errors import TunerError
+from iree_tuner.files import parse_json, read_bytes
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JOINED, SPACE, unnamed
@@ -129,16 +129,17 @@ class RecordedSpace:
 def read_recording(path: Path) -> RecordedSpace:
     """Read a recording, compressed or not. Raises TunerError for a file that is none."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-        lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+        numbered = enumerate(text.splitlines(), start=1)
+        lines: list[Any] = [parse_json(line, f"{path}:{at}") for at, line in numbered if line.strip()]
         if not lines or not isinstance(lines[0], dict) or "recording" not in lines[0]:
             raise ValueError("the first line is not a recording's")
         if lines[0]["recording"] != FORM:
             raise ValueError(f"version {lines[0]['recording']!r} of the form is not known here")
         return _space(lines[0], lines[1:], path)
-    except OSError as error:
-        raise TunerError(f"cannot read: {error.strerror or error}", location=str(path)) from None
+    except OSError as error:  # of what was compressed
+        raise TunerError(f"not a recording: {error}", location=str(path)) from None
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, EOFError, zlib.error) as error:
         raise TunerError(f"not a recording: {error}", location=str(path)) from None
 

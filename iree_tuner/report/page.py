@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iree_tuner.errors import TunerError
+from iree_tuner.files import write
 from iree_tuner.report.data import RunReport, TimeProfile, WorkloadPart
 from iree_tuner.report.numbers import FILTERS
 from iree_tuner.store.rows import text
@@ -76,10 +77,7 @@ def filled(template: str, *, package: str = _FOLDER, **values: object) -> str:
 
 def save(page: str, path: Path) -> Path:
     """Write a page to a file. Raises TunerError when it cannot."""
-    try:
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+    write(path, page)
     return path
 
 
@@ -91,6 +89,8 @@ def headline(report: RunReport) -> str:
         return f"{compared.speedup:.2f}x as fast as with the compiler's own choices"
     if compared is not None and compared.verdict == "lose":
         return "Slower as a whole: the compiler's own choices stay"
+    if compared is None and not any(each.compared.verdict for each in report.workloads):
+        return "Nothing was judged"
     if not wins:
         return "Nothing beats the compiler's own choices"
     parts = f"{len(wins)} of {len(report.workloads)} workloads got faster"

@@ -10,6 +10,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
+from iree_tuner.files import name_of, read_bytes, write
 from iree_tuner.spec.grammar import ENTRYPOINT_NAME, entry_sequence
 
 
@@ -17,7 +18,8 @@ def load_spec(source: Path | str | bytes, context: ir.Context, *, name: str = "s
     """Read a spec and see that it is one.
 
     Args:
-        source: a path; or the spec itself, as text (which has a line break in it) or as bytes of either form.
+        source: a path, `-` for standard input; or the spec itself, as text (which has a line break in it) or
+            as bytes of either form.
         context: one with its dialects loaded.
         name: what messages call a spec that is not a file.
 
@@ -25,8 +27,7 @@ def load_spec(source: Path | str | bytes, context: ir.Context, *, name: str = "s
         TunerError: no such file, nothing in it, not MLIR, does not verify, or not a tuning spec.
     """
     if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source):
-        name = str(source)
-        source = _read(Path(source))
+        name, source = name_of(source), read_bytes(source)
     if not source.strip():
         raise TunerError("the spec is empty", location=name)
     module = parse_module(_as_input(source, name), context, name)
@@ -44,10 +45,7 @@ def save_spec(module: ir.Module, path: Path | str) -> None:
         data = str(module).encode()
     else:
         raise TunerError("the file's name must end in .mlir (text) or .mlirbc (bytecode)", location=str(path))
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+    write(path, data)
 
 
 def to_attribute(spec: bytes) -> ir.Attribute:
@@ -61,13 +59,6 @@ def to_attribute(spec: bytes) -> ir.Attribute:
 def from_attribute(attribute: ir.Attribute) -> bytes:
     """The bytecode in an attribute that `to_attribute` or the compiler made."""
     return np.asarray(ir.DenseIntElementsAttr(attribute)).astype(np.int8).tobytes()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
 
 
 def _as_input(source: bytes | str, name: str) -> bytes | str:

@@ -91,7 +91,7 @@ class WorkloadBody(TypedDict, total=False):
         share: its part of the time before tuning.
         calls: in one invocation of the program.
         space_count: members of its search space.
-        verdict: `win`, `lose` or `tie`.
+        verdict: `win`, `lose` or `tie`; empty where nothing was compared.
         speedup: over the compiler's default, with its `interval`; None where nothing was compared.
         default_us: one call with the default, and `time_us` with what was found.
         floor_us: the least that one call can take by the roofline.

@@ -71,10 +71,24 @@ def import_file(store: Store, path: Path) -> Added:
         raise StoreError(f"cannot read: {error.strerror}", location=str(path)) from None
     except UnicodeDecodeError:
         raise StoreError("not a text file", location=str(path)) from None
+    except json.JSONDecodeError as error:
+        if position[0] == 1 and _is_t4(path):
+            what, hint = "a T4 file does not say what its trials are of", "export without --format t4"
+            raise StoreError(what, location=str(path), hint=hint) from None
+        raise StoreError(f"not JSON: {error.msg}", location=f"{path}:{position[0]}") from None
     except KeyError as error:
         raise StoreError(f"{error.args[0]} is missing", location=f"{path}:{position[0]}") from None
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise StoreError(str(error), location=f"{path}:{position[0]}") from None
+
+
+def _is_t4(path: Path) -> bool:
+    """Whether it is what `store.t4` makes, which is one object of many lines."""
+    try:
+        found: object = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "schema_version" in found and "results" in found
 
 
 _Numbered = tuple[int, dict[str, object]]
@@ -88,8 +102,8 @@ def _parsed(stream: TextIO, position: list[int]) -> Iterator[_Numbered]:
             continue
         try:
             data: object = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"not JSON: {error.msg}") from None
+        except RecursionError:
+            raise ValueError("the JSON is nested too deep") from None
         if not isinstance(data, dict):
             raise TypeError("not a JSON object")
         yield count, cast("dict[str, object]", data)

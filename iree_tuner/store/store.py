@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
+from iree_tuner.files import note_input
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import schema
 from iree_tuner.store.failure import StoreError, told
@@ -76,6 +77,7 @@ class Store:
         with told(str(path)):
             opened = _open_to_read(path, busy_s) if readonly else _open_to_write(path, busy_s, create)
         opened.row_factory = sqlite3.Row
+        note_input(path)
         return cls(opened, str(path))
 
     def close(self) -> None:

@@ -68,7 +68,7 @@ def why_lost(uri: str) -> str:
 def _probe_here(uri: str) -> str:
     try:
         probe(uri)
-    except RUNTIME_ERRORS as error:
+    except (*RUNTIME_ERRORS, TunerError) as error:
         return (str(error).splitlines() or ["no reason given"])[0]
     return ""
 

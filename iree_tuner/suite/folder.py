@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from iree_tuner import files
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.kinds.registry import operation_of
 from iree_tuner.suite.module import module_of
@@ -22,13 +23,9 @@ def write(folder: Path, operation: Operation) -> Path:
     """Write an operation, over what is there of it; its program's path. Raises TunerError where it cannot."""
     path = program_path(folder, operation)
     text = str(module_of(operation))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        arguments = path.with_name(ARGUMENTS)
-        arguments.write_text(json.dumps(to_json(operation), indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise TunerError(f"cannot write: {error.strerror}", location=error.filename or str(path)) from None
+    files.planned_folder(path.parent)
+    files.write(path, text)
+    files.write(path.with_name(ARGUMENTS), json.dumps(to_json(operation), indent=1) + "\n")
     return path
 
 
@@ -46,11 +43,7 @@ def operations_in(folder: Path) -> list[tuple[Operation, Path]]:
 
 def _read(path: Path) -> tuple[Operation, Path]:
     try:
-        operation = operation_of(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
-    except ValueError as error:  # not UTF-8, or not JSON
-        raise TunerError(f"not JSON: {error}", location=str(path)) from None
+        operation = operation_of(files.read_json(path))
     except TunerError as error:
         raise TunerError(error.message, location=str(path), hint=error.hint) from None
     program = path.with_name(f"{operation.name}.mlir")

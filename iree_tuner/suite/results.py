@@ -9,12 +9,14 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from iree_tuner.errors import TunerError
+from iree_tuner.files import write
 from iree_tuner.suite import row as rows_
 from iree_tuner.suite import run_facts
 from iree_tuner.suite.row import Row
@@ -39,10 +41,12 @@ class Results:
     Attributes:
         facts: of the whole run.
         rows: in the order in which they came; of equal keys the last one counts, and only that is here.
+        note: what was left out on reading, in one line; empty for nothing.
     """
 
     facts: RunFacts
     rows: tuple[Row, ...]
+    note: str = ""
 
 
 class ResultsFolder:
@@ -58,7 +62,7 @@ class ResultsFolder:
             fresh = self.path / f"{FACTS}.new"
             fresh.write_text(json.dumps(run_facts.to_json(facts), indent=1) + "\n", encoding="utf-8")
             fresh.replace(self.path / FACTS)
-            whole = _without_torn_line(self.path / ROWS)
+            whole, _ = _without_torn_line(self.path / ROWS)
             if whole is not None:
                 (self.path / ROWS).write_bytes(whole)
 
@@ -90,22 +94,25 @@ def read_results(path: Path) -> Results:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TunerError(f"not the head of a run: {error}", location=str(path / FACTS)) from None
     found: dict[tuple[str, ...], Row] = {}
-    for number, line in enumerate(_lines(path / ROWS), 1):
+    whole, torn = _without_torn_line(path / ROWS)
+    for number, line in enumerate((whole or b"").decode("utf-8", "replace").splitlines(), 1):
         try:
             each = rows_.from_json(json.loads(line))
         except (ValueError, KeyError, TypeError) as error:
             raise TunerError(f"not a row: {error}", location=f"{path / ROWS}:{number}") from None
         found.pop(each.key, None)
         found[each.key] = each
-    return Results(facts, tuple(found.values()))
+    note = f"{path / ROWS}: the last line was not written to its end, and is left out" if torn else ""
+    return Results(facts, tuple(found.values()), note)
 
 
 def write_csv(rows: Iterable[Row], path: Path) -> None:
     """The rows as a table. Raises TunerError where it cannot be written."""
-    with _told(path), path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, _COLUMNS, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(map(_cells, rows))
+    table = StringIO()
+    writer = csv.DictWriter(table, _COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(_cells, rows))
+    write(path, table.getvalue())
 
 
 def _cells(row: Row) -> Mapping[str, Any]:
@@ -123,18 +130,14 @@ def _cells(row: Row) -> Mapping[str, Any]:
     return {**rows_.to_json(replace(row, samples_us=())), **more}
 
 
-def _lines(path: Path) -> Sequence[str]:
-    whole = _without_torn_line(path)
-    return [] if whole is None else whole.decode("utf-8", "replace").splitlines()
-
-
-def _without_torn_line(path: Path) -> bytes | None:
-    """The file up to its last whole line; None where there is no file."""
+def _without_torn_line(path: Path) -> tuple[bytes | None, bool]:
+    """The file up to its last whole line, None where there is no file; and whether there is more."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return None
-    return data[: data.rfind(b"\n") + 1]
+        return None, False
+    whole = data[: data.rfind(b"\n") + 1]
+    return whole, len(whole) < len(data)
 
 
 class _told:  # noqa: N801 (reads as a statement)

@@ -65,7 +65,7 @@ class _Session:
         self._lock = threading.Condition()
         self._busy = 0  # operations that devices have taken
         self._on_host = threading.Lock()  # devices that compute on the host's cores take turns
-        self._stop = StopRequest()
+        self._stop = StopRequest(watch.stopping)
         self._error: Exception | None = None
         self._left = deque(plan.items)
         self._rows: set[tuple[str, str, str]] = set()
@@ -246,6 +246,10 @@ class _OneAtATime:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._lock = threading.Lock()
+
+    def stopping(self) -> None:
+        """See `Watch`. Within a handler, which may have interrupted whoever holds the lock."""
+        self._watch.stopping()
 
     def planned(self, operations: int) -> None:
         """See `Watch`."""

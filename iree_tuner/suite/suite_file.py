@@ -6,13 +6,13 @@ A suite has a `summary` and tables named as kinds, `[[matmul]]`, whose fields ar
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.files import read_toml
 from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.kinds.registry import kind_named
 from iree_tuner.suite.operation import Operation
@@ -65,13 +65,7 @@ def load_suite(name: str, f8: str = DEFAULT_F8) -> Suite:
 
 
 def _read(path: Path, f8: str) -> Suite:
-    try:
-        text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
-    except OSError as error:
-        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
-    except ValueError as error:  # not UTF-8, or not TOML
-        raise TunerError(f"not TOML: {error}", location=str(path)) from None
+    data = read_toml(path)
     summary = data.pop(_SUMMARY, "")
     if not isinstance(summary, str):
         raise TunerError("the summary is no text", location=str(path))

@@ -29,3 +29,7 @@ class Watch(Protocol):
     def done(self, operation: str) -> None:
         """An operation has all its rows."""
         ...
+
+    def stopping(self) -> None:
+        """A signal asks the run to end. Called within its handler: do no more than write a line."""
+        ...

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from iree_tuner.errors import UsageError
+from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets import cuda, hip, llvm_cpu, vulkan
-from iree_tuner.targets.cuda_devices import find_cuda_device
+from iree_tuner.targets.cuda_devices import cuda_devices, find_cuda_device
 from iree_tuner.targets.options import options_of, with_gpu_options
 from iree_tuner.targets.target import Target
 
@@ -55,7 +55,12 @@ def with_options(target: Target, options: Sequence[str]) -> Target:
 
 def _chip_of(uri: str, driver: str) -> str:
     """What a GPU is, where its driver tells. Raises UsageError."""
+    if driver == "cuda" and not cuda_devices():
+        raise TunerError("no CUDA driver found, or no GPU that it knows", location=uri)
     device = find_cuda_device(uri) if driver == "cuda" else None
+    if driver == "cuda" and device is None:
+        known = ", ".join(f"cuda://{each.index} ({each.name})" for each in cuda_devices())
+        raise UsageError(f"there is no device '{uri}'", hint=f"there are: {known}")
     chip = cuda.chip_for(device.capability) if device else None
     if chip is None:
         known = ", ".join(_GPUS[driver][1][:8])
@@ -66,7 +71,9 @@ def _chip_of(uri: str, driver: str) -> str:
 
 
 def target_for_device(uri: str, chip: str = "host") -> Target:
-    """The target that a device runs. Raises UsageError for a device that this version cannot tune on.
+    """The target that a device runs.
+
+    Raises UsageError for a device that this version cannot tune on, TunerError where a driver is missing.
 
     Args:
         uri: of the device.
@@ -81,6 +88,8 @@ def target_for_device(uri: str, chip: str = "host") -> Target:
     if driver not in llvm_cpu.DRIVERS:
         known = ", ".join(llvm_cpu.DRIVERS)
         raise UsageError(f"unknown device '{uri}'", hint=f"supported here: {known}")
+    if uri.partition("://")[2].partition("?")[0]:
+        raise UsageError(f"there is no device '{uri}'", hint=f"the processor is {driver}")
     return llvm_cpu.target(chip, device=uri)
 
 

@@ -8,14 +8,23 @@ from typing import Any
 import iree.runtime as rt
 import numpy as np
 
+from iree_tuner.errors import TunerError
+
 RUNTIME_ERRORS = (RuntimeError, ValueError, IndexError)
 """What the runtime's statuses become in Python: INVALID_ARGUMENT, OUT_OF_RANGE, and all others."""
 
 
 @cache
 def device_for(uri: str) -> tuple[rt.Config, Any]:
-    """This process's runtime for a device: its configuration and its HAL module."""
-    config = rt.Config(device=rt.get_device(uri))
+    """This process's runtime for a device: its configuration and its HAL module.
+
+    Raises:
+        TunerError: there is no such device, or it does not open.
+    """
+    try:
+        config = rt.Config(device=rt.get_device(uri))
+    except RUNTIME_ERRORS as error:
+        raise TunerError(f"the device does not open: {error}", location=uri) from None
     return config, rt.create_hal_module(config.vm_instance, config.device)
 
 

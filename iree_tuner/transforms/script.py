@@ -12,6 +12,7 @@ from iree.compiler.dialects.transform import interpreter
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.files import read_bytes
 from iree_tuner.transforms.knobs import ScriptKnob, read_knobs, set_knobs
 from iree_tuner.transforms.places import place_in, place_of, symbol_of, symbols_in, walk
 
@@ -118,11 +119,9 @@ def _find(source: str | os.PathLike[str]) -> Path:
 
 def _parse(path: Path, context: ir.Context) -> ir.Module:
     try:
-        if not path.read_bytes().strip():
+        if not read_bytes(path).strip():
             raise TunerError("the script is empty", location=str(path))
         return ir.Module.parseFile(str(path), context)
-    except OSError as error:
-        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
     except ir.MLIRError as error:
         first = error.error_diagnostics[0]
         where = place_in(str(first.location))

@@ -56,6 +56,8 @@ class Baseline:
 
 def measure_baselines(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> list[Baseline]:
     """Build and time all defaults, or those until a request to stop; largest share first."""
+    if stop.requested:
+        return []
     compiling = [lab.builder.submit(_harness(task), None) for task in tasks]
     # Results on GPUs are compared there: reading them back would take longer than timing.
     on_device = () if lab.alternate else tasks

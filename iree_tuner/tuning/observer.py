@@ -69,6 +69,10 @@ class Observer(Protocol):
         """The whole program was compared, with `what` and without."""
         ...
 
+    def stopping(self) -> None:
+        """A signal asks the run to end. Called within its handler: do no more than write a line."""
+        ...
+
 
 class Silent:
     """Watches nothing."""
@@ -95,4 +99,7 @@ class Silent:
         """Ignored."""
 
     def compared(self, what: str, comparison: Comparison) -> None:
+        """Ignored."""
+
+    def stopping(self) -> None:
         """Ignored."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from iree_tuner.execute.statistics import Comparison, Verdict
 from iree_tuner.execute.trial import Trial
@@ -13,6 +14,9 @@ from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
+
+NOT_JUDGED: Literal["not judged"] = "not judged"
+"""In the place of a verdict, where nothing was compared."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class WorkloadResult:
         searched_s: time of that in which candidates were tried, without the finals.
         began: when it began, in seconds since 1970; older trials are of earlier runs.
         competitors: what else competed for the workload, such as kernels.
+        judged: whether anything was compared with the default; without that there is no verdict.
     """
 
     task: Task
@@ -63,6 +68,7 @@ class WorkloadResult:
     searched_s: float = 0.0
     began: float = 0.0
     competitors: tuple[Competitor, ...] = ()
+    judged: bool = False
 
     @property
     def all_trials(self) -> tuple[Trial, ...]:
@@ -77,8 +83,10 @@ class WorkloadResult:
         return self.weight_us * (1.0 - 1.0 / self.comparison.speedup)
 
     @property
-    def verdict(self) -> Verdict:
-        """`win` or `tie`: a candidate that loses is not used, and the default stays."""
+    def verdict(self) -> Verdict | Literal["not judged"]:
+        """`win` or `tie`, as a candidate that loses is not used; `not judged` where nothing was compared."""
+        if not self.judged:
+            return NOT_JUDGED
         return "win" if self.entry is not None else "tie"
 
     @property

@@ -21,4 +21,4 @@ def self_test(baseline: Baseline, lab: Lab, effort: Effort) -> WorkloadResult:
     note = "the default against itself"
     if best.verdict == "win":
         note = "the default won against itself: this machine is too noisy now"
-    return WorkloadResult(baseline.task, baseline.share, comparison=best, note=note)
+    return WorkloadResult(baseline.task, baseline.share, comparison=best, note=note, judged=True)

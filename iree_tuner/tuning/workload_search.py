@@ -126,7 +126,7 @@ class WorkloadSearch:
             "; ".join(filter(None, (final.note, note))),
             searched_s + sum(finals[search].seconds for search in searches if search in finals),
             tuple(entries[1:]), self.weight_us, searched_s, min(search.began for search in searches),
-            tuple(competitors),
+            tuple(competitors), any(each in finals or _without_hope(each) for each in searches),
         )  # fmt: skip
 
     def _entry(self, winner: Final, target: Target) -> SpecEntry:
@@ -145,3 +145,9 @@ class WorkloadSearch:
             return effort.trials_for(self.share)
         # What is too small to be searched may still take what was found elsewhere.
         return suggested if has_starters else 0
+
+
+def _without_hope(search: Search) -> bool:
+    """Whether candidates ran, and none was faster: finals would say nothing else."""
+    ran = [trial for trial in search.trials if trial.outcome in ("ok", "too_slow")]
+    return bool(ran) and all(trial.outcome == "too_slow" or trial.score >= 1.0 for trial in ran)

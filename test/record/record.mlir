@@ -17,7 +17,7 @@
 // LINES-NEXT: {"pipeline": null, "knobs": null, "outcome": "ok", "time_us": {{.*}}"again_us": {{[0-9.]+}}}
 // LINES-COUNT-6: {"pipeline": "DoubleTilingExpert", "knobs": {
 // NOTHING: error: {{.*}}nothing.mlir: the program has no dispatches that can be tuned
-// FOLDER: error: {{.*}}people: cannot make the folder: File exists
+// FOLDER: error: {{.*}}people: this is a file, not a folder
 // COUNT: error: --count must be at least 0
 // HELP: Example: iree-tuner record examples/mlp_batch1.mlir
 

@@ -12,7 +12,7 @@
 // GIVEN: "target": "llvm-cpu:host+im2col", {{.*}}"flags": []
 // GIVEN-NOT: data-tiling
 // UNKNOWN: error: llvm-cpu has no option 'fast' (there are: +data-tiling
-// MISSING: error: {{.*}}none.mlir: cannot read: No such file
+// MISSING: error: {{.*}}none.mlir: no such file
 // NAME: error: {{.*}}the name must end in .vmfb
 
 func.func @mm(%a: tensor<96x128xf32>, %b: tensor<128x64xf32>) -> tensor<96x64xf32> {

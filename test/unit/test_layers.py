@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "iree_tuner"
 ORDER = (
     "errors",
     "lazily",
+    "files",
     "compiler",
     "targets",
     "ops",
@@ -35,6 +36,7 @@ ORDER = (
     "suite",
     "",  # iree_tuner/__init__.py: the names a user needs
     "cli",
+    "__main__",
 )
 """Names directly below iree_tuner/, lowest first. A new package is given its place here."""
 

@@ -115,4 +115,4 @@ def _notes(results: Sequence[Results], doubled: int) -> tuple[str, ...]:
     notes = [f"{', '.join(other)}: measured under other conditions than {first.name}"] if other else []
     if doubled:
         notes.append(f"{doubled} rows are in several of the runs: the last of them counts")
-    return tuple(notes)
+    return (*notes, *(each.note for each in results if each.note))

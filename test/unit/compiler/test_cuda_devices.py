@@ -4,8 +4,8 @@ import ctypes
 
 import pytest
 
-from iree_tuner.errors import UsageError
-from iree_tuner.targets import cuda, cuda_devices, target_for_device
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.targets import cuda, cuda_devices, find, target_for_device
 from iree_tuner.targets.cuda_devices import CudaDevice
 
 UUID = bytes(range(16))
@@ -57,11 +57,24 @@ def test_gpus_and_what_they_are_compiled_for(driver):
     assert str(target_for_device("cuda://0", "sm_90")) == "cuda:sm_90", "what is asked for stays"
 
 
-@pytest.mark.parametrize("uri", ["cuda://1", "cuda://7", "vulkan"])
+@pytest.mark.parametrize("uri", ["cuda://1", "vulkan"])
 def test_what_nobody_tells_has_to_be_said(driver, uri):
     with pytest.raises(UsageError, match="say what") as told:
         target_for_device(uri)
     assert "its chip:" in told.value.hint
+
+
+def test_the_devices_that_there_are_are_told(driver):
+    with pytest.raises(UsageError, match="there is no device 'cuda://7'") as told:
+        target_for_device("cuda://7")
+    assert "cuda://0 (" in told.value.hint
+
+
+def test_without_a_driver_that_is_told(monkeypatch):
+    monkeypatch.setattr(find, "cuda_devices", lambda: ())
+    with pytest.raises(TunerError, match="no CUDA driver found"):
+        target_for_device("cuda://0")
+    assert target_for_device("cuda://0", "sm_90").device == "cuda://0", "to compile for it"
 
 
 def test_without_a_driver(monkeypatch):

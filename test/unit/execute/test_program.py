@@ -115,13 +115,13 @@ def test_what_does_not_load_is_told(right, measuring):
     assert found.error.startswith("the program does not load: ")
 
 
-@pytest.mark.parametrize("fault", [{"fail": 1}, {"fail": 20}])
+@pytest.mark.parametrize("fault", [{"fail": 1}, {"fail": 12}])
 def test_a_default_that_fails_is_an_error(fault, right, built, measuring):
     with pytest.raises(TunerError, match="planted"):
         compare([[built(scaling(**fault)), right]], measuring)
 
 
-@pytest.mark.parametrize("crash", [1, 20])
+@pytest.mark.parametrize("crash", [1, 12])
 def test_a_default_that_dies_is_an_error(crash, right, built, measuring):
     with pytest.raises(WorkerError, match="exited with -11"):
         compare([[built(scaling(crash=crash)), right]], measuring)

@@ -143,7 +143,7 @@ class MadeTask:
 
 def test_memory_and_database_give_the_same(store):
     tried = (trial(1, at=1.0), trial(2, "compile_error", at=2.0, message="no"), trial(3, at=3.0))
-    result = WorkloadResult(MadeTask(), 0.75, tried, 100, COMPARISON, None, "a note", 5.0)
+    result = WorkloadResult(MadeTask(), 0.75, tried, 100, COMPARISON, None, "a note", 5.0, judged=True)
     found = [
         Finding("workload", workload_body(result)),
         Finding(

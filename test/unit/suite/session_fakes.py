@@ -71,6 +71,9 @@ class Remembers:
         self.notes: list[str] = []
         self.operations: list[str] = []
 
+    def stopping(self) -> None:
+        pass
+
     def planned(self, operations: int) -> None:
         pass
 

@@ -36,9 +36,7 @@ MISTAKES = {
     "report norows": "cpu: there are no rows yet",
     "report broken": "broken/rows.jsonl:7: not a row: time_us is 'soon'",
     "report h.jsonl": "h.jsonl: no results of `iree-tuner suite` (there is no run.json)",
-    "report cpu -o missing/suite.html": "missing/suite.html: cannot write: No such file or directory",
-    "report cpu -o gpu": "gpu: cannot write: Is a directory",
-    "report cpu --csv gpu": "gpu: cannot write: Is a directory",
+    "report cpu -o missing/suite.html": "missing: there is no such folder",
     "changes cpu gpu": "the runs cpu and gpu have no rows in common (rows are known by operation, back end, "
     "configuration and device)",
     "changes norows cpu": "norows: there are no rows yet",
@@ -46,7 +44,7 @@ MISTAKES = {
     "changes missing.jsonl@last cpu": f"missing.jsonl@last: no such results {HINT}",
     "changes cpu empty.jsonl@last": "empty.jsonl: the history has no runs",
     "changes cpu cpu --history missing.jsonl": "missing.jsonl: cannot read: No such file or directory",
-    "changes cpu cpu -o missing/c.html": "missing/c.html: cannot write: No such file or directory",
+    "changes cpu cpu -o missing/c.html": "missing: there is no such folder",
     "history add missing --to h.jsonl": "missing: no results of `iree-tuner suite` (there is no run.json)",
     "history add norows --to h.jsonl": "run cpu has no rows yet",
     "history add cpu --to missing/h.jsonl": "missing/h.jsonl: cannot write: No such file or directory",
@@ -55,6 +53,8 @@ MISTAKES = {
     "history show empty.jsonl -o no.html": "empty.jsonl: the history has no runs",
 }
 MISUSE = {
+    "report cpu -o gpu": "gpu: the name must end in .html",
+    "report cpu --csv gpu": "gpu: the name must end in .csv",
     "report": 'Command "suite report" parameter RESULTS requires an argument.',
     "changes cpu": 'Command "suite changes" parameter NEW requires an argument.',
     "changes h.jsonl cpu": f"h.jsonl: which run of it? {HINT}",
@@ -106,7 +106,7 @@ def test_a_history_tells_how_much_runs_differ(folder, capsys):
     for command in ("changes h.jsonl@run-1 cpu", "changes cpu gpu2 --history h.jsonl"):
         write(made_run(Made("gpu2", 9, operations=1)), "gpu2")
         assert run(["suite", *command.split()]) == 0
-        assert re.search(r"are taken to differ by [12]\.\d% on a CPU", capsys.readouterr().err)
+        assert re.search(r"are taken to differ by [12]\.\d% on a CPU", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from iree_tuner.cli import tune as command
 from iree_tuner.errors import TunerError
 
@@ -24,11 +22,3 @@ def test_a_full_disk_sends_the_spec_elsewhere(tmp_path, capsys):
     kept = command._save(Result(refused=wanted), wanted)
     assert kept != wanted
     assert kept.read_text() == "spec"
-
-
-def test_what_cannot_be_written_is_told_before_the_work(tmp_path):
-    with pytest.raises(TunerError, match="there is no such folder"):
-        command._writable(tmp_path / "no" / "out.mlir", (".mlir",))
-    (tmp_path / "sealed.mlir").mkdir()
-    with pytest.raises(TunerError, match="cannot write"):
-        command._writable(tmp_path / "sealed.mlir", (".mlir",))

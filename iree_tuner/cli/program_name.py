@@ -1,0 +1,19 @@
+"""A program on the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from iree_tuner.errors import UsageError
+
+
+def _no_option(_: object, text: str) -> None:
+    """A parameter that takes `-` takes mistyped options too, which are told here."""
+    if text.startswith("-") and text != "-":
+        raise UsageError(f"unknown option {text}")
+
+
+ProgramName = Annotated[str, Parameter(allow_leading_hyphen=True, validator=_no_option)]
+"""A file, or `-` for standard input."""

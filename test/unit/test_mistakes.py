@@ -1,0 +1,240 @@
+"""What new users did, and what they are told: a line, a status, and nothing is lost (`Case`)."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from programs import ZERO_MATMUL
+
+from iree_tuner.cli.main import run
+
+SCALED = """
+func.func @main(%a: tensor<SIZExSIZExf32>, %b: tensor<SIZExSIZExf32>) -> tensor<SIZExSIZExf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<SIZExSIZExf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<SIZExSIZExf32>) -> tensor<SIZExSIZExf32>
+  %m = linalg.matmul ins(%a, %b : tensor<SIZExSIZExf32>, tensor<SIZExSIZExf32>)
+    outs(%f : tensor<SIZExSIZExf32>) -> tensor<SIZExSIZExf32>
+  return %m : tensor<SIZExSIZExf32>
+}
+"""
+SPEC = Path(__file__).parents[1] / "specs" / "Inputs"
+TRIALS = Path(__file__).parents[1] / "db" / "Inputs" / "trials.jsonl"
+INPUT = "this is an input, and it would be lost (name another output)"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command as it was typed.
+
+    Attributes:
+        command: without `iree-tuner`.
+        status: that it ends with.
+        says: its last line on standard error, or a part of it.
+    """
+
+    command: str
+    status: int
+    says: str
+
+
+CASES = {
+    "A1": Case("tune p.mlir -o p.mlir --no-db", 2, f"p.mlir: {INPUT}"),
+    "A1, by another name": Case("tune p.mlir -o link.mlir --no-db", 2, f"link.mlir: {INPUT}"),
+    "A2": Case("db export --db t.jsonl -o t.jsonl", 2, f"t.jsonl: {INPUT}"),
+    "A3, kernel spec": Case("kernel spec p.mlir -o p.mlir", 2, f"p.mlir: {INPUT}"),
+    "A3, kernel bench": Case("kernel bench p.mlir -o p.mlir", 2, f"p.mlir: {INPUT}"),
+    "A3, profile": Case("profile p.mlir -o p.mlir", 2, "p.mlir: the name must end in .json"),
+    "A3, bench": Case(
+        "bench p.mlir --transform-script cpu_matmul --save-script p.mlir", 2, f"p.mlir: {INPUT}"
+    ),
+    "A3, script link": Case("script link s.mlir -o s.mlir", 2, f"s.mlir: {INPUT}"),
+    "A3, spec embed": Case("spec embed p.mlir spec.mlir -o p.mlir", 2, f"p.mlir: {INPUT}"),
+    "A3, the spec": Case("spec embed p.mlir spec.mlir -o spec.mlir", 2, f"spec.mlir: {INPUT}"),
+    "A3, spec link": Case("spec link spec.mlir spec.mlir -o spec.mlir", 2, f"spec.mlir: {INPUT}"),
+    "A3, report": Case("report t.jsonl -o p.mlir", 2, "p.mlir: the name must end in .html"),
+    "A3, compile": Case("compile p.mlir -o p.mlir", 2, "p.mlir: the name must end in .vmfb"),
+    "two outputs": Case("tune p.mlir -o o.mlir --kernels o.mlir", 2, "o.mlir: two outputs have this name"),
+    "A5, device": Case("tune p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
+    "A5, not a number": Case("tune p.mlir --device local-sync://abc", 2, "there is no device"),
+    "A5, no GPU": Case(
+        "tune p.mlir --device hip://0 --chip gfx942 --no-db", 1, "hip://0: the device does not open: "
+    ),
+    "B2, run": Case("run p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
+    "B2, bench": Case("bench p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
+    "B4": Case("spec build binary.mlir", 1, "binary.mlir: not a text file: byte 0 is not UTF-8"),
+    "B5, db import": Case("db import deep.json --db d.db", 1, "deep.json:1: the JSON is nested too deep"),
+    "B5, replay": Case("replay deep.json", 1, "the JSON is nested too deep"),
+    "B5, spec build": Case("spec build deep.json", 1, "the JSON is nested too deep"),
+    "B5, space": Case("space deep_object.json", 1, "the JSON is nested too deep"),
+    "B5, suite": Case("suite generate deep.toml", 1, "the TOML is nested too deep"),
+    "C8": Case("tune p.mlir --device cuda://0", 1, "cuda://0: no CUDA driver found"),
+    "C9": Case("extract --nonsense", 2, "unknown option --nonsense"),
+    "C10": Case("compile p.mlir --kernels no.mlir -o p.vmfb", 1, "no.mlir: no such file"),
+    "C12": Case("db import t4.json --db d.db", 1, "a T4 file does not say what its trials are of"),
+    "C15": Case("tune /dev/zero", 1, "/dev/zero: this is a device, not a file"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """With what the commands name; `t.jsonl` is a database of trials."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    Path("p.mlir").write_text(ZERO_MATMUL)
+    Path("link.mlir").symlink_to("p.mlir")
+    assert run(["db", "import", str(TRIALS), "--db", "t.jsonl"]) == 0
+    assert run(["db", "export", "1", "--format", "t4", "--db", "t.jsonl", "-o", "t4.json"]) == 0
+    assert run(["script", "link", "cpu_matmul", "-o", "s.mlir"]) == 0
+    assert run(["spec", "build", os.devnull, "-o", "spec.mlir"]) == 0
+    Path("binary.mlir").write_bytes(bytes(range(255, 0, -1)))
+    Path("deep.json").write_text("[" * 100_000)
+    Path("deep_object.json").write_text('{"a": ' * 100_000)
+    Path("deep.toml").write_text("a = " + "[" * 100_000)
+    return tmp_path
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_mistake_is_a_line_and_loses_nothing(folder, capfd, case):
+    before = content(folder)
+    capfd.readouterr()
+    assert run(shlex.split(case.command)) == case.status
+    told = capfd.readouterr()
+    last = told.err.strip().splitlines()[-1]
+    assert last.startswith("error: ")
+    assert case.says in last
+    assert "Traceback" not in told.err + told.out
+    after = content(folder)
+    assert {name: after[name] for name in before} == before
+    made = set(after) - set(before) - {"d.db"}
+    assert not made
+
+
+def test_a_default_that_does_not_run_is_not_judged(folder, capfd):
+    """A5: 500,000 rows of 500,000 floats are 931 GiB."""
+    (folder / "big.mlir").write_text(SCALED.replace("SIZEx", "500000x", 1_000).replace("SIZE", "500000"))
+    arguments = ["tune", "big.mlir", "--effort", "smoke", "--no-db", "--json", "-o", "old.mlir"]
+    (folder / "old.mlir").write_text("an earlier result")
+    assert run(arguments) == 1
+    told = capfd.readouterr()
+    assert told.err.strip().splitlines()[-1].startswith("error: not judged: the default ends in run_error: ")
+    assert '"verdict": "not judged"' in told.out
+    assert '"speedup": null' in told.out
+    assert '"verdict": "tie"' not in told.out
+    assert (folder / "old.mlir").read_text() == "an earlier result"
+
+
+@pytest.mark.parametrize("name", ['"model/main"', "f" * 300], ids=["a folder", "long"])
+def test_b1_functions_are_called_as_they_like(folder, capfd, name):
+    (folder / "named.mlir").write_text(ZERO_MATMUL.replace("@mm", f"@{name}", 1))
+    assert run(["extract", "named.mlir", "--json"]) == 0
+    assert f'"dispatch": "{name.strip(chr(34))}_dispatch_0_matmul' in capfd.readouterr().out
+
+
+def test_c13_an_escape_code_does_not_reach_the_terminal(folder, capfd):
+    (folder / "red.mlir").write_text(ZERO_MATMUL.replace("@mm", '@"\\1B[31mred"', 1))
+    assert run(["extract", "red.mlir"]) == 0
+    assert "\\x1b[31mred_dispatch_0" in capfd.readouterr().out
+
+
+def test_c14_a_torn_row_is_told(tmp_path, capfd, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "suite"))
+    from made_runs import Made, made_run, write
+
+    write(made_run(Made("cpu", 1, 3)), tmp_path / "cpu")
+    with (tmp_path / "cpu" / "rows.jsonl").open("a") as file:
+        file.write('{"operation": "torn')
+    assert run(["suite", "report", str(tmp_path / "cpu"), "--csv", str(tmp_path / "rows.csv")]) == 0
+    assert "rows.jsonl: the last line was not written to its end, and is left out" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["db list --db t.jsonl", "suite list", "kernel list", "script list"])
+def test_c3_what_was_asked_for_goes_to_standard_output(folder, capfd, command):
+    capfd.readouterr()
+    assert run(command.split()) == 0
+    told = capfd.readouterr()
+    assert len(told.out.splitlines()) > 1
+    assert not told.err
+
+
+def iree_tuner(*arguments, shell="", **more):
+    """A process of its own, which may lack a stream or a language."""
+    command = [sys.executable, "-m", "iree_tuner.cli", *arguments]
+    if shell:
+        command = ["sh", "-c", f"{shlex.join(command)} {shell}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, **more)
+
+
+def test_b7_a_closed_stream_and_another_language(folder):
+    closed = iree_tuner("spec", "explain", "-", shell="<&-")
+    assert (closed.returncode, closed.stderr) == (1, "error: <stdin>: standard input is closed\n")
+    mute = iree_tuner("extract", "p.mlir", "--json", shell=">&-")
+    assert (mute.returncode, mute.stderr) == (1, "error: standard output is closed\n")
+    shutil.copy("spec.mlir", "größe.mlir")
+    strict = os.environ | {"PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C"}
+    assert iree_tuner("spec", "explain", "größe.mlir", env=strict).returncode == 0
+    missing = iree_tuner("spec", "explain", "größer.mlir", env=strict)
+    assert missing.returncode == 1
+    assert missing.stderr == "error: gr\\xf6\\xdfer.mlir: no such file\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_c11_a_full_disk_is_told(folder):
+    full = iree_tuner("suite", "list", shell=">/dev/full")
+    assert (full.returncode, full.stderr) == (1, "error: standard output: No space left on device\n")
+
+
+def test_b6_ctrl_c_while_modules_are_imported():
+    code = """
+import builtins, os, signal
+from iree_tuner import cli
+plain = builtins.__import__
+def interrupted(name, *rest):
+    if name == "iree_tuner.cli.main":
+        os.kill(os.getpid(), signal.SIGINT)
+    return plain(name, *rest)
+builtins.__import__ = interrupted
+cli.start(["suite", "list"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=600
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def catches(process, number):
+    """Whether a process has a handler for a signal."""
+    (line,) = (
+        line
+        for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        if line.startswith("SigCgt")
+    )
+    return bool(int(line.split()[1], 16) >> (number - 1) & 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=str)
+def test_c17_a_signal_is_a_line(number):
+    """While a program is read from a pipe that does not end."""
+    command = [sys.executable, "-m", "iree_tuner.cli", "extract", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 600
+        while not catches(process, signal.SIGHUP) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(600) == 128 + number
+        name = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
+        assert process.stderr.read() == f"error: {name}\n"
