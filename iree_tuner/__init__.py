@@ -11,14 +11,15 @@ from iree_tuner.errors import TunerError, UsageError
 
 if TYPE_CHECKING:
     from iree_tuner.tune import TuningResult, tune_module
+    from iree_tuner.tuning.observer import Observer
 
-__all__ = ["TunerError", "TuningResult", "UsageError", "tune_module"]
+__all__ = ["Observer", "TunerError", "TuningResult", "UsageError", "tune_module"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
     """What needs the compiler is imported when it is used: a worker starts in a fifth of the time without."""
-    if name in ("TuningResult", "tune_module"):
+    if name in ("Observer", "TuningResult", "tune_module"):
         from iree_tuner import tune
 
         return getattr(tune, name)

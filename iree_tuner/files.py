@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from iree_tuner.errors import TunerError, UsageError
 
@@ -96,12 +96,12 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise TunerError(message, location=name_of(path)) from None
 
 
-def read_json(path: str | os.PathLike[str]) -> object:
+def read_json(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 (as json.loads)
     """A JSON file. Raises TunerError as `read_text`, and for other content."""
     return parse_json(read_text(path), name_of(path))
 
 
-def parse_json(text: str, location: str) -> object:
+def parse_json(text: str, location: str) -> Any:  # noqa: ANN401 (as json.loads)
     """A value from JSON. Raises TunerError with `location:line:column`, the line left out where it is 1."""
     try:
         return json.loads(text)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from iree_tuner.kernels.competing import (
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.source import Program, ProgramSource, load_program
+from iree_tuner.report.progress import Progress
 from iree_tuner.search.registry import DEFAULT
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
@@ -76,7 +77,7 @@ def tune_module(
     in_model: int = 1,
     profile: bool | None = None,
     kernels: Sequence[Kernel] = (),
-    observer: Observer | None = None,
+    observer: Observer | None = None, progress: bool = False,
 ) -> TuningResult:  # fmt: skip
     """Find faster compiler flags and configurations for a program; the latter are returned as a tuning spec.
 
@@ -90,13 +91,13 @@ def tune_module(
         strategy, seed, jobs: the order of candidates; of everything random; compile workers, one a core.
         self_test: try nothing but the default itself, to see that the measurements call it a tie.
         starters: specs whose configurations are tried first; those that ship for the target by default.
-        db, fresh: database that keeps every trial, so that none is repeated; repeat them nevertheless.
+        db, fresh: database that keeps every trial, so that none is repeated (None: no database); repeat them.
         warm: time with data in the caches; else buffers rotate through more memory than they hold.
         run: functions, inputs and parameters (`execute.program_request.request`), or they are generated.
         in_model: candidates of a workload that are tried in the whole program, where several win alone.
         try_flags, profile: try compiler flags; profile before and after; both by default from a minute up.
         kernels: external kernels that compete (`kernels.registry.usual_kernels`); none by default.
-        observer: told of progress. Ctrl-C keeps what was found.
+        observer, progress: told of progress; or show it, as the command does. Ctrl-C keeps what was found.
 
     Raises TunerError for the program or the database, UsageError for arguments.
     """
@@ -107,16 +108,25 @@ def tune_module(
         profiled=_is_long(effort, budget_s) if profile is None else profile,
         rooflines=Path(db).with_name("rooflines.json") if db else None,
     )  # fmt: skip
-    watch = observer or Silent()
     target, others = target_for_devices((device,) if isinstance(device, str) else device, chip)
     started = {"effort": effort, "strategy": strategy, "seed": seed, "device": target.device, "chip": chip}
     with (
+        _watching(observer, progress) as watch,
         open_records(db, program.name, started, stop=StopRequest(watch.stopping), fresh=fresh) as records,
         Lab(target, jobs, devices=others, cold=not warm) as lab,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
         options = replace(options, starters=_starters(starters, lab))
         return _TuningRun(program, records, lab, options, kernels, watch, timeline, Path(folder)).tune()
+
+
+@contextmanager
+def _watching(observer: Observer | None, progress: bool) -> Generator[Observer]:
+    if observer is not None or not progress:
+        yield observer or Silent()
+        return
+    with Progress() as shown:
+        yield shown
 
 
 def _is_long(effort: str, budget_s: float | None) -> bool:

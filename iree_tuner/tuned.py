@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Literal
 
@@ -33,6 +34,9 @@ from iree_tuner.tuning.result import NOT_JUDGED, WorkloadResult
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import Step, with_spec
 
+_SHOWN, _LONGEST = 100, 500
+"""Workloads and characters of a name in a notebook's table."""
+
 
 @dataclass(frozen=True)
 class Pace:
@@ -59,7 +63,7 @@ class Pace:
         return self.measured_s / self.searched_s if self.searched_s else 0.0
 
 
-@dataclass
+@dataclass(repr=False)
 class TuningResult:
     """What `tune_module` returns.
 
@@ -188,8 +192,33 @@ class TuningResult:
             findings=[*findings_of(self), *findings], state="interrupted" if self.interrupted else "done",
         )  # fmt: skip
 
+    def __repr__(self) -> str:
+        return f"<TuningResult of {self.program.name} for {self.target}: {self._told}>"
+
     def _repr_html_(self) -> str:
-        return self.report()._repr_html_()  # pyright: ignore[reportPrivateUsage]
+        """For notebooks: a table; `report` has all of it."""
+        rows = "".join(
+            f"<tr><td>{escape(each.task.workload.name)}</td><td>{each.share:.1%}</td>"
+            f"<td>{times_of(each.comparison)}</td><td>{each.verdict}</td></tr>"
+            for each in self.results[:_SHOWN]
+        )
+        more = f"<p>and {len(self.results) - _SHOWN} more</p>" if len(self.results) > _SHOWN else ""
+        head = "<tr><th>workload</th><th>share</th><th>speedup (interval)</th><th>verdict</th></tr>"
+        told = f"{escape(self.program.name[:_LONGEST])} for {escape(str(self.target))}: {self._told}"
+        return f"<p>{told}</p><table>{head}{rows}</table>{more}"
+
+    @property
+    def _told(self) -> str:
+        program = "not judged" if not self.judged else times_of(self.comparison) or "as it was given"
+        return f"{program}, {len(self.wins)} of {len(self.results)} workloads faster alone"
+
+
+def times_of(comparison: Comparison | None) -> str:
+    """A speedup and its interval; empty without a comparison."""
+    if comparison is None:
+        return ""
+    low, high = comparison.interval
+    return f"{comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
 
 
 def findings_of(result: TuningResult) -> list[Finding]:

@@ -16,7 +16,7 @@ from iree_tuner.cli.database import chosen_database
 from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.kernel_report import comparison_to_json, told
-from iree_tuner.cli.output import answers_to, people, print_json, tell_stopping
+from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.script import LIBRARY_FLAG
 from iree_tuner.cli.script_flags import ScriptFlags
@@ -26,6 +26,7 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.files import planned_output, write
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
+from iree_tuner.report.progress import tell_stopping
 from iree_tuner.search.registry import check_strategy
 from iree_tuner.targets import target_for_devices
 from iree_tuner.transforms.build import compile_with_script
@@ -115,8 +116,6 @@ def bench(
 
     Parameters
     ----------
-    program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     device
         Device URI: local-task, local-sync, cuda://0. Several GPUs of one kind share a search: give it again.
     chip

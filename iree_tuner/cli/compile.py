@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -13,11 +14,12 @@ from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.errors import TunerError
+from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
-from iree_tuner.program.phases import compile_program
-from iree_tuner.program.source import load_program
+from iree_tuner.program.phases import submit_program
+from iree_tuner.program.source import Program, load_program
+from iree_tuner.spec.check import MatcherHits, check_against_program
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.spec.io import load_spec
@@ -32,6 +34,7 @@ def compile_(
     spec: Path | None = None,
     kernels: Path | None = None,
     target: str = "llvm-cpu:host",
+    strict: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Compile a program with a tuning spec, and with the compiler flags that the spec was made with.
@@ -40,8 +43,6 @@ def compile_(
 
     Parameters
     ----------
-    program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     output
         The compiled program, .vmfb.
     spec
@@ -50,28 +51,60 @@ def compile_(
         What `iree-tuner kernel` wrote.
     target
         What to compile for: llvm-cpu:host, cuda:sm_80, hip:gfx942, vulkan:ampere.
+    strict
+        Write nothing where the spec's matchers hit none of the program's dispatches.
     as_json
         Print what was done as JSON.
     """
     source, chosen = load_program(program), parse_target(target)
-    if spec is not None:
-        module = load_spec(spec, new_context())
+    if strict and spec is None:
+        raise UsageError("--strict is of a spec", hint="give --spec")
+    module = None if spec is None else load_spec(spec, new_context())
+    if module is not None:
         chosen = with_own_flags(chosen, module)
-        source = replace(source, data=embed_bytes(source.data, to_bytecode(module), name=source.name))
     if kernels is not None:
         if not kernels.is_file():
             raise TunerError("no such file", location=str(kernels))
         note_input(kernels)
         chosen = with_flags(chosen, (f"{SPEC_FLAG}={kernels.resolve()}",))
     planned_output(output, ".vmfb")
-    with Workers(1) as workers, people.status("compiling"):
-        vmfb = compile_program(source, chosen, workers).data
+    with people.status("compiling"):
+        vmfb, matchers = _compiled(source, module, chosen)
+    hits = {} if module is None else _tell_hits(spec, matchers, strict=strict)
     write(output, vmfb)
     record = {"program": program, "output": str(output), "flags": list(chosen.flags), "bytes": len(vmfb)}
+    record |= hits
     if as_json:
         print_json(record)
     people.print(f"{output}: {len(vmfb)} bytes, {' '.join(chosen.flags)}", soft_wrap=True, markup=False)
     return 0
+
+
+def _compiled(
+    source: Program, spec: ir.Module | None, target: Target
+) -> tuple[bytes, tuple[MatcherHits, ...]]:
+    """The program with the spec, and what of the spec hits; both at once."""
+    with Workers(2) as workers:
+        if spec is None:
+            return workers.wait(submit_program(source, target, workers)).data, ()
+        tuned = replace(source, data=embed_bytes(source.data, to_bytecode(spec), name=source.name))
+        compiling = submit_program(tuned, target, workers)
+        found = check_against_program(spec, source.data, target, name=source.name, workers=workers)
+        return workers.wait(compiling).data, found.matchers
+
+
+def _tell_hits(spec: Path | None, matchers: Sequence[MatcherHits], *, strict: bool) -> dict[str, object]:
+    """Say how many of a spec's matchers hit. Raises TunerError where none does, if that is an error."""
+    hit = sum(each.hits != () for each in matchers)  # where it cannot be seen, it may
+    said = f"{hit} of {len(matchers)} matchers hit"
+    if matchers and not hit:
+        why = "the spec is for other dispatches, or for another target: iree-tuner spec explain shows them"
+        if strict:
+            raise TunerError(f"{said}: {why}", location=str(spec))
+        people.print(f"warning: {spec}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
+    else:
+        people.print(f"{spec}: {said}", soft_wrap=True, markup=False)
+    return {"matchers": len(matchers), "hits": hit}
 
 
 def with_own_flags(target: Target, spec: ir.Module) -> Target:

@@ -23,7 +23,7 @@ from iree_tuner.store.rows import trial_to_json
 
 app = App(
     name="db",
-    help="""Look at, share and clean up the trials of earlier runs.
+    help="""Look at, share and clean up the trials of earlier runs; record whole samples, and replay searches.
 
     Example: `iree-tuner db list`
     """,
@@ -32,7 +32,10 @@ app.command(export)
 app.command(import_, name="import")
 app.command(merge)
 app.command(prune)
+app.command("iree_tuner.cli.record:record", name="record")
+app.command("iree_tuner.cli.replay:replay", name="replay")
 
+Study = Annotated[str, Parameter(help="Its number, or its workload's name or key (`db list`).")]
 Limit = Annotated[int, Parameter(help="How many to show; 0 shows all.")]
 
 
@@ -60,7 +63,7 @@ def list_(*, db: Database = None, as_json: AsJson = False) -> None:
 
 
 @app.command
-def show(study: str, /, *, limit: Limit = 20, db: Database = None, as_json: AsJson = False) -> None:
+def show(study: Study, /, *, limit: Limit = 20, db: Database = None, as_json: AsJson = False) -> None:
     """Show the trials of a study, best first. A study is named by its number, or its workload's name or key.
 
     Example: `iree-tuner db show matmul_512x768x1024_f32_f32_f32 --limit 5`

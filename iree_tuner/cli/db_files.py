@@ -32,11 +32,16 @@ Form = Literal["trials", "recordings", "t4"]
 _SUFFIXES: Mapping[Form, tuple[str, ...]] = {
     "trials": (".jsonl",), "recordings": (".jsonl",), "t4": (".json",),
 }  # fmt: skip
+ImportedFile = Annotated[Path, Parameter(help="What `db export`, `db record` or a run wrote.")]
+OtherDatabase = Annotated[Path, Parameter(help="The database to take from; it stays as it is.")]
+
 _DAYS = {"d": 1, "w": 7}
 
 
 def export(
-    study: str | None = None,
+    study: Annotated[
+        str | None, Parameter(help="Number of a study, or its workload; all of them by default.")
+    ] = None,
     /,
     *,
     form: Annotated[Form, Parameter(name="--format", help="trials loses nothing.")] = "trials",
@@ -78,7 +83,7 @@ def _export(store: Store, chosen: list[int], form: Form, stream: TextIO) -> None
         stream.write(json.dumps(line) + "\n")
 
 
-def import_(file: Path, /, *, db: Database = None, as_json: AsJson = False) -> None:
+def import_(file: ImportedFile, /, *, db: Database = None, as_json: AsJson = False) -> None:
     """Add the trials of a file: exported ones, a recording, or what a run could not store.
 
     Example: `iree-tuner db import trials.jsonl --db tuning.db`
@@ -89,7 +94,7 @@ def import_(file: Path, /, *, db: Database = None, as_json: AsJson = False) -> N
         _tell_added(import_file(store, file), as_json=as_json)
 
 
-def merge(other: Path, /, *, db: Database = None, as_json: AsJson = False) -> None:
+def merge(other: OtherDatabase, /, *, db: Database = None, as_json: AsJson = False) -> None:
     """Add all that another database holds and this one does not.
 
     Example: `iree-tuner db merge colleague.db --db tuning.db`

@@ -33,8 +33,6 @@ def extract(
 
     Parameters
     ----------
-    program
-        MLIR text or bytecode, or an ONNX model; - is standard input.
     device
         Device that the program is compiled for.
     target

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.groups import PROGRAM
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import Filled, InputValue, ProgramRun
@@ -19,7 +20,7 @@ _FILLED = re.compile(r"((?:\d+x)*)([a-zA-Z]\w*)=(.+)")
 _HINT = "a number, a .npy file, or a shape as 2x3xf32=1.0"
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=PROGRAM)
 @dataclass(frozen=True, kw_only=True)
 class InputFlags:
     """How the program is run.

@@ -23,7 +23,7 @@ from iree_tuner.cli.kernel_report import (
     told,
 )
 from iree_tuner.cli.knobs import Knobs, parse_knobs
-from iree_tuner.cli.output import answers_to, people, print_json, tell_stopping
+from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
@@ -48,6 +48,7 @@ from iree_tuner.kernels.registry import kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.program.source import Program, load_program
+from iree_tuner.report.progress import tell_stopping
 from iree_tuner.targets import Target, parse_target, target_for_devices
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records

@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from types import FrameType
 from typing import Self
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from iree_tuner import __version__
 from iree_tuner.compiler.versions import check_release
@@ -39,14 +39,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "compile:compile_",
         "Compile a program with a tuning spec, and with the compiler flags that the spec was made with.",
     ),
-    "record": (
-        "record:record",
-        "Measure a random sample of the search space of each workload of a program, into recordings.",
-    ),
-    "replay": (
-        "replay:replay",
-        "Run search strategies against recordings, at no cost; the same seed gives the same decisions.",
-    ),
     "extract": (
         "extract:extract",
         "Print a program's dispatches: what each computes and how often it is called.",
@@ -59,8 +51,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "space:space",
         "Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.",
     ),
-    "spec": ("spec:app", "Build, link, check, embed and explain tuning specs."),
-    "specs": ("specs:app", "The specs that ship: tried first where a program has the same workloads."),
+    "spec": ("spec:app", "Build, link, check, embed and explain tuning specs; list those that ship."),
     "kernel": ("kernel:app", "Put kernels that the compiler did not make in the place of what it makes."),
     "run": (
         "run:run",
@@ -75,7 +66,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "suite:app",
         "Generate operations, verify and time them, and compare IREE with other libraries (docs/suite.md).",
     ),
-    "db": ("db:app", "Look at, share and clean up the trials of earlier runs."),
+    "db": (
+        "db:app",
+        "Look at, share and clean up the trials of earlier runs; record whole samples, and replay searches.",
+    ),
     "report": (
         "report_html:report",
         "Write what a run found as one HTML file, with charts; it opens without a network.",
@@ -88,13 +82,42 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """Where each command is, and the first line of its help: none is imported before it is called."""
 
 
+MOVED: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("record",): ("db", "record"),
+    ("replay",): ("db", "replay"),
+    ("specs", "list"): ("spec", "shipped"),
+}
+"""Commands by the names that they had before 0.1: they answer for one release more."""
+
+
+def _renamed(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments with the command's new name, which is told."""
+    for old, new in MOVED.items():
+        if tuple(arguments[: len(old)]) == old:
+            told = f"note: 'iree-tuner {' '.join(old)}' is now 'iree-tuner {' '.join(new)}'"
+            print(told, file=sys.stderr)
+            return [*new, *arguments[len(old) :]]
+    return arguments
+
+
 def application(arguments: Sequence[str]) -> App:
     """The command line; what is told of each command comes from itself where it is called, else from here."""
-    app = App(name="iree-tuner", help=_HELP, version=__version__, version_format="plaintext")
+    app = App(
+        name="iree-tuner", help=_HELP, version=__version__, version_format="plaintext",
+        default_parameter=Parameter(show_default=_shown_default),
+    )  # fmt: skip
+    app.register_install_completion_command(help="Have the shell complete commands: bash, zsh, fish.")
     called = arguments[0] if arguments else ""
     for name, (home, summary) in COMMANDS.items():
         app.command(f"iree_tuner.cli.{home}", name=name, help=None if name == called else summary)
     return app
+
+
+def _shown_default(value: object) -> str | None:
+    """A default as a user would write it; nothing for a flag that is not set, or a list without anything."""
+    if value is None or value is False or value == ():
+        return None
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -109,6 +132,7 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     with _Signals() as signals, of_one_command():
         try:
+            arguments = _renamed(arguments)
             if "doctor" not in arguments[:1]:
                 check_release()
             # Status and messages are decided here, not by the framework.

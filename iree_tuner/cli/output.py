@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -40,11 +39,6 @@ answers = _console(stderr=False)
 def answers_to(*, as_json: bool) -> Console:
     """Where an answer goes that people read: standard error, where standard output has it as JSON."""
     return people if as_json else answers
-
-
-def tell_stopping() -> None:
-    """Answer Ctrl-C. Within a signal's handler, so that nothing is used that it may have interrupted."""
-    os.write(2, b"\nstopping: what was found so far is kept; Ctrl-C again leaves at once\n")
 
 
 def print_json(record: Mapping[str, object]) -> None:

@@ -48,8 +48,6 @@ def profile(
 
     Parameters
     ----------
-    program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     device
         Device URI: local-task, local-sync, cuda://0.
     chip

@@ -15,5 +15,13 @@ def _no_option(_: object, text: str) -> None:
         raise UsageError(f"unknown option {text}")
 
 
-ProgramName = Annotated[str, Parameter(allow_leading_hyphen=True, validator=_no_option)]
-"""A file, or `-` for standard input."""
+ProgramName = Annotated[
+    str,
+    Parameter(
+        allow_leading_hyphen=True,
+        validator=_no_option,
+        help="MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; `-` reads "
+        "standard input.",
+    ),
+]
+"""A program on the command line."""

@@ -1,4 +1,4 @@
-"""`iree-tuner record`: measure samples of search spaces, to develop searches on."""
+"""`iree-tuner db record`: measure samples of search spaces, to develop searches on."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from cyclopts import Parameter
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.program_name import ProgramName
-from iree_tuner.cli.progress import Progress
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import planned_folder, write
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import load_program
 from iree_tuner.record import Recorded, record_module
+from iree_tuner.report.progress import Progress
 from iree_tuner.store.recordings import Recording, to_recording
 
 
@@ -43,10 +43,10 @@ def record(
 ) -> int:
     """Measure a random sample of the search space of each workload of a program, into recordings.
 
-    The best ones are timed a second time, in turns with the default. `iree-tuner replay` runs strategies on
-    the files. Ctrl-C writes what was measured; the same command goes on with the rest.
+    The best ones are timed a second time, in turns with the default. `iree-tuner db replay` runs strategies
+    on the files. Ctrl-C writes what was measured; the same command goes on with the rest.
 
-    Example: `iree-tuner record examples/mlp_batch1.mlir --count 350 -o recordings`
+    Example: `iree-tuner db record examples/mlp_batch1.mlir --count 350 -o recordings`
     """
     if count < 0 or (jobs is not None and jobs < 1):
         raise UsageError("--count must be at least 0, and --jobs at least 1")

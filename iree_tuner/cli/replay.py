@@ -1,4 +1,4 @@
-"""`iree-tuner replay`: strategies against recordings."""
+"""`iree-tuner db replay`: strategies against recordings."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def replay(
     What a strategy knows of other workloads it has from the other recordings that are given: for each one, a
     prior is trained on those of other workloads (needs the extra `learn`).
 
-    Example: `iree-tuner replay recordings --strategy shuffle --strategy local --seeds 20`
+    Example: `iree-tuner db replay recordings --strategy shuffle --strategy local --seeds 20`
 
     Parameters
     ----------
     recordings
-        Files that `iree-tuner record` wrote, or folders of them.
+        Files that `iree-tuner db record` wrote, or folders of them.
     """
     if budget < 0 or seeds < 1 or batch < 1 or (why is not None and why < 1):
         raise UsageError("--budget must be at least 0; --seeds, --batch and --why at least 1")

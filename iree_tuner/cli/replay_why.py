@@ -1,4 +1,4 @@
-"""How `iree-tuner replay --why` takes the model of costs apart, beside the times that were recorded."""
+"""How `iree-tuner db replay --why` takes the model of costs apart, beside the times that were recorded."""
 
 from __future__ import annotations
 

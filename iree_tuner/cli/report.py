@@ -14,7 +14,7 @@ from iree_tuner.execute.statistics import Comparison
 from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
-from iree_tuner.tuned import Pace, TuningResult
+from iree_tuner.tuned import Pace, TuningResult, times_of
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.timeline import TimeUse
 from iree_tuner.tuning.versions import Step
@@ -73,9 +73,9 @@ def _pace(pace: Pace) -> str:
 
 def _tell_how_to_use(console: Console, result: TuningResult, path: Path) -> None:
     if result.whole is not None and result.comparison is not None:
-        console.print(f"program ({result.whole.function}): {_speedup(result.comparison)}")
+        console.print(f"program ({result.whole.function}): {times_of(result.comparison)}")
     if result.flags:
-        alone = f", {_speedup(result.flags_alone)} alone" if result.flags_alone else ""
+        alone = f", {times_of(result.flags_alone)} alone" if result.flags_alone else ""
         console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True, markup=False)
     console.print(f"spec: {path}, {len(result.entries)} of {len(result.results)} workloads")
     for site, code in result.kernels:
@@ -100,7 +100,7 @@ def _choices(result: TuningResult) -> Table:
         options = "+".join(options_of(choice.target)) or "as given"
         comparison = choice.comparison
         table.add_row(
-            options, _speedup(comparison) if comparison else "", comparison.verdict if comparison else ""
+            options, times_of(comparison) if comparison else "", comparison.verdict if comparison else ""
         )
     return table
 
@@ -212,7 +212,7 @@ def _table(result: TuningResult) -> Table:
             str(len(item.trials)),
             f"{comparison.default_us:.1f}" if comparison else "",
             f"{comparison.candidate_us:.1f}" if comparison and item.entry else "",
-            _speedup(comparison) if comparison else item.note,
+            times_of(comparison) if comparison else item.note,
             item.verdict,
         )
         for each in item.competitors:
@@ -226,10 +226,5 @@ def _competitor(found: Competitor) -> tuple[str, ...]:
         f"  {found.kind.name}", "", str(len(found.trials)),
         f"{comparison.default_us:.1f}" if comparison else "",
         f"{comparison.candidate_us:.1f}" if comparison else "",
-        _speedup(comparison) if comparison else found.final.note, comparison.verdict if comparison else "",
+        times_of(comparison) if comparison else found.final.note, comparison.verdict if comparison else "",
     )  # fmt: skip
-
-
-def _speedup(comparison: Comparison) -> str:
-    low, high = comparison.interval
-    return f"{comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"

@@ -56,8 +56,6 @@ def run(
 
     Parameters
     ----------
-    program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     compare
         default: with the program as the compiler makes it; numpy: besides, each dispatch that the script
         lowers with its IR, interpreted by NumPy in double precision, where it is small enough; none.

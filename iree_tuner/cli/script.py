@@ -90,8 +90,6 @@ def stages(
 
     Parameters
     ----------
-    program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     script
         A file, or the name of a script that ships.
     knob

@@ -89,6 +89,8 @@ def space(source: ProgramName, /, *, flags: SpaceFlags = _DEFAULTS) -> int:
     """
     if flags.sample < 0:
         raise UsageError(f"--sample must not be negative, but is {flags.sample}")
+    if flags.timeout <= 0:
+        raise UsageError(f"--timeout must be above 0, but is {flags.timeout:g}")
     if flags.compile_ and not flags.sample:
         raise UsageError("--compile needs samples to compile", hint="add --sample 20")
     target = parse_target(flags.target) if flags.target else target_for_device(flags.device)

@@ -31,11 +31,12 @@ from iree_tuner.targets import Target, parse_target, target_for_device
 
 app = App(
     name="spec",
-    help="""Build, link, check, embed and explain tuning specs.
+    help="""Build, link, check, embed and explain tuning specs; list those that ship.
 
     Example: `iree-tuner spec explain model.spec.mlir`
     """,
 )
+app.command("iree_tuner.cli.spec_shipped:shipped", name="shipped")
 
 Output = Annotated[
     Path,
@@ -230,7 +231,7 @@ def _show_check(spec: Path, matchers: tuple[MatcherHits, ...], problems: list[Pr
     lines.extend(f"error: {spec}: {problem}" for problem in problems)
     if not problems:
         lines.append(f"{spec}: no problems found")
-    people.print("\n".join(lines), soft_wrap=True, markup=False)
+    answers.print("\n".join(lines), soft_wrap=True, markup=False)
 
 
 def _table(rows: list[Row]) -> Table:

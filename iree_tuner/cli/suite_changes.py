@@ -29,8 +29,8 @@ _COLUMNS = ("verdict", "operation", "back end", "device", "times as fast", "befo
 
 
 def changes(
-    old: str,
-    new: str,
+    old: Annotated[str, Parameter(help="The run before: a folder of results, or HISTORY.jsonl@RUN.")],
+    new: Annotated[str, Parameter(help="The run after, in the same way.")],
     /,
     *,
     output: Annotated[

@@ -50,7 +50,7 @@ def add(
 
 @app.command
 def show(
-    file: Path,
+    file: Annotated[Path, Parameter(help="A history, .jsonl.")],
     /,
     *,
     output: Annotated[

@@ -7,7 +7,8 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from iree_tuner.cli.output import print_json, tell_stopping
+from iree_tuner.cli.output import print_json
+from iree_tuner.report.progress import tell_stopping
 from iree_tuner.suite.row import Row, to_json
 
 _LINE = "-" * 64

@@ -12,23 +12,27 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import chosen_database
 from iree_tuner.cli.durations import parse_duration
+from iree_tuner.cli.groups import AMOUNT, CANDIDATES, DATABASE, DEVICE, MEASURING, OUTPUT
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.kernel_report import tell_use
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
-from iree_tuner.cli.progress import Progress
 from iree_tuner.cli.report import how_to_use, report_result, result_to_json
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import TunerError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.program.source import load_program
 from iree_tuner.report.page import check_installed
-from iree_tuner.search.registry import DEFAULT
+from iree_tuner.report.progress import Progress
+from iree_tuner.search.registry import DEFAULT, strategy_names
 from iree_tuner.store import Store
 from iree_tuner.store.findings import Finding
 from iree_tuner.targets import target_for_device
 from iree_tuner.tune import TuningResult, tune_module
+from iree_tuner.tuning.effort import EffortName
+
+_STRATEGY = f"In what order candidates are tried: {', '.join(strategy_names())}."
 
 
 @Parameter(name="*")
@@ -45,20 +49,19 @@ class TuneFlags:
     output
         The spec to write, .mlir or .mlirbc; the program's name with .spec.mlir by default.
     effort
-        How much is tried: smoke (to see that it works), quick, default or full.
+        How much is tried: smoke only sees that it works; full takes hours.
     budget
         Time for all of it: 90s, 5m, 1h30m; spent where the program gains most by it.
     candidates
         Configurations of a workload that are tried at most (and variants of a kernel); by default what effort
         and budget allow.
-    strategy
-        In what order candidates are tried: model, local, shuffle, ... (docs/search.md).
     seed
         Seed of everything random.
     jobs
         Compile workers; one a core by default.
     db
-        Database that keeps every trial; a run resumes where an earlier one under the same setting ended.
+        Database that keeps every trial, by default iree_tuner/trials.db in the user's data folder; a run
+        resumes where an earlier one under the same setting ended.
     no_db
         Keep nothing, and resume nothing.
     fresh
@@ -87,28 +90,30 @@ class TuneFlags:
         Print the results as JSON, one object a line.
     """
 
-    device: Annotated[tuple[str, ...], Parameter(negative="")] = ("local-task",)
-    chip: str = "host"
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
-    effort: str = "default"
-    budget: str | None = None
-    candidates: int | None = None
-    strategy: str = DEFAULT
-    seed: int = 0
-    jobs: int | None = None
-    db: Path | None = None
-    no_db: Annotated[bool, Parameter(negative="")] = False
-    fresh: Annotated[bool, Parameter(negative="")] = False
-    warm: Annotated[bool, Parameter(negative="")] = False
-    vmfb: Path | None = None
-    starter: Annotated[tuple[Path, ...] | None, Parameter(negative="--no-starters")] = None
-    try_flags: Annotated[bool | None, Parameter(name="--try-flags", negative="--keep-flags")] = None
-    in_model: int = 1
-    profile: bool | None = None
-    report: Path | None = None
-    kernels: Path | None = None
-    self_test: Annotated[bool, Parameter(negative="")] = False
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+    device: Annotated[tuple[str, ...], Parameter(negative="", group=DEVICE)] = ("local-task",)
+    chip: Annotated[str, Parameter(group=DEVICE)] = "host"
+    jobs: Annotated[int | None, Parameter(group=DEVICE)] = None
+    effort: Annotated[EffortName, Parameter(group=AMOUNT)] = "default"
+    budget: Annotated[str | None, Parameter(group=AMOUNT)] = None
+    candidates: Annotated[int | None, Parameter(group=AMOUNT)] = None
+    in_model: Annotated[int, Parameter(group=AMOUNT)] = 1
+    strategy: Annotated[str, Parameter(group=CANDIDATES, help=_STRATEGY)] = DEFAULT
+    seed: Annotated[int, Parameter(group=CANDIDATES)] = 0
+    starter: Annotated[tuple[Path, ...] | None, Parameter(negative="--no-starters", group=CANDIDATES)] = None
+    try_flags: Annotated[
+        bool | None, Parameter(name="--try-flags", negative="--keep-flags", group=CANDIDATES)
+    ] = None
+    kernels: Annotated[Path | None, Parameter(group=CANDIDATES)] = None
+    self_test: Annotated[bool, Parameter(negative="", group=CANDIDATES)] = False
+    warm: Annotated[bool, Parameter(negative="", group=MEASURING)] = False
+    profile: Annotated[bool | None, Parameter(group=MEASURING)] = None
+    db: Annotated[Path | None, Parameter(group=DATABASE)] = None
+    no_db: Annotated[bool, Parameter(negative="", group=DATABASE)] = False
+    fresh: Annotated[bool, Parameter(negative="", group=DATABASE)] = False
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], group=OUTPUT)] = None
+    vmfb: Annotated[Path | None, Parameter(group=OUTPUT)] = None
+    report: Annotated[Path | None, Parameter(group=OUTPUT)] = None
+    as_json: Annotated[bool, Parameter(name="--json", negative="", group=OUTPUT)] = False
 
 
 _INTERRUPTED = 130
@@ -124,16 +129,12 @@ def tune(program: ProgramName, /, *, flags: TuneFlags = _DEFAULTS, inputs: Input
     leaves at once. Where nothing could be judged, nothing is written, and the status is 1.
 
     Example: `iree-tuner tune examples/mlp_batch1.mlir --effort quick -o mlp.spec.mlir`
-
-    Parameters
-    ----------
-    program
-        MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; - is standard input.
     """
     start = time.monotonic()
-    budget_s = parse_duration(flags.budget) if flags.budget else None
+    budget_s = None if flags.budget is None else parse_duration(flags.budget)
     db = chosen_database(flags.db, no_db=flags.no_db, fresh=flags.fresh)
-    _check(flags)
+    for starter in flags.starter or ():
+        note_input(starter)
     source = inputs.sized(load_program(program))
     run = inputs.request(source)
     path = planned_output(flags.output or _beside(program), ".mlir", ".mlirbc")
@@ -173,16 +174,6 @@ def tune(program: ProgramName, /, *, flags: TuneFlags = _DEFAULTS, inputs: Input
     if result.failure:
         raise TunerError(result.failure)
     return _INTERRUPTED if result.interrupted else 0
-
-
-def _check(flags: TuneFlags) -> None:
-    """Raise UsageError for numbers that are none; remember the inputs."""
-    if flags.jobs is not None and flags.jobs < 1:
-        raise UsageError("--jobs must be at least 1")
-    if flags.in_model < 1:
-        raise UsageError("--in-model must be at least 1")
-    for starter in flags.starter or ():
-        note_input(starter)
 
 
 def _not_judged(result: TuningResult, *, as_json: bool) -> int:

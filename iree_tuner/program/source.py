@@ -62,6 +62,8 @@ def load_program(source: ProgramSource) -> Program:
 
 
 def _from_path(path: Path) -> Program:
+    if path == Path():  # of an empty string
+        raise TunerError("no program is named")
     if path.suffix == ".onnx" and path.is_file():
         return _from_onnx(path)
     return _checked(Program(name_of(path), read_bytes(path)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
 import threading
@@ -232,11 +233,14 @@ def _make_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"no folder for the database: {error.strerror}", location=str(path)) from None
+        raise StoreError(
+            f"no folder for the database: {error.strerror}", location=str(path),
+            hint="--db names another place, --no-db keeps nothing",
+        ) from None  # fmt: skip
 
 
 def _connect(path: Path, busy_s: float, mode: str) -> sqlite3.Connection:
-    name = f"file:{quote(str(path.absolute()))}?{mode}"
+    name = f"file:{quote(os.fsencode(path.absolute()))}?{mode}"
     return sqlite3.connect(name, timeout=busy_s, uri=True, isolation_level=None, check_same_thread=False)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from iree_tuner.errors import TunerError
+from iree_tuner.files import parse_json
 from iree_tuner.suite import row as rows_
 from iree_tuner.suite import run_facts
 from iree_tuner.suite.results import Results
@@ -165,7 +166,7 @@ def _whole(data: bytes) -> bytes:
     end = data.rfind(b"\n") + 1
     try:
         _from_json(json.loads(data[end:]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return data[:end]
     return data
 
@@ -177,7 +178,7 @@ def _records(data: bytes, path: Path) -> Sequence[tuple[RunFacts, Row]]:
         if not line.strip():
             continue
         try:
-            found.append(_from_json(json.loads(line)))
+            found.append(_from_json(parse_json(line.decode(), f"{path}:{number}")))
         except (ValueError, KeyError, TypeError) as error:
             message = f"not a row of a history: {type(error).__name__}: {error}"
             raise TunerError(message, location=f"{path}:{number}") from None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from iree_tuner.errors import TunerError
-from iree_tuner.files import write
+from iree_tuner.files import parse_json, read_json, write
 from iree_tuner.suite import row as rows_
 from iree_tuner.suite import run_facts
 from iree_tuner.suite.row import Row
@@ -90,14 +90,14 @@ def read_results(path: Path) -> Results:
     if not (path / FACTS).is_file():
         raise TunerError("no results of `iree-tuner suite` (there is no run.json)", location=str(path))
     try:
-        facts = run_facts.from_json(json.loads((path / FACTS).read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        facts = run_facts.from_json(read_json(path / FACTS))
+    except (ValueError, KeyError, TypeError) as error:
         raise TunerError(f"not the head of a run: {error}", location=str(path / FACTS)) from None
     found: dict[tuple[str, ...], Row] = {}
     whole, torn = _without_torn_line(path / ROWS)
     for number, line in enumerate((whole or b"").decode("utf-8", "replace").splitlines(), 1):
         try:
-            each = rows_.from_json(json.loads(line))
+            each = rows_.from_json(parse_json(line, f"{path / ROWS}:{number}"))
         except (ValueError, KeyError, TypeError) as error:
             raise TunerError(f"not a row: {error}", location=f"{path / ROWS}:{number}") from None
         found.pop(each.key, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from iree_tuner.compiler.versions import check_release, installed
 from iree_tuner.errors import TunerError
+from iree_tuner.files import read_json
 from iree_tuner.profiling.roofline import Roofline, from_json, to_json
 from iree_tuner.profiling.run import Tools, roofline_for
 from iree_tuner.suite.backends.iree import DEFAULT
@@ -282,10 +282,8 @@ def _given_rooflines(path: Path | None) -> dict[str, Roofline]:
     if path is None:
         return {}
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         return {uri: from_json(each) for uri, each in data.get("rooflines", data).items()}
-    except OSError as error:
-        raise TunerError(f"cannot read: {error.strerror}", location=str(path)) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TunerError(
             f"no rooflines by device, as run.json has them: {error}", location=str(path)

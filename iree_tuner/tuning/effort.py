@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from iree_tuner.errors import UsageError
 from iree_tuner.targets import Target
@@ -63,6 +64,9 @@ class Effort:
         """Operations that a candidate may have before code generation: LLVM's time grows faster."""
         return max(_LEAST_OPS, round(_OPS_A_TIME * self.patience * default_ops))
 
+
+EffortName = Literal["smoke", "quick", "default", "full"]
+"""The levels that there are."""
 
 _FULL_SHARE = 0.25
 _LEAST_PATIENCE_S = 1.0

@@ -17,6 +17,7 @@ from iree_tuner.execute.pool import Builder
 from iree_tuner.targets import Target
 
 _COMPILES_PER_WORKER = 2000
+_MOST_JOBS = 8  # a core: more only take memory
 
 
 class Lab:
@@ -28,6 +29,9 @@ class Lab:
         devices: further devices of the same kind, on which candidates are measured side by side.
         cold: see `execute.bench.Bench`.
 
+    Raises:
+        UsageError: there is no device, or another number of workers is needed.
+
     Attributes:
         loader: has the driver compile ahead of measuring, where it does so at all.
         alternate: whether the devices compute on the host's cores, so that nothing may compile meanwhile.
@@ -38,6 +42,9 @@ class Lab:
     ) -> None:
         if target.device is None:
             raise UsageError(f"target {target} has no device to measure on", hint="give a device")
+        most = _MOST_JOBS * usable_cores()
+        if jobs is not None and not 1 <= jobs <= most:
+            raise UsageError(f"jobs must be from 1 to {most} on {usable_cores()} cores, and is {jobs}")
         self.target = target
         self.cold = cold
         self.jobs = jobs or usable_cores()

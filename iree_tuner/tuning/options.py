@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,7 +51,12 @@ class TuningOptions:
     before_s: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raises UsageError for an unknown strategy, and for a number of candidates that is none."""
+        """Raises UsageError for an unknown strategy, and for numbers that make no sense."""
         check_strategy(self.strategy)
-        if self.candidates is not None and self.candidates < 1:
-            raise UsageError("candidates must be at least 1")
+        for name, value in (("candidates", self.candidates), ("in_model", self.in_model)):
+            if value is not None and value < 1:
+                raise UsageError(f"{name} must be at least 1, and is {value}")
+        if self.seed < 0:
+            raise UsageError(f"seed must be at least 0, and is {self.seed}")
+        if self.budget_s is not None and not 0.0 < self.budget_s < math.inf:
+            raise UsageError(f"budget_s must be above 0 and finite, and is {self.budget_s}")

@@ -37,7 +37,9 @@ def read_dispatches(
     tasks = make_tasks(extraction.dispatches)
     watch.extracted(extraction, tasks)
     if not tasks:
-        raise TunerError("the program has no dispatches that can be tuned", location=program.name)
+        reasons = "; ".join(dict.fromkeys(each.reason for each in extraction.dispatches if each.reason))
+        message = f"the program has no dispatches that can be tuned{': ' * bool(reasons)}{reasons}"
+        raise TunerError(message, location=program.name)
     return extraction.dispatches, tasks
 
 

@@ -1,14 +1,14 @@
 // A sample of a space becomes a recording; the same command again measures nothing.
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %iree_tuner record %s --count 6 --seed 3 -o %t/a --db %t/trials.db --json 2>%t/people | FileCheck %s --check-prefix=JSON
+// RUN: %iree_tuner db record %s --count 6 --seed 3 -o %t/a --db %t/trials.db --json 2>%t/people | FileCheck %s --check-prefix=JSON
 // RUN: FileCheck %s --check-prefix=PEOPLE < %t/people
-// RUN: %iree_tuner record %s --count 6 --seed 3 -o %t/b --db %t/trials.db 2>&1 | FileCheck %s --check-prefix=PEOPLE
+// RUN: %iree_tuner db record %s --count 6 --seed 3 -o %t/b --db %t/trials.db 2>&1 | FileCheck %s --check-prefix=PEOPLE
 // RUN: %iree_tuner db list --db %t/trials.db --json | FileCheck %s --check-prefix=DB
 // RUN: %python -c "import gzip, sys; print(gzip.open(sys.argv[1], 'rt').read())" %t/a/matmul_32x48x64_f32_f32_f32.jsonl.gz | FileCheck %s --check-prefix=LINES
-// RUN: not %iree_tuner record %S/Inputs/nothing.mlir -o %t/c --no-db 2>&1 | FileCheck %s --check-prefix=NOTHING
-// RUN: not %iree_tuner record %s -o %t/people --no-db 2>&1 | FileCheck %s --check-prefix=FOLDER
-// RUN: not %iree_tuner record %s -o %t/c --count -1 2>&1 | FileCheck %s --check-prefix=COUNT
-// RUN: %iree_tuner record --help | FileCheck %s --check-prefix=HELP
+// RUN: not %iree_tuner db record %S/Inputs/nothing.mlir -o %t/c --no-db 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: not %iree_tuner db record %s -o %t/people --no-db 2>&1 | FileCheck %s --check-prefix=FOLDER
+// RUN: not %iree_tuner db record %s -o %t/c --count -1 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: %iree_tuner db record --help | FileCheck %s --check-prefix=HELP
 
 // JSON: "workload": "matmul_32x48x64_f32_f32_f32", "path": "{{.*}}matmul_32x48x64_f32_f32_f32.jsonl.gz", "outcomes": {
 // PEOPLE: matmul_32x48x64_f32_f32_f32: {{.*}}, in {{.*}}matmul_32x48x64_f32_f32_f32.jsonl.gz
@@ -19,7 +19,7 @@
 // NOTHING: error: {{.*}}nothing.mlir: the program has no dispatches that can be tuned
 // FOLDER: error: {{.*}}people: this is a file, not a folder
 // COUNT: error: --count must be at least 0
-// HELP: Example: iree-tuner record examples/mlp_batch1.mlir
+// HELP: Example: iree-tuner db record examples/mlp_batch1.mlir
 
 func.func @main(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>) -> tensor<32x48xf32> {
   %zero = arith.constant 0.0 : f32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shlex
 import shutil
@@ -9,13 +10,18 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pytest
 from programs import ZERO_MATMUL
 
+import iree_tuner as iree_tuner_
+from iree_tuner import TunerError, UsageError
 from iree_tuner.cli.main import run
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.tuning.observer import Silent
 
 SCALED = """
 func.func @main(%a: tensor<SIZExSIZExf32>, %b: tensor<SIZExSIZExf32>) -> tensor<SIZExSIZExf32> {
@@ -27,7 +33,19 @@ func.func @main(%a: tensor<SIZExSIZExf32>, %b: tensor<SIZExSIZExf32>) -> tensor<
   return %m : tensor<SIZExSIZExf32>
 }
 """
-SPEC = Path(__file__).parents[1] / "specs" / "Inputs"
+DYNAMIC = """
+func.func @main(%a: tensor<?x64xf32>, %b: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  %z = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %a, %c0 : tensor<?x64xf32>
+  %e = tensor.empty(%m) : tensor<?x64xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<?x64xf32>, tensor<64x64xf32>)
+    outs(%f : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %r : tensor<?x64xf32>
+}
+"""
+OTHER_SPEC = Path(__file__).parents[1] / "spec" / "Inputs" / "other_matmul.jsonl"
 TRIALS = Path(__file__).parents[1] / "db" / "Inputs" / "trials.jsonl"
 INPUT = "this is an input, and it would be lost (name another output)"
 
@@ -64,6 +82,7 @@ CASES = {
     "A3, report": Case("report t.jsonl -o p.mlir", 2, "p.mlir: the name must end in .html"),
     "A3, compile": Case("compile p.mlir -o p.mlir", 2, "p.mlir: the name must end in .vmfb"),
     "two outputs": Case("tune p.mlir -o o.mlir --kernels o.mlir", 2, "o.mlir: two outputs have this name"),
+    "A8": Case("compile p.mlir --spec other.spec.mlir -o p.vmfb --strict", 1, "0 of 1 matchers hit"),
     "A5, device": Case("tune p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
     "A5, not a number": Case("tune p.mlir --device local-sync://abc", 2, "there is no device"),
     "A5, no GPU": Case(
@@ -77,10 +96,21 @@ CASES = {
     "B5, spec build": Case("spec build deep.json", 1, "the JSON is nested too deep"),
     "B5, space": Case("space deep_object.json", 1, "the JSON is nested too deep"),
     "B5, suite": Case("suite generate deep.toml", 1, "the TOML is nested too deep"),
+    "C1": Case(
+        "tune dyn.mlir --no-db --effort smoke",
+        1,
+        "the program has no dispatches that can be tuned: its m is known only at run time; give a size to "
+        "tune it for, as --dim 128",
+    ),
+    "C7, jobs": Case("tune p.mlir --no-db --jobs 1000", 2, "jobs must be from 1 to "),
+    "C7, no budget": Case("tune p.mlir --no-db --budget ''", 2, "'' is not a duration"),
+    "C7, seed": Case("tune p.mlir --no-db --seed=-1", 2, "seed must be at least 0, and is -1"),
+    "C7, time-out": Case("space p.mlir --compile --timeout=-1", 2, "--timeout must be above 0"),
     "C8": Case("tune p.mlir --device cuda://0", 1, "cuda://0: no CUDA driver found"),
     "C9": Case("extract --nonsense", 2, "unknown option --nonsense"),
     "C10": Case("compile p.mlir --kernels no.mlir -o p.vmfb", 1, "no.mlir: no such file"),
     "C12": Case("db import t4.json --db d.db", 1, "a T4 file does not say what its trials are of"),
+    "C16": Case("tune p.mlir --db p.mlir/no.db", 1, "(--db names another place, --no-db keeps nothing)"),
     "C15": Case("tune /dev/zero", 1, "/dev/zero: this is a device, not a file"),
 }
 
@@ -96,6 +126,8 @@ def folder(tmp_path, monkeypatch):
     assert run(["db", "export", "1", "--format", "t4", "--db", "t.jsonl", "-o", "t4.json"]) == 0
     assert run(["script", "link", "cpu_matmul", "-o", "s.mlir"]) == 0
     assert run(["spec", "build", os.devnull, "-o", "spec.mlir"]) == 0
+    Path("dyn.mlir").write_text(DYNAMIC)
+    assert run(["spec", "build", str(OTHER_SPEC), "-o", "other.spec.mlir"]) == 0
     Path("binary.mlir").write_bytes(bytes(range(255, 0, -1)))
     Path("deep.json").write_text("[" * 100_000)
     Path("deep_object.json").write_text('{"a": ' * 100_000)
@@ -135,6 +167,91 @@ def test_a_default_that_does_not_run_is_not_judged(folder, capfd):
     assert '"speedup": null' in told.out
     assert '"verdict": "tie"' not in told.out
     assert (folder / "old.mlir").read_text() == "an earlier result"
+
+
+def test_a8_a_spec_that_hits_nothing_is_told(folder, capfd):
+    assert run(["compile", "p.mlir", "--spec", "other.spec.mlir", "-o", "p.vmfb", "--json"]) == 0
+    told = capfd.readouterr()
+    assert "warning: other.spec.mlir: 0 of 1 matchers hit" in told.err
+    assert '"matchers": 1, "hits": 0' in told.out
+
+
+def test_a9_results_without_numbers_are_no_check(folder, capfd):
+    (folder / "plain.mlir").write_text(SCALED.replace("SIZE", "16"))
+    np.save("nan.npy", np.full((16, 16), np.nan, np.float32))
+    command = "run plain.mlir --transform-script cpu_matmul --input nan.npy --compare default"
+    assert run(command.split()) == 0
+    assert "all results are NaN, by default too, so that nothing was compared" in capfd.readouterr().err
+
+
+@dataclass
+class Quiet(Silent):
+    """Does what an observer may do."""
+
+    noted_: list[str] = field(default_factory=list)
+
+    def noted(self, message: str) -> None:
+        self.noted_.append(message)
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    return iree_tuner_.tune_module(
+        ZERO_MATMUL, effort="smoke", observer=Quiet(), try_flags=False, profile=False, candidates=2
+    )
+
+
+def test_c5_a_result_is_a_line_and_a_small_table(tuned):
+    assert len(repr(tuned).splitlines()) == 1
+    assert len(repr(tuned)) < 300
+    assert repr(tuned).startswith("<TuningResult of <text> for llvm-cpu:host: ")
+    page = tuned._repr_html_()
+    assert "matmul_" in page
+    assert "&lt;text&gt;" in page
+    assert len(page) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"budget_s": 0}, "budget_s must be above 0 and finite, and is 0"),
+        ({"budget_s": -1.0}, "budget_s must be above 0"),
+        ({"budget_s": float("nan")}, "budget_s must be above 0"),
+        ({"budget_s": float("inf")}, "budget_s must be above 0"),
+        ({"jobs": 0}, "jobs must be from 1 to "),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"in_model": 0}, "in_model must be at least 1"),
+        ({"candidates": 0}, "candidates must be at least 1"),
+        ({"strategy": "magic"}, "unknown strategy 'magic' (one of: "),
+    ],
+)
+def test_c6_arguments_are_checked(more, says):
+    with pytest.raises(UsageError) as told:
+        iree_tuner_.tune_module(ZERO_MATMUL, **more)
+    assert says in str(told.value)
+
+
+def test_c6_no_program_is_no_folder():
+    with pytest.raises(TunerError, match="no program is named"):
+        iree_tuner_.tune_module("")
+
+
+def test_c6_progress_is_that_of_the_command(capfd):
+    iree_tuner_.tune_module(
+        ZERO_MATMUL, effort="smoke", try_flags=False, profile=False, candidates=1, progress=True
+    )
+    assert "1 dispatches, 1 workloads to tune" in capfd.readouterr().err
+
+
+def _call_in_a_pool(_):
+    with Workers(1) as workers:
+        return workers.call(os.path.basename, "a/b")
+
+
+def test_c20_a_process_of_a_pool_can_tune():
+    """Such processes are daemonic: `multiprocessing` refuses them children."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(_call_in_a_pool, [0]) == ["b"]
 
 
 @pytest.mark.parametrize("name", ['"model/main"', "f" * 300], ids=["a folder", "long"])

@@ -238,7 +238,7 @@ def test_uneven_copies_crash(prepare) -> None:
         UNEVEN | {"prefetch_num_stages": 2},
         replacing("prefetch_num_stages = 2", "prefetch_num_stages = 3"),
     )
-    assert ended.outcome == "compile_crash"
+    assert ended.outcome in ("compile_crash", "compile_error")  # of freed memory: not the same each time
     space = found.supplemented[TILES]
     assert space.complete(UNEVEN) is None
     assert space.violations_of_part(UNEVEN) == [

@@ -1,4 +1,4 @@
-"""`iree-tuner specs`: the specs that ship."""
+"""`iree-tuner spec shipped`: the specs that ship."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from rich.table import Table
 
 from iree_tuner.cli.output import answers, print_json
@@ -19,11 +19,8 @@ from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import shipped_specs
 from iree_tuner.targets.find import BACKENDS
 
-app = App(name="specs", help="The specs that ship: tried first where a program has the same workloads.")
 
-
-@app.command(name="list")
-def list_(
+def shipped(
     *,
     backend: Annotated[
         str | None, Parameter(help="Only those of a backend: llvm-cpu, cuda, hip, vulkan.")
@@ -32,7 +29,7 @@ def list_(
 ) -> None:
     """List the specs that ship: how many workloads, on what they were measured, and what they gained there.
 
-    Example: `iree-tuner specs list --backend cuda`
+    Example: `iree-tuner spec shipped --backend cuda`
 
     Parameters
     ----------

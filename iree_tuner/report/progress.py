@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Self
 
@@ -11,7 +12,6 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from iree_tuner.cli.output import tell_stopping
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.program.extract import Extraction
@@ -26,11 +26,20 @@ _LARGE = 0.01
 """Share of a workload that is told of when it was not searched."""
 
 
-class Progress:
-    """An observer that prints."""
+def tell_stopping() -> None:
+    """Answer Ctrl-C. Within a signal's handler, so that nothing is used that it may have interrupted."""
+    os.write(2, b"\nstopping: what was found so far is kept; Ctrl-C again leaves at once\n")
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+
+class Progress:
+    """An observer that prints.
+
+    Args:
+        console: where; standard error by default.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
         self._status: Live | None = None
         self._tried = 0
         self._planned = 0
@@ -101,7 +110,7 @@ class Progress:
         tell_stopping()
 
     def _show(self, text: str) -> None:
-        if not self._console.is_terminal:
+        if not (self._console.is_terminal or self._console.is_jupyter):
             return
         spinner = Group(*self._table(), Spinner("dots", Text(text)))
         if self._status is None:
