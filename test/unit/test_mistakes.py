@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import shlex
@@ -115,24 +116,35 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A folder with what the commands name; `t.jsonl` is a database of trials."""
+    folder = tmp_path_factory.mktemp("prepared")
+    with contextlib.chdir(folder):
+        Path("p.mlir").write_text(ZERO_MATMUL)
+        Path("link.mlir").symlink_to("p.mlir")
+        Path("empty").touch()
+        assert run(["db", "import", str(TRIALS), "--db", "t.jsonl"]) == 0
+        assert run(["db", "export", "1", "--format", "t4", "--db", "t.jsonl", "-o", "t4.json"]) == 0
+        assert run(["script", "link", "cpu_matmul", "-o", "s.mlir"]) == 0
+        assert run(["spec", "build", "empty", "-o", "spec.mlir"]) == 0
+        assert run(["spec", "build", str(OTHER_SPEC), "-o", "other.spec.mlir"]) == 0
+        Path("dyn.mlir").write_text(DYNAMIC)
+        Path("binary.mlir").write_bytes(bytes(range(255, 0, -1)))
+        Path("deep.json").write_text("[" * 100_000)
+        Path("deep_object.json").write_text('{"a": ' * 100_000)
+        Path("deep.toml").write_text("a = " + "[" * 100_000)
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """With what the commands name; `t.jsonl` is a database of trials."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    Path("p.mlir").write_text(ZERO_MATMUL)
-    Path("link.mlir").symlink_to("p.mlir")
-    assert run(["db", "import", str(TRIALS), "--db", "t.jsonl"]) == 0
-    assert run(["db", "export", "1", "--format", "t4", "--db", "t.jsonl", "-o", "t4.json"]) == 0
-    assert run(["script", "link", "cpu_matmul", "-o", "s.mlir"]) == 0
-    assert run(["spec", "build", os.devnull, "-o", "spec.mlir"]) == 0
-    Path("dyn.mlir").write_text(DYNAMIC)
-    assert run(["spec", "build", str(OTHER_SPEC), "-o", "other.spec.mlir"]) == 0
-    Path("binary.mlir").write_bytes(bytes(range(255, 0, -1)))
-    Path("deep.json").write_text("[" * 100_000)
-    Path("deep_object.json").write_text('{"a": ' * 100_000)
-    Path("deep.toml").write_text("a = " + "[" * 100_000)
-    return tmp_path
+def folder(prepared, tmp_path, monkeypatch):
+    """A copy of it, and the working folder."""
+    own = tmp_path / "own"
+    shutil.copytree(prepared, own, symlinks=True)
+    monkeypatch.chdir(own)
+    monkeypatch.setenv("XDG_DATA_HOME", str(own / "data"))
+    return own
 
 
 def content(folder):
