@@ -17,6 +17,7 @@ from iree_tuner.kernels.contest import Contest
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.layers import Layer
 from iree_tuner.targets import Target
+from iree_tuner.tuned import times_of
 
 _COLUMNS = (
     "problem", "kernel", "tried", "default us", "tuned us", "kernel us", "over default", "over tuned",
@@ -63,8 +64,8 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
             f"{contest.default_us:.1f}" if math.isfinite(contest.default_us) else "",
             tuned,
             best,
-            _ratio(contest.over_default),
-            _ratio(contest.over_tuned),
+            times_of(contest.over_default),
+            times_of(contest.over_tuned),
             "yes" if contest.wins else "no",
         )
         if contest.note:
@@ -89,13 +90,6 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
             )
 
 
-def _ratio(found: Comparison | None) -> str:
-    if found is None:
-        return ""
-    low, high = found.interval
-    return f"{found.speedup:.2f}x ({low:.2f} to {high:.2f})"
-
-
 def report_program(compared: InProgram, as_json: bool) -> None:
     """Print each version of a program against its default."""
     rows = [(f"{each.what} against default", len(each.chosen), each.found) for each in compared.versions]
@@ -107,7 +101,7 @@ def report_program(compared: InProgram, as_json: bool) -> None:
             note = {"note": found.agreement.note} if found.agreement.note else {}
             print_json({"program": what, "kernels": count, "error": found.error, **figures, **note})
         answers_to(as_json=as_json).print(
-            f"the program, {what}: {found.error or _ratio(found.comparison)}", markup=False
+            f"the program, {what}: {found.error or times_of(found.comparison)}", markup=False
         )
     for note in dict.fromkeys(each.agreement.note for _, _, each in rows if each.agreement.note):
         people.print(note, style="yellow", markup=False)
