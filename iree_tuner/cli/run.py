@@ -16,11 +16,11 @@ from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.script_flags import ScriptFlags
-from iree_tuner.errors import TunerError
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import Ran, run_program
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.program_worker import Output
+from iree_tuner.files import planned_folder
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
@@ -72,7 +72,7 @@ def run(
     script, request = scripting.load(), inputs.request(source)
     with ExitStack() as stack:
         folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iree_tuner_")))
-        _make(folder)
+        planned_folder(folder)
         lab = stack.enter_context(Lab(target, 1))
         stack.enter_context(people.status("compiling and running"))
         lab.start()
@@ -113,13 +113,6 @@ def _with_script(
     )  # fmt: skip
     alone = agree_alone(source, script, scripted.lowered, lab) if compare == "numpy" else []
     return _Found(ran, scripted, tuple(alone))
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TunerError(f"cannot be made: {error.strerror}", location=str(folder)) from None
 
 
 def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
