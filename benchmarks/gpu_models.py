@@ -14,9 +14,7 @@ PyTorch's by more than the model's tolerance, that is said; a tuned program that
 a JSON object a model: median times, and how many times as fast the tuned program is as each of the others
 that are timed in the same way.
 
-With `--kernels N` external kernels compete too: N variants of each (0: all) on every problem of the program
-that they compute, alone against the tuned configuration; the tuned program with the winners is one contender
-more.
+With `--kernels` external kernels compete with configurations while the model is tuned.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,24 +40,19 @@ from examples.models.in_torch import torch_inputs, torch_module
 from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
 from iree_tuner import TuningResult, tune_module
-from iree_tuner.cli.kernel_report import contest_to_json
-from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
-from iree_tuner.execute.statistics import compare_rows
-from iree_tuner.kernels.bench import SPEC_FLAG, look_at, winners, with_flags
-from iree_tuner.kernels.contest import hold_contest
+from iree_tuner.execute.statistics import Comparison, compare_rows
+from iree_tuner.kernels.bench import with_flags
+from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
-from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.versions import with_spec
 
 SAMPLE_S = 0.02
 FENCES = "--iree-execution-model=async-external"
@@ -107,7 +100,7 @@ def main() -> None:
     parser.add_argument("--effort", default="default")
     parser.add_argument("--budget", type=float, default=240.0, help="seconds for each model")
     parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--kernels", type=int, help="variants of each kernel on each problem; 0 for all")
+    parser.add_argument("--kernels", action="store_true", help="let external kernels compete")
     parser.add_argument("--specs", type=Path, help="folder for specs and pages")
     parser.add_argument("--json", type=Path, help="file to which rows are appended, one a line")
     given = parser.parse_args()
@@ -130,15 +123,20 @@ def row_of(model: Model, given: argparse.Namespace) -> dict[str, Any]:
         run = run_of(program, model, weights, Path(name))
         start = time.perf_counter()
         result = tune_module(
-            program, device=given.device, chip=given.chip, effort=given.effort, budget_s=given.budget, run=run
-        )
+            program, device=given.device, chip=given.chip, effort=given.effort, budget_s=given.budget,
+            run=run, kernels=kernels_for(given) if given.kernels else (),
+        )  # fmt: skip
         seconds = time.perf_counter() - start
         if given.specs:
             given.specs.mkdir(parents=True, exist_ok=True)
             result.save(given.specs / f"{model.name}.spec.mlir")
+            if result.kernels:
+                result.save_kernels(given.specs / f"{model.name}.kernels.mlir")
         return {
             "model": model.name, "summary": model.summary, "tuned_in_s": round(seconds, 1),
             "tried": result.pace.candidates, "per_hour": round(result.pace.per_hour),
+            "busy": round(result.pace.busy, 3), "stages": result.time.seconds(),
+            "kernels": [f"{site.problem.name}: {code.entry} {code.knobs}" for site, code in result.kernels],
             "devices": given.device, "own_verdict": [result.speedup, *result.interval], "note": result.note,
             "flags": list(result.flags), "entries": len(result.entries), "left_out": len(result.left_out),
             "workloads": [workload_row(each) for each in result.results],
@@ -158,11 +156,13 @@ def run_of(program: Program, model: Model, weights: Path, folder: Path) -> Progr
 
 def workload_row(each: Any) -> dict[str, Any]:
     """A workload's outcome."""
-    found = each.comparison
     return {
         "workload": each.task.workload.name, "share": round(each.share, 4), "tried": len(each.trials),
-        "verdict": each.verdict, "alone": [found.speedup, *found.interval] if found else None,
-        "note": each.note,
+        "verdict": each.verdict, "alone": ratio_of(each.comparison),
+        "note": each.note, "competitors": [
+            {"kernel": one.kind.name, "tried": len(one.trials), "alone": ratio_of(one.final.comparison)}
+            for one in each.competitors
+        ],
     }  # fmt: skip
 
 
@@ -180,10 +180,6 @@ def compared(
             for waits in (True, False)
         }
     codes |= {("tuned", True): result.vmfb(), ("tuned", False): result.vmfb((FENCES,))}
-    contests: list[dict[str, object]] = []
-    if given.kernels is not None:
-        code, contests = with_kernels(program, result, given, folder)
-        codes |= {("kernels", True): code} if code else {}
     contenders, expected, notes = on_torch(model)
     for number, ((name, waits), code) in enumerate(codes.items()):
         path = folder / f"{number}.vmfb"
@@ -193,7 +189,7 @@ def compared(
         contenders.append(Contender(name, waits, loaded.batch if waits else loaded.in_flight, error))
     errors = {each.title: each.error for each in contenders}
     wrong = [each.title for each in contenders if not each.error <= model.tolerance]
-    found: dict[str, Any] = {"errors": errors, "contests": contests, "notes": notes}
+    found: dict[str, Any] = {"errors": errors, "notes": notes}
     if wrong:
         found["problem"] = f"differ from PyTorch: {', '.join(wrong)}"
     if any(name.startswith("tuned") for name in wrong):
@@ -208,7 +204,7 @@ def compared(
     return found | {
         "median_us": {each.title: float(us) for each, us in zip(contenders, medians, strict=True)},
         "tuned_over": {
-            each.title: ratio(rows[:, [index, tuned[each.waits]]])
+            each.title: ratio_of(compare_rows([rows[:, [index, tuned[each.waits]]]])[0])
             for index, each in enumerate(contenders)
             if each.name != "tuned"
         },
@@ -216,33 +212,10 @@ def compared(
     }
 
 
-def with_kernels(
-    program: Program, result: TuningResult, given: argparse.Namespace, folder: Path
-) -> tuple[bytes, list[dict[str, object]]]:
-    """The tuned program with the kernels that win, compiled; empty where none does. And all contests."""
-    configurations = {
-        each.task.workload.key: each.entry.configuration for each in result.results if each.entry
-    }
-    path = folder / "kernels.mlir"
-    with Lab(result.target) as lab:
-        lab.start()
-        wanted = [each for each in usual_kernels(result.target.backend) if not each.missing()]
-        outlook = look_at(program, result.target, wanted, lab)
-        contests = [
-            hold_contest(site, kernel, lab, tuned=configurations, most=given.kernels)
-            for _, site, kernel in outlook.pairs
-        ]
-        chosen = winners(contests)
-        rows = [
-            contest_to_json(contest, place.functions)
-            for contest, (place, _, _) in zip(contests, outlook.pairs, strict=True)
-        ]
-        if not chosen:
-            return b"", rows
-        save_kernel_spec(chosen, outlook.target, lab.context, path)
-        target = replace(result.target, flags=(*result.target.flags, f"{SPEC_FLAG}={path}"))
-        tuned = with_spec(program, to_bytecode(result.spec))
-        return compile_program(tuned, target, lab.compilers).data, rows
+def kernels_for(given: argparse.Namespace) -> tuple[Kernel, ...]:
+    """Those that can compute anything here."""
+    target = target_for_device(given.device[0], given.chip)
+    return tuple(each for each in usual_kernels(target.backend) if not each.missing())
 
 
 def on_torch(model: Model) -> tuple[list[Contender], list[NDArray[Any]], list[str]]:
@@ -299,10 +272,9 @@ def error_of(found: list[Any], expected: list[NDArray[Any]]) -> float:
     return max(parts) if np.isfinite(parts).all() else float("inf")
 
 
-def ratio(pairs: NDArray[Any]) -> list[float]:
-    """How many times as fast the second is, with its interval."""
-    found = compare_rows([pairs])[0]
-    return [found.speedup, *found.interval]
+def ratio_of(found: Comparison | None) -> list[float] | None:
+    """A speedup with its interval."""
+    return [found.speedup, *found.interval] if found else None
 
 
 if __name__ == "__main__":

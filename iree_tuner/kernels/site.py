@@ -13,7 +13,7 @@ from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
 from iree_tuner.ops.canonical import clone, strip_discardable
-from iree_tuner.ops.family import describe
+from iree_tuner.ops.family import family
 from iree_tuner.ops.workload import Workload
 
 _FAMILIES = ("contraction", "convolution")
@@ -84,8 +84,8 @@ def _apart(found: Sequence[list[tuple[Site, ir.Operation]]]) -> list[list[tuple[
 
 def _sites_of(root: ir.Operation) -> list[tuple[Site, ir.Operation]]:
     """The sites of a root op, each with its last op."""
-    workload = describe(root)
-    if workload is None or workload.family not in _FAMILIES or not _static(root):
+    workload = next(filter(None, (family(name).describe(root) for name in _FAMILIES)), None)
+    if workload is None or not _static(root):
         return []
     start = _zeros(root)
     if start is None:

@@ -84,14 +84,12 @@ def _users(root: ir.Operation) -> list[ir.Operation]:
 
 
 def _companions(labels: Mapping[str, ir.Operation]) -> tuple[Companion, ...] | None:
-    root, ops = labels[ROOT], list(labels.values())
     companions: list[Companion] = []
-    for label, op in labels.items():
-        if label == ROOT:
-            continue
-        found = structure(op)
-        if found is None:
+    found = {label: structure(op) for label, op in labels.items()}
+    shared = shared_loops(list(labels.values()))  # the root is the first
+    for (label, op), own in list(zip(labels.items(), shared, strict=True))[1:]:
+        described = found[label]
+        if described is None:
             return None
-        shared = shared_loops(op, root, ops)
-        companions.append(Companion(label, called([op], op), found.loops, found.iterators, shared))
+        companions.append(Companion(label, called([op], op), described.loops, described.iterators, own))
     return tuple(companions)

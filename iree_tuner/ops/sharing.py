@@ -15,14 +15,16 @@ from iree_tuner.ops.structure import indexing_maps
 _Loop = tuple[int, int]
 
 
-def shared_loops(op: ir.Operation, root: ir.Operation, ops: Sequence[ir.Operation]) -> tuple[int | None, ...]:
-    """For each loop of `op`, the loop of `root` that walks the same data; `ops` are all to follow."""
+def shared_loops(ops: Sequence[ir.Operation]) -> list[tuple[int | None, ...]]:
+    """For each loop of each op, the loop of the first op that walks the same data; all are followed."""
     groups = _groups(ops)
-    root_index, op_index = ops.index(root), ops.index(op)
-    of_root: dict[_Loop, int] = {}
-    for loop in range(indexing_maps(root)[0].n_dims):
-        of_root.setdefault(groups[root_index, loop], loop)
-    return tuple(of_root.get(groups[op_index, loop]) for loop in range(indexing_maps(op)[0].n_dims))
+    of_first: dict[_Loop, int] = {}
+    for loop in range(indexing_maps(ops[0])[0].n_dims):
+        of_first.setdefault(groups[0, loop], loop)
+    return [
+        tuple(of_first.get(groups[index, loop]) for loop in range(indexing_maps(op)[0].n_dims))
+        for index, op in enumerate(ops)
+    ]
 
 
 def _groups(ops: Sequence[ir.Operation]) -> dict[_Loop, _Loop]:
