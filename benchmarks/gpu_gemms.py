@@ -112,6 +112,7 @@ def row_of(path: Path, given: argparse.Namespace) -> dict[str, Any]:
         "program": path.stem, "workload": found.task.workload.name, "tried": len(found.trials),
         "outcomes": found.outcomes, "searched_s": round(found.searched_s, 1),
         "per_hour": round(result.pace.per_hour), "busy": round(result.pace.busy, 3),
+        "stages": result.time.seconds(),
         "verdict": found.verdict, "note": found.note,
         "configuration": [op.value for op in found.entry.configuration.ops] if found.entry else [],
         "alone": _told(found.comparison), "program_speedup": _told(result.comparison),

@@ -27,6 +27,7 @@ from iree_tuner.execute.data import (
     written,
 )
 from iree_tuner.execute.device_check import DeviceCheck
+from iree_tuner.execute.memory import Memory
 from iree_tuner.execute.numerics import Agreement, compare
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.bindings import Binding, TensorSlice
@@ -69,10 +70,12 @@ class Check:
 
     Args:
         bench: the dispatch, the default and the tolerance.
+        memory: what the default runs on; one of its own where none is given.
     """
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, memory: Memory | None = None) -> None:
         self._bench = bench
+        self._memory = memory
         self._harness = bench.harness
         self._written = written(bench.harness.bindings)
         self._in_place = any(tensor.access == "read_write" for _, tensor, _ in self._written)
@@ -198,7 +201,9 @@ class Check:
     def _expect(self, seed: int) -> _Expected:
         if seed not in self._expected:
             if self._default is None:
-                self._default = LoadedDispatch(self._bench.default, self._harness, self._bench.device)
+                self._default = LoadedDispatch(
+                    self._bench.default, self._harness, self._bench.device, self._memory
+                )
             magnitudes = self._run_default(self._default, magnitudes_of(seed))
             got = self._run_default(self._default, seed)
             self._size = len(got)

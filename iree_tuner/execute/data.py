@@ -116,8 +116,8 @@ def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArr
 
 @functools.lru_cache(maxsize=3)
 def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
-    pattern = np.array(_POISONS[seed % len(_POISONS)], np.uint8)
-    buffer = np.tile(pattern, buffer_bytes // 2 + 1)[:buffer_bytes]
+    (pattern,) = np.array(_POISONS[seed % len(_POISONS)], np.uint8).view(np.uint16)
+    buffer = np.full(buffer_bytes // 2 + 1, pattern).view(np.uint8)[:buffer_bytes]
     own_seed = seed if seed >= 0 else magnitudes_of(seed)
     rng = np.random.default_rng(own_seed)
     for binding in bindings:
@@ -126,8 +126,11 @@ def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.ND
         for tensor in binding.tensors:
             if tensor.access != "write" and dtype_of(tensor.element_type) is not None:
                 start, size = span(binding, tensor)
-                values = random_values(_stored_shape(tensor), tensor.element_type, seed, rng)
-                buffer[start : start + size] = np.ascontiguousarray(values).view(np.uint8).reshape(-1)
+                count = min(_PERIOD, math.prod(_stored_shape(tensor)))
+                values = random_values((count,), tensor.element_type, seed, rng).view(np.uint8)
+                for place in range(start, start + size, max(1, values.size)):  # as `np.resize` repeats them
+                    end = min(place + values.size, start + size)
+                    buffer[place:end] = values[: end - place]
     buffer.flags.writeable = False
     return buffer
 
@@ -194,22 +197,19 @@ class Kept:
 
 def kept(bindings: Sequence[Binding], buffer_bytes: int) -> list[Kept]:
     """All that a dispatch must leave alone: its inputs, and what is between and behind its tensors."""
-    owner = np.full(buffer_bytes, -1, np.int16)  # -1: nobody's, -2: may change
-    number = 0
-    for binding in bindings:
-        for tensor in binding.tensors:
-            start, size = span(binding, tensor)
-            if tensor.access == "read":
-                place = owner[start : start + size]
-                place[place == -1] = number
-            number += 1
-    for binding in bindings:
-        if is_opaque(binding):
-            owner[binding.offset : binding.offset + binding.length] = -2
-        for tensor in binding.tensors:
-            start, size = span(binding, tensor)
-            if tensor.access != "read":
-                owner[start : start + size] = -2
-    edges = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), buffer_bytes]
-    found = [(start, end, int(owner[start])) for start, end in pairwise(edges) if start < end]
-    return [Kept(start, end, None if who == -1 else who) for start, end, who in found if who != -2]
+    every = [(*span(binding, tensor), tensor.access) for binding in bindings for tensor in binding.tensors]
+    inputs = [
+        Kept(start, start + size, n) for n, (start, size, access) in enumerate(every) if access == "read"
+    ]
+    changing = [Kept(start, start + size) for start, size, access in every if access != "read"]
+    changing += [Kept(each.offset, each.offset + each.length) for each in bindings if is_opaque(each)]
+    edges = {edge for each in (*inputs, *changing) for edge in (each.start, each.end)}
+    found: list[Kept] = []
+    for start, end in pairwise(sorted({0, buffer_bytes, *edges})):
+        if end > buffer_bytes or any(each.start <= start < each.end for each in changing):
+            continue
+        who = next((each.tensor for each in inputs if each.start <= start < each.end), None)
+        if found and found[-1].end == start and found[-1].tensor == who:
+            start = found.pop().start
+        found.append(Kept(start, end, who))
+    return found

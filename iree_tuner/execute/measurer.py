@@ -71,7 +71,7 @@ class Measurer:
         self._agree = agree
         self._setup_s = setup_s
         self._default_us: dict[bytes, float] = {}
-        self._default_times: dict[tuple[bytes, bool], Timed] = {}
+        self._default_times: dict[tuple[bytes, bool, bool], Timed] = {}
 
     def start(self) -> Future[None]:
         """Have the worker begin to open the device. If it cannot, the first call says so."""
@@ -86,7 +86,7 @@ class Measurer:
             vmfb: the executable.
             bench: what it is compared with.
             limit_us: it is `too_slow` beyond that.
-            plan: how many samples.
+            plan: how many samples, and whether its numbers are checked.
         """
         plan = plan or ScreenPlan()
         run_us = limit_us or self._default_us.get(bench.default, _UNKNOWN_US)
@@ -120,12 +120,17 @@ class Measurer:
         """`submit_screen` and `result` in one."""
         return self.result(self.submit_screen(vmfb, bench, limit_us, plan))
 
-    def time_default(self, bench: AnyBench) -> Timed:
-        """The time of a default. The same code, in this bench or in another, is not timed a second time."""
+    def time_default(self, bench: AnyBench, *, checked: bool = True) -> Timed:
+        """The time of a default. The same code, in this bench or in another, is not timed a second time.
+
+        `checked` says whether anything will be compared with its results: to hold them and their tolerances
+        takes longer than the timing.
+        """
         key = bench.default, bench.cold
-        found = self._default_times.get(key) or self.time(bench.default, bench)
+        found = self._default_times.get((*key, True)) or self._default_times.get((*key, checked))
+        found = found or self.time(bench.default, bench, plan=ScreenPlan(checked=checked))
         if found.outcome == "ok":
-            self._default_times[key] = found
+            self._default_times[*key, checked] = found
         return found
 
     def compare(

@@ -23,6 +23,8 @@ from iree_tuner.execute.data import dtype_of
 _RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
 _FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
 _SUMS = 3.0  # epsilons, times sqrt(K)
+_BLOCK = 1 << 14  # values at a time: what is made of them stays in the caches
+_SAMPLED = 1_000_003  # values that a median is taken of, evenly spaced
 
 Array = npt.NDArray[np.generic]
 Floats = npt.NDArray[np.float64]
@@ -110,25 +112,40 @@ def compare(
     dtype = dtype_of(element_type)
     if dtype is not None and dtype.kind == "i":
         return _integers(got, expected)
-    a, b = _wide(got), _wide(expected)
+    ours, theirs = _parts(got), _parts(expected)
     allowed = tolerances(expected, element_type, accumulator_type, reduction_length, magnitudes, factors)
-    limit = largest_finite(element_type)
-    with np.errstate(all="ignore"):
-        ratio = np.abs(np.clip(a, -limit, limit) - np.clip(b, -limit, limit)) / allowed
-    ratio[np.isnan(a) & np.isnan(b)] = 0.0
-    one_finite = np.isfinite(a) != np.isfinite(b)
-    ratio[np.isnan(ratio) | (one_finite & (ratio > 1.0))] = math.inf
-    worst = float(ratio.max(initial=0.0))
+    limit, a, b, most = (
+        largest_finite(element_type),
+        ours.reshape(-1),
+        theirs.reshape(-1),
+        allowed.reshape(-1),
+    )
+    worst, place, count = 0.0, 0, 0
+    for start in range(0, a.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        ratio = _ratios(a[block].astype(np.float64), b[block].astype(np.float64), most[block], limit)
+        count += int(np.count_nonzero(ratio > 1.0))
+        if ratio.max() > worst:
+            worst, place = float(ratio.max()), start + int(np.argmax(ratio))
     if worst <= 1.0:
         return Agreement(True, worst)
-    place = int(np.argmax(ratio))
-    index = np.unravel_index(place, ratio.shape)
+    index = np.unravel_index(place, allowed.shape)
     times = f" ({worst:.3g} times)" if math.isfinite(worst) else ""
     text = (
-        f"at {_position(index)}: got {a[index]:.9g}, expected {b[index]:.9g}, tolerance {allowed[index]:.3g}"
-        f"{times}; {np.count_nonzero(ratio > 1.0)} of {ratio.size} differ"
+        f"at {_position(index)}: got {float(a[place]):.9g}, expected {float(b[place]):.9g}, "
+        f"tolerance {most[place]:.3g}{times}; {count} of {a.size} differ"
     )
     return Agreement(False, worst, text)
+
+
+def _ratios(got: Floats, expected: Floats, allowed: Floats, limit: float) -> Floats:
+    """How far each is off, as a multiple of what it may be off by; infinite where one is not a number."""
+    with np.errstate(all="ignore"):
+        ratio = np.abs(np.clip(got, -limit, limit) - np.clip(expected, -limit, limit)) / allowed
+    ratio[np.isnan(got) & np.isnan(expected)] = 0.0
+    one_finite = np.isfinite(got) != np.isfinite(expected)
+    ratio[np.isnan(ratio) | (one_finite & (ratio > 1.0))] = math.inf
+    return ratio
 
 
 def tolerances(
@@ -140,17 +157,24 @@ def tolerances(
     factors: Factors = NO_FACTORS,
 ) -> Floats:
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
-    b = _wide(expected)
-    scale = None if magnitudes is None else np.abs(_wide(magnitudes))
+    values = _parts(expected)
+    scales = None if magnitudes is None else _parts(magnitudes).reshape(-1)
     rounding, functions = _RESULT_ROUNDINGS * epsilon(element_type), function_error(accumulator_type)
-    with np.errstate(all="ignore"):
-        own, largest, reached = _scales(b, scale)
-        allowed = rounding * own + functions * largest
-        relative = sum_error(accumulator_type, reduction_length) + factor_error(*factors)
-        allowed += np.minimum(relative * reached, largest)
-        if scale is not None:  # sums that grow are as large as their values' magnitudes, others far smaller
-            allowed += np.where(2 * own > scale, halting_error(accumulator_type, reduction_length) * own, 0)
-    return allowed + 2.0 * float(ml_dtypes.finfo(_held(element_type)).smallest_subnormal)
+    relative = sum_error(accumulator_type, reduction_length) + factor_error(*factors)
+    halting = halting_error(accumulator_type, reduction_length)
+    flat, allowed = values.reshape(-1), np.empty(values.size)
+    largest, median = _extent(flat)
+    for start in range(0, flat.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        scale = None if scales is None else np.abs(scales[block].astype(np.float64))
+        with np.errstate(all="ignore"):
+            own, reached = _scales(flat[block], scale, largest, median)
+            found = rounding * own + functions * largest + np.minimum(relative * reached, largest)
+            if halting and scale is not None:  # sums that grow are as large as their values' magnitudes
+                found += np.where(2 * own > scale, halting * own, 0)
+        allowed[block] = found
+    smallest = float(ml_dtypes.finfo(_held(element_type)).smallest_subnormal)
+    return (allowed + 2.0 * smallest).reshape(values.shape)
 
 
 def largest_finite(element_type: str) -> float:
@@ -163,18 +187,36 @@ def _held(element_type: str) -> npt.DTypeLike:
     return np.float32 if dtype is None or dtype.kind == "c" else dtype
 
 
-def _scales(expected: Floats, magnitudes: Floats | None) -> tuple[Floats, float, Floats]:
-    """Of the expected values: their absolute values, the largest, and what partial sums can reach."""
-    own = np.abs(expected)
-    finite = own[np.isfinite(own)]
-    if not finite.size:
-        return np.ones_like(own), 1.0, np.ones_like(own)
-    largest = float(finite.max())
+def _extent(values: Array) -> tuple[float, float]:
+    """The largest finite absolute value, and the median of a million; 1 where none is finite."""
+    sample = _finite(values[:: values.size // _SAMPLED | 1])
+    largest = max(
+        (
+            _finite(values[start : start + _BLOCK]).max(initial=-1.0)
+            for start in range(0, values.size, _BLOCK)
+        ),
+        default=-1.0,
+    )
+    if largest < 0.0:
+        return 1.0, 1.0
+    return float(largest), float(np.median(sample)) if sample.size else float(largest)
+
+
+def _finite(values: Array) -> Floats:
+    own = np.abs(values.astype(np.float64))
+    return own[np.isfinite(own)]
+
+
+def _scales(
+    expected: Array, magnitudes: Floats | None, largest: float, median: float
+) -> tuple[Floats, Floats]:
+    """Of expected values: their absolute values, and what partial sums can reach."""
+    own = np.abs(expected.astype(np.float64))
     own = np.where(np.isfinite(own), own, largest)
     if magnitudes is None:
-        return own, largest, np.full_like(own, largest)
+        return own, np.full_like(own, largest)
     reached = np.fmin(np.where(np.isfinite(magnitudes), magnitudes, np.inf), 2 * largest)
-    return own, largest, np.maximum(np.maximum(own, reached), np.median(finite))
+    return own, np.maximum(np.maximum(own, reached), median)
 
 
 def _integers(got: Array, expected: Array) -> Agreement:
@@ -186,12 +228,12 @@ def _integers(got: Array, expected: Array) -> Agreement:
     return Agreement(False, math.inf, f"{text}; {len(wrong)} of {got.size} differ")
 
 
-def _wide(values: Array) -> Floats:
-    """Double precision; of complex numbers, both parts along one more axis."""
-    if values.dtype.kind == "c":
-        both = np.ascontiguousarray(values).astype(np.complex128).view(np.float64)
-        return both.reshape(*values.shape, 2)
-    return values.astype(np.float64)
+def _parts(values: Array) -> Array:
+    """Of complex numbers, both parts along one more axis."""
+    if values.dtype.kind != "c":
+        return values
+    own = np.ascontiguousarray(values)
+    return own.view(own.real.dtype).reshape(*values.shape, 2)
 
 
 def _bytes(values: Array) -> npt.NDArray[np.uint8]:

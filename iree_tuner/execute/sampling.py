@@ -29,12 +29,14 @@ class ScreenPlan:
         least: samples at least.
         most: samples at most.
         precision: relative difference of the three least samples, at which it is enough.
+        checked: whether its numbers are looked at, too.
     """
 
     batch_s: float = 0.005
     least: int = 3
     most: int = 12
     precision: float = 0.02
+    checked: bool = True
 
 
 @dataclass(frozen=True)

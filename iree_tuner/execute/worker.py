@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from iree_tuner.execute.bench import Bench, JointBench
-from iree_tuner.execute.check import Check
+from iree_tuner.execute.check import QUICK_SEED, Check
 from iree_tuner.execute.device_facts import copies_for
 from iree_tuner.execute.memory import Memory
 from iree_tuner.execute.numerics import Agreement
@@ -73,10 +73,8 @@ class _Station:
     """What the candidates of a bench share in this process."""
 
     def __init__(self, bench: Bench) -> None:
-        self.check = Check(bench)
         self.memory = Memory.for_checks(bench.harness, bench.device)
-        copies = copies_for(bench.harness, bench.device, bench.cold)
-        self.rotation = _rotation(bench.harness, bench.device, copies)
+        self.check = Check(bench, self.memory)
 
 
 @lru_cache(_STATIONS_KEPT)
@@ -84,8 +82,13 @@ def _station(bench: Bench) -> _Station:
     return _Station(bench)
 
 
+def _rotation(bench: Bench) -> Memory:
+    """What runs rotate through that are timed."""
+    return _copies(bench.harness, bench.device, copies_for(bench.harness, bench.device, bench.cold))
+
+
 @lru_cache(_STATIONS_KEPT)
-def _rotation(harness: Harness, device: str, copies: int) -> Memory:
+def _copies(harness: Harness, device: str, copies: int) -> Memory:
     return Memory.for_timing(harness, device, copies)
 
 
@@ -101,7 +104,7 @@ def start_here(device: str) -> None:
 
 
 def screen_here(vmfb: bytes, bench: Bench | JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:
-    """Load an executable, check its numbers on one seed, and time it.
+    """Load an executable, check its numbers on one seed where the plan asks for it, and time it.
 
     A first run far beyond `limit_us` ends it, and so do the first samples beyond it.
 
@@ -135,15 +138,18 @@ def _screen_joint(vmfb: bytes, bench: JointBench, limit_us: float | None, plan: 
 
 def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan, sensors: Sensors) -> Timed:
     with _device_errors():
-        station = _station(bench)
+        rotation = _rotation(bench)
+        station = _station(bench) if plan.checked else None
     try:
-        loaded = LoadedDispatch(vmfb, bench.harness, bench.device, station.memory)
+        memory = station.memory if station else rotation
+        loaded = LoadedDispatch(vmfb, bench.harness, bench.device, memory)
     except RUNTIME_ERRORS as error:
         with _device_errors():
             probe(bench.device)  # is it the executable, or the device?
         return Timed("run_error", message=_first_line(error))
     try:
-        loaded.fill(0)
+        if station:
+            loaded.fill(QUICK_SEED)
         if not bench.device.startswith("local-"):
             loaded.run(1)  # drivers of GPUs finish compiling when a kernel is launched first
         hopeless_us = float("inf") if limit_us is None else _FIRST_RUN * limit_us + _CALL_US
@@ -154,11 +160,14 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
             first_us = loaded.run(1) * 1e6
         if first_us > hopeless_us:
             return Timed("too_slow", (first_us,), repeats=1, copies=1)
-        agreement = station.check.quick(loaded)
-        if not agreement.ok:
-            return Timed("wrong_result", message=agreement.message, worst=agreement.worst)
-        loaded.use(station.rotation)
-        loaded.run(1)
+        worst = None
+        if station:
+            agreement = station.check.quick(loaded)
+            worst = agreement.worst
+            if not agreement.ok:
+                return Timed("wrong_result", message=agreement.message, worst=worst)
+            loaded.use(rotation)
+            loaded.run(1)
         source = Batches(loaded, plan.batch_s)
         found = screen(source, sensors, plan, limit_us)
     except RUNTIME_ERRORS as error:
@@ -168,10 +177,10 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
     return Timed(
         "too_slow" if found.too_slow else "ok",
         tuple(found.samples_us),
-        worst=agreement.worst,
+        worst=worst,
         readings=Readings(throttled=found.discarded),
         repeats=source.repeats,
-        copies=station.rotation.copies,
+        copies=rotation.copies,
     )
 
 
@@ -179,7 +188,7 @@ class _Table:
     """Executables that take turns, and how many rounds they have had."""
 
     def __init__(self, vmfbs: Sequence[bytes], bench: Bench, batch_s: float) -> None:
-        memory = _station(bench).rotation
+        memory = _rotation(bench)
         loaded = [LoadedDispatch(vmfb, bench.harness, bench.device, memory) for vmfb in vmfbs]
         for each in loaded:
             each.run(1)  # touches its code

@@ -5,12 +5,17 @@ that repeats it `n` times on a buffer of its own. Here the buffer becomes an arg
 caller chooses what is in it and can read the results; the same code then times and checks.
 The buffer holds copies of all bindings, and each run takes the next one: with more of them than a cache
 holds, every run finds its data in memory, as in a program that does other things in between.
+
+Most bindings of a program's dispatches are the one buffer of all its intermediate values, of which a dispatch
+uses small parts at offsets that its code knows. What it does not use of one binding is where others lie.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +32,9 @@ STRIDE = "iree_tuner.stride"
 """The attribute that marks, in a harness, the constant by which copies of the bindings lie apart."""
 
 _FILE_NAME = re.compile(r"[\w.$-]{1,128}")
+
+_PAGE = 4096
+_WORTH_PACKING = 0.9  # of its size: what has no gaps stays as the compiler lays it out
 
 _ACCESS: dict[str, Access] = {"readonly": "read", "writeonly": "write"}
 
@@ -105,13 +113,48 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
     export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
     constants = [_constant(value) for value in dispatch.constants]
-    tensors = _tensors(find_function(module, export[-1]), constants)
+    body = find_function(module, export[-1])
+    tensors = _tensors(body, constants)
     bindings = tuple(
         Binding(_constant(offset), _constant(length), tensors.get(index, ()))
         for index, (offset, length) in enumerate(ranges)
     )
+    packed = _packed(bindings, _used(body, constants))
+    packed_size = max((each.offset + each.length for each in packed), default=0)
+    if packed_size < _WORTH_PACKING * size:
+        bindings, size = packed, packed_size
+        _place(dispatch, bindings)
     _rotate(dispatch, copies, first, stride_of(size))
     return RawHarness(module, export[-1], _symbol(function), size, bindings, tuple(constants))
+
+
+def _packed(bindings: Sequence[Binding], used: Mapping[int, tuple[int, int]]) -> tuple[Binding, ...]:
+    """Bindings at offsets at which the ranges that are used do not overlap, and up to the ends of these.
+
+    Args:
+        bindings: as the compiler has them.
+        used: by number, the first byte of a binding that is used and the one behind the last; those that
+            are not listed are used as a whole.
+    """
+    ranges = [used.get(number, (0, each.length)) for number, each in enumerate(bindings)]
+    packed, end = dict[int, Binding](), 0
+    for number in sorted(range(len(bindings)), key=lambda number: ranges[number][0]):
+        first, last = ranges[number]
+        offset = -(-max(0, end - first) // _PAGE) * _PAGE
+        packed[number] = Binding(offset, last, bindings[number].tensors)
+        end = offset + last
+    return tuple(packed[number] for number in range(len(bindings)))
+
+
+def _place(dispatch: hal.CommandBufferDispatchOp, bindings: Sequence[Binding]) -> None:
+    """Let a dispatch have its bindings at these offsets."""
+    with ir.InsertionPoint(dispatch), dispatch.location:
+        index = ir.IndexType.get()
+        places = [arith.constant(index, each.offset) for each in bindings]
+        places += [arith.constant(index, each.length) for each in bindings]
+    operands = dispatch.operation.operands
+    for number, value in enumerate(places, len(operands) - len(places)):  # the last two groups of operands
+        operands[number] = value
 
 
 def _rotate(dispatch: hal.CommandBufferDispatchOp, copies: ir.Value, first: ir.Value, stride: int) -> None:
@@ -190,17 +233,61 @@ def _tensors(function: ir.Operation, constants: list[int]) -> dict[int, tuple[Te
     return {binding: tuple(found) for binding, found in tensors.items()}
 
 
-def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
-    """What a subspan holds, or None when its place or shape is not known here.
+def _used(function: ir.Operation, constants: list[int]) -> dict[int, tuple[int, int]]:
+    """The range of each binding that a dispatch uses, in bytes, where all that it uses of it is known."""
+    ranges: dict[int, list[tuple[int, int] | None]] = {}
 
-    `!iree_tensor_ext.dispatch.tensor<readonly:tensor<..>>` has no binding in Python: its printed form is
-    taken apart, and the tensor type in it parsed.
-    """
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "hal.interface.binding.subspan":
+            binding = ir.IntegerAttr(op.attributes["binding"]).value
+            ranges.setdefault(binding, []).append(_range(op, constants))
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    known = {binding: [each for each in found if each] for binding, found in ranges.items() if all(found)}
+    return {binding: (min(found)[0], max(end for _, end in found)) for binding, found in known.items()}
+
+
+def _range(subspan: ir.Operation, constants: list[int]) -> tuple[int, int] | None:
+    """The bytes of a subspan; None where they are not known, as those of tensors that get a layout later."""
+    found, (_, parsed) = _tensor(subspan, constants), _held(subspan)
+    if found is None or not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
+        return None
+    if isinstance(parsed, ir.RankedTensorType):
+        plain = parsed.encoding is None
+    else:
+        plain = parsed.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(parsed.rank))
+    element, parts = parsed.element_type, 1
+    if isinstance(element, ir.ComplexType):
+        element, parts = element.element_type, 2
+    if not plain or not isinstance(element, ir.IntegerType | ir.FloatType):
+        return None
+    size = math.prod(found.shape) * parts * -(-element.width // 8)
+    return found.offset, found.offset + size
+
+
+def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
+    """What a subspan holds, or None when its place or shape is not known here."""
     view = subspan.opview
     assert isinstance(view, hal.InterfaceBindingSubspanOp)
     offset = fold(view.byte_offset, constants) if view.byte_offset is not None else 0
     if offset is None:
         return None
+    access, parsed = _held(subspan)
+    if not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
+        return TensorSlice(offset, (), str(parsed), access)
+    dynamic = (fold(size, constants) for size in view.dynamic_dims)
+    shape = [next(dynamic) if parsed.is_dynamic_dim(i) else parsed.shape[i] for i in range(parsed.rank)]
+    known = tuple(size for size in shape if size is not None)
+    return TensorSlice(offset, known, str(parsed.element_type), access) if len(known) == len(shape) else None
+
+
+def _held(subspan: ir.Operation) -> tuple[Access, ir.Type]:
+    """What a dispatch does with a subspan, and the type of what is in it.
+
+    `!iree_tensor_ext.dispatch.tensor<readonly:tensor<..>>` has no binding in Python: its printed form is
+    taken apart, and the tensor type in it parsed.
+    """
     access: Access = "read_write"
     text = str(subspan.result.type)
     if "dispatch.tensor<" in text:
@@ -210,13 +297,7 @@ def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
         subspan.attributes["descriptor_flags"]
     ):
         access = "read"
-    parsed = ir.Type.parse(text, subspan.context)
-    if not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
-        return TensorSlice(offset, (), str(parsed), access)
-    dynamic = (fold(size, constants) for size in view.dynamic_dims)
-    shape = [next(dynamic) if parsed.is_dynamic_dim(i) else parsed.shape[i] for i in range(parsed.rank)]
-    known = tuple(size for size in shape if size is not None)
-    return TensorSlice(offset, known, str(parsed.element_type), access) if len(known) == len(shape) else None
+    return access, ir.Type.parse(text, subspan.context)
 
 
 def _constant(value: ir.Value) -> int:

@@ -90,17 +90,17 @@ def _baseline_of(task: Task, default: Built, check: bytes, lab: Lab) -> Baseline
     if default.outcome != "ok":
         note = f"the default ends in {default.outcome}: {default.message}"
         return Baseline(task, bench, default, 0.0, None, note=note)
-    lab.settle()
-    timed = lab.measurer.time_default(bench)
-    if timed.outcome != "ok":
-        note = f"the default ends in {timed.outcome}: {timed.message}"
-        return Baseline(task, bench, default, 0.0, None, note=note)
-    default_us = min(timed.samples_us)
+    space, note = None, ""
     try:
         space = _space_of(task, harness, lab)
     except TunerError as error:
-        return Baseline(task, bench, default, default_us, None, note=str(error))
-    return Baseline(task, bench, default, default_us, space)
+        note = str(error)
+    lab.settle()
+    timed = lab.measurer.time_default(bench, checked=space is not None)
+    if timed.outcome != "ok":
+        note = f"the default ends in {timed.outcome}: {timed.message}"
+        return Baseline(task, bench, default, 0.0, None, note=note)
+    return Baseline(task, bench, default, min(timed.samples_us), space, note=note)
 
 
 def _space_of(task: Task, harness: Harness, lab: Lab) -> JointSpace:

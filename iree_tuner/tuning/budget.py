@@ -19,7 +19,7 @@ from iree_tuner.tuning.timeline import Timeline
 
 _SHORT_S = 300.0
 
-_FLAGS_PART, _LONG_FLAGS_PART, _PROFILE_PART = 0.12, 0.10, 0.05
+_FLAGS_PART, _FLAGS_S, _PROFILE_PART = 0.08, 4.0, 0.05
 _FINALS_PART, _ROUNDS_PART = 0.10, 0.05
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
@@ -32,7 +32,7 @@ _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
-_AFTER_PART, _LONG_AFTER_PART = 0.24, 0.18  # for finals and verdict, where they can do with it
+_AFTER_PART, _AFTER_S = 0.17, 6.0  # for finals and verdict, where they can do with it
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 
@@ -91,8 +91,7 @@ class Budget:
 
     def flags_until(self) -> float:
         """When flags have to be chosen."""
-        part = _FLAGS_PART if self.is_short else _LONG_FLAGS_PART
-        return self.timeline.clock() + part * self.total_s
+        return self.timeline.clock() + _FLAGS_S + _FLAGS_PART * self.total_s
 
     def versions_that_fit(self, until: float, rounds_s: float) -> float:
         """How many more versions of the program can be compiled, checked and compared by a time."""
@@ -115,8 +114,8 @@ class Budget:
             return math.inf
         wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
         least_s = self.versions_s(versions, 1) + _LEAST_VERDICT_S + min(workloads, 2) * _LEAST_FINAL_S
-        part = _AFTER_PART if self.is_short else _LONG_AFTER_PART
-        after_s = max(least_s, min(wanted_s, part * self.total_s)) + self.proof_s + _END_S
+        most_s = _AFTER_S + _AFTER_PART * self.total_s
+        after_s = max(least_s, min(wanted_s, most_s)) + self.proof_s + _END_S
         return self.end - _MARGIN * after_s
 
     @property

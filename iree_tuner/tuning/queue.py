@@ -33,7 +33,7 @@ NOT_TRIED = "not tried: others promised more for the time"
 LARGE_SHARE = 0.03
 """Of the program's time: such a workload is tried before any other is tried for long."""
 
-_LEAST_GAIN = 5e-4
+_LEAST_GAIN = 2e-5
 """Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
 
 _WORTH_A_FINAL = 0.003

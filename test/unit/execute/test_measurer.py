@@ -172,7 +172,7 @@ def test_measuring_does_without_the_compiler():
 
 def test_a_default_is_timed_once(monkeypatch):
     measurer, asked, outcomes = Measurer("local-task", Workers(1)), [], iter(["run_error", "ok"])
-    monkeypatch.setattr(measurer, "time", lambda vmfb, bench: asked.append(vmfb) or Timed(next(outcomes)))
+    monkeypatch.setattr(measurer, "time", lambda vmfb, *_, **__: asked.append(vmfb) or Timed(next(outcomes)))
     bench = orders()
     found = [measurer.time_default(bench).outcome for _ in range(3)]
     assert found == ["run_error", "ok", "ok"]

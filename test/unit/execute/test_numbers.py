@@ -60,7 +60,7 @@ def loads(monkeypatch):
     loaded = []
 
     def use(kernel, access="write", reference=None):
-        def load(vmfb, harness, device):
+        def load(vmfb, harness, device, memory):
             loaded.append(Fake(kernel, harness))
             return loaded[-1]
 

@@ -193,7 +193,8 @@ class FakeBuilder:
 class FakeMeasurer:
     device = "local-task"
 
-    def time_default(self, bench):
+    def time_default(self, bench, *, checked):
+        assert not checked
         assert bench.default == b"code"
         return Timed("ok", (30.0, 20.0, 70.0))
 

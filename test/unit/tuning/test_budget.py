@@ -80,7 +80,7 @@ def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloa
 def test_versions_that_do_not_fit_are_not_compiled():
     clock = Clock()
     kept = budget(90.0, clock, build_s=4.0, check_s=0.5)
-    assert kept.versions_that_fit(kept.flags_until(), 3.0) == pytest.approx((0.12 * 90 - 3.0) / 3.3)
+    assert kept.versions_that_fit(kept.flags_until(), 3.0) == pytest.approx((4.0 + 0.08 * 90 - 3.0) / 3.3)
     assert budget(90.0, build_s=40.0).versions_that_fit(clock.now + 10.8, 3.0) < 1
 
 

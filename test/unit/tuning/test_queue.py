@@ -111,7 +111,7 @@ def world(monkeypatch):
 
 
 def test_the_largest_are_measured_first_and_the_small_ones_never(world):
-    queue = world.queue(*[1.0] * 4, *[1000.0 - n for n in range(8)], *[1e-3] * 8)
+    queue = world.queue(*[0.1] * 4, *[1000.0 - n for n in range(8)], *[1e-3] * 8)
     world.run(queue)
     assert world.groups == [["4", "5", "6", "7", "8", "9", "10", "11"]]
     left = ["0", "1", "2", "3", "12", "13", "14", "15", "16", "17", "18", "19"]
