@@ -42,10 +42,10 @@ from iree_tuner.targets import Target, target_for_device
 from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.candidate import Configurations
 from iree_tuner.tuning.effort import effort_named
-from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Ledger, open_records
-from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task, make_tasks
 

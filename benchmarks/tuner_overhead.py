@@ -43,10 +43,10 @@ from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.conditions import setting_on
-from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
-from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
 PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"

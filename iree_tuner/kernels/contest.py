@@ -16,11 +16,11 @@ from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.space.configuration import Configuration
-from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import Final, FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
-from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
 _FINALISTS = 3

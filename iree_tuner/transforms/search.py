@@ -15,11 +15,11 @@ from iree_tuner.program.source import Program
 from iree_tuner.transforms.check import bench_of
 from iree_tuner.transforms.choices import ScriptChoices, Subject
 from iree_tuner.transforms.script import Script
-from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
-from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
 ROUNDS, _FINAL_S = 64, 10.0

@@ -12,9 +12,9 @@ import statistics
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from iree_tuner.execute.candidate import GIVEN_UP, Built
 from iree_tuner.execute.measurer import AnyBench
@@ -24,7 +24,7 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.device import DeviceRunner
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.search import Search, Source
 from iree_tuner.tuning.stop import StopRequest
 
 _REJECT_AT = 3.0
@@ -45,25 +45,6 @@ _POLL_S = 0.1
 
 def _never() -> float:
     return math.inf
-
-
-class Source(Protocol):
-    """Who is asked for candidates: a queue of searches."""
-
-    def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
-        """Up to `count` candidates; none where there are none now, which is the end if none is under way."""
-        ...
-
-
-@dataclass(frozen=True)
-class OneSearch:
-    """The source of a run that has a single search."""
-
-    search: Search
-
-    def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
-        """The search's next ones."""
-        return [(self.search, each) for each in self.search.ask(count)]
 
 
 @dataclass(frozen=True)
@@ -120,6 +101,8 @@ class Engine:
         self._first: dict[tuple[int, str], Trial | None] = {}  # by code; None while it is being measured
         self._twins: dict[tuple[int, str], list[_Made]] = {}
         self._done: deque[tuple[Search, Trial]] = deque()
+        self._asker: ThreadPoolExecutor | None = None
+        self._late: list[tuple[Search, Trial]] | None = None  # ended while a strategy was being asked
 
     def run(self, source: Source, until: Callable[[], float] = _never) -> Iterator[tuple[Search, Trial]]:
         """Trials as they end, told to their search and recorded.
@@ -134,19 +117,25 @@ class Engine:
         for device in self.devices:  # something else ran there meanwhile
             device.disturbed()
         try:
-            while True:
-                self._begin_compiling()
-                self._begin_measuring()
-                while self._done:
-                    self._dry = False
-                    yield self._done.popleft()
-                if not self._under_way:
-                    if self._dry or self._closed():
-                        return
-                    continue
-                self._await()
+            if self._lab.alternate:
+                yield from self._until_dry()
+                return
+            with ThreadPoolExecutor(1, "asking") as self._asker:
+                yield from self._until_dry()
         finally:
             self._cancel()
+
+    def _until_dry(self) -> Iterator[tuple[Search, Trial]]:
+        while True:
+            self._begin_compiling()
+            self._begin_measuring()
+            while self._done:
+                self._dry = False
+                yield self._done.popleft()
+            if self._under_way:
+                self._await()
+            elif self._dry or self._closed():
+                return
 
     def note(self, bench: AnyBench) -> str:
         """What is to be said of the devices in a bench; empty when its default was steady."""
@@ -170,7 +159,7 @@ class Engine:
             room = self._room()
             if room <= 0:
                 return
-            asked = self._source.ask(room)
+            asked = self._ask(room)
             self._dry = not asked
             for search, assignment in asked:
                 known = search.known(assignment, self._lab.builder.timeout_s)
@@ -183,6 +172,24 @@ class Engine:
                     self._compiling[future] = search, assignment
             if self._done:
                 return  # what is known already goes out first: a strategy may learn from it
+
+    def _ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
+        """The source's next ones. Devices of their own go on meanwhile; what they find is told afterwards."""
+        assert self._source is not None, "it runs"
+        if self._asker is None:
+            return self._source.ask(count)
+        self._late = []
+        asking = self._asker.submit(self._source.ask, count)
+        try:
+            while not asking.done():
+                self._begin_measuring()
+                self._await(asking)
+            return asking.result()
+        finally:
+            wait([asking])
+            late, self._late = self._late, None
+            for search, trial in late:
+                self._finish(search, trial)
 
     def _room(self) -> int:
         """How many more candidates may be compiled now."""
@@ -262,19 +269,19 @@ class Engine:
         self._ready.remove(made)
         return made
 
-    def _await(self) -> None:
+    def _await(self, *also: Future[Any]) -> None:
         """Wait until something ends, and take it in."""
-        pending: list[Future[Any]] = [*self._compiling, *self._loading, *self._running]
+        pending: list[Future[Any]] = [*self._compiling, *self._loading, *self._running, *also]
         ended, _ = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
         for future in ended:
             if future in self._compiling:
                 self._built(*self._compiling.pop(future), self._lab.builder.result(future))
             elif future in self._loading:
                 self._loaded(self._loading.pop(future), future)
-            else:
+            elif future in self._running:
                 device, bench, made = self._running.pop(future)
                 self._timed(device, bench, made, device.measurer.result(future))
-        if self._stop.requested or self._clock() >= self._until():
+        if not also and (self._stop.requested or self._clock() >= self._until()):
             self._cancel()
 
     def _compile_limit_s(self, search: Search) -> float:
@@ -350,6 +357,9 @@ class Engine:
         )
 
     def _finish(self, search: Search, trial: Trial, *, recorded: bool = False) -> None:
+        if self._late is not None:
+            self._late.append((search, trial))
+            return
         seconds = 0.0
         if not recorded:
             trial = search.ledger.record(replace(trial, at=time.time()))

@@ -12,11 +12,11 @@ from iree_tuner.search.given import Given
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.baseline import Baseline
 from iree_tuner.tuning.candidate import CompileLimits, Configurations
-from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Ledger
 from iree_tuner.tuning.observer import Observer
-from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
 _NEAR = 1.15  # times the best: what may be the best when it is timed again

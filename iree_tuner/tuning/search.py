@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from iree_tuner.execute.trial import Trial
 from iree_tuner.search.strategy import Strategy
@@ -113,3 +115,22 @@ class Search:
         new = [each for each in dict.fromkeys(proposed) if each not in self._asked]
         self._asked.update(new)
         return new
+
+
+class Source(Protocol):
+    """Who is asked for candidates: a queue of searches."""
+
+    def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
+        """Up to `count` candidates; none where there are none now, which is the end if none is under way."""
+        ...
+
+
+@dataclass(frozen=True)
+class OneSearch:
+    """The source of a run that has a single search."""
+
+    search: Search
+
+    def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
+        """The search's next ones."""
+        return [(self.search, each) for each in self.search.ask(count)]

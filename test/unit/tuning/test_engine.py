@@ -2,6 +2,7 @@
 
 import math
 import random
+import threading
 import time
 from dataclasses import replace
 
@@ -25,8 +26,9 @@ from iree_tuner.execute.worker import Timed
 from iree_tuner.program.bindings import Harness
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.device import DeviceLostError, Track
-from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.search import OneSearch
 from iree_tuner.tuning.stop import StopRequest
 
 FOREVER = math.inf
@@ -98,6 +100,35 @@ def test_a_strategy_is_not_asked_for_each_candidate_where_compiling_and_measurin
     close(lab)
     assert sizes[0] == 12
     assert min(sizes[:-1]) >= 6
+
+
+def test_devices_go_on_while_a_strategy_thinks():
+    begun = threading.Semaphore(0)
+
+    def screen(*args):
+        begun.release()
+        return fake_screen(*args)
+
+    lab = fake_lab(alternate=False, jobs=5, screen=screen)
+    search = fake_search(codes(60), lab)
+    ask, while_asked, told = search.ask, [], []
+
+    def slow(count):
+        if search.tried and search.begun < 48:  # then there are enough on their way
+            before = len(search.strategy.told)
+            while begun.acquire(blocking=False):
+                pass
+            while_asked.append(all(begun.acquire(timeout=600.0) for _ in range(3)))
+            told.append(len(search.strategy.told) - before)
+        return ask(count)
+
+    search.ask = slow
+    trials = [trial for _, trial in Engine(lab, StopRequest(), 8).run(OneSearch(search))]
+    close(lab)
+    assert len(trials) == 60
+    assert while_asked
+    assert all(while_asked)
+    assert not any(told)
 
 
 def test_a_longer_time_of_the_default_is_believed_when_it_comes_twice():

@@ -9,7 +9,8 @@ from amounts import amount
 from tuning.fakes import close, fake_lab, fake_search
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.engine import Engine
+from iree_tuner.tuning.search import OneSearch
 from iree_tuner.tuning.stop import StopRequest
 
 ENDS = {

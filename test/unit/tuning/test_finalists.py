@@ -6,8 +6,9 @@ import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
 from iree_tuner.execute.numerics import Agreement
-from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import FinalPlan, play_finals
+from iree_tuner.tuning.search import OneSearch
 from iree_tuner.tuning.stop import StopRequest
 
 PLAN = FinalPlan(2, 2, 16, 60.0)

@@ -10,8 +10,9 @@ from tuning.fakes import close, fake_lab, fake_search
 from tuning.studies import STUDY
 
 from iree_tuner.store import Store
-from iree_tuner.tuning.engine import Engine, OneSearch
+from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.search import OneSearch
 from iree_tuner.tuning.stop import StopRequest
 
 KILLS = amount(20, 200)
