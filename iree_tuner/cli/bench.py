@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.table import Table
 
 from iree_tuner.cli.database import chosen_database
 from iree_tuner.cli.durations import parse_duration
@@ -20,6 +19,7 @@ from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.script import LIBRARY_FLAG
 from iree_tuner.cli.script_flags import ScriptFlags
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.execute.program_run import ProgramRun
@@ -248,7 +248,8 @@ def _report(
     versions: list[tuple[str, Script]], compared: list[ProgramComparison], lowered: tuple[str, ...],
     as_json: bool,
 ) -> None:  # fmt: skip
-    table = Table("version", "default us", "us", "speedup", "", "knobs", box=None)
+    names = ("version", "default us", "us", "speedup", "", "knobs")
+    judgements = table(*names, words=("version", "", "knobs"))
     for (name, script), found in zip(versions, compared, strict=True):
         knobs = told(script.defaults)
         if as_json:
@@ -256,12 +257,12 @@ def _report(
                         "lowered": list(lowered), **comparison_to_json(found.comparison)})  # fmt: skip
         judged = found.comparison
         if judged is None:
-            table.add_row(name, "", "", "", found.error, knobs)
+            judgements.add_row(name, "", "", "", found.error, knobs)
             continue
         low, high = judged.interval
         ratio = f"{judged.speedup:.2f}x ({low:.2f} to {high:.2f})"
         times = f"{judged.default_us:.1f}", f"{judged.candidate_us:.1f}"
-        table.add_row(name, *times, ratio, judged.verdict, knobs)
+        judgements.add_row(name, *times, ratio, judged.verdict, knobs)
     console = answers_to(as_json=as_json)
     console.print(f"lowered by the script: {', '.join(lowered)}", markup=False)
-    console.print(table, markup=False)
+    print_table(console, judgements, spare=("default us", "us"))

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import Annotated
 
 from cyclopts import App, Parameter
-from rich.markup import escape
 from rich.table import Table
 
 from iree_tuner.cli.database import AsJson, Database, to_read
 from iree_tuner.cli.db_files import export, import_, merge, prune
 from iree_tuner.cli.output import answers, print_json
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.causes import cause_of
 from iree_tuner.execute.trial import Trial
@@ -32,8 +32,6 @@ app.command(export)
 app.command(import_, name="import")
 app.command(merge)
 app.command(prune)
-app.command("iree_tuner.cli.record:record", name="record")
-app.command("iree_tuner.cli.replay:replay", name="replay")
 
 Study = Annotated[str, Parameter(help="Its number, or its workload's name or key (`db list`).")]
 Limit = Annotated[int, Parameter(help="How many to show; 0 shows all.")]
@@ -51,15 +49,16 @@ def list_(*, db: Database = None, as_json: AsJson = False) -> None:
         for each in found:
             print_json(_summary_to_json(each))
         return
-    table = Table("study", "workload", "target", "device", "trials", "best", "score", "last run")
+    names = ("study", "workload", "target", "device", "trials", "best", "score", "last run")
+    studies = table(*names, words=("workload", "target", "device", "trials"), apart=True)
     for each in found:
         setting = each.key.setting
         ends = ", ".join(f"{count} {outcome}" for outcome, count in each.outcomes.items())
-        table.add_row(
-            str(each.number), _workload(each), escape(setting.target), escape(_device(each)), ends,
+        studies.add_row(
+            str(each.number), _workload(each), setting.target, _device(each), ends,
             _time(each.best), _score(each.best), _day(each.last_run),
         )  # fmt: skip
-    answers.print(table if found else "no studies")
+    print_table(answers, studies, spare=("last run", "target"), otherwise="no studies")
 
 
 @app.command
@@ -81,7 +80,7 @@ def show(study: Study, /, *, limit: Limit = 20, db: Database = None, as_json: As
             key = key_of(store, number)
             title = f"study {number}: {key.workload.name}, {key.space_label}, {key.setting.target}"
             answers.print(title, markup=False)
-            answers.print(_trials(shown))
+            print_table(answers, _trials(shown), spare=("conditions", "compile", "samples"))
             if len(shown) < len(trials):
                 answers.print(f"{len(trials) - len(shown)} more: --limit 0 shows all")
 
@@ -94,17 +93,18 @@ def best(*, db: Database = None, as_json: AsJson = False) -> None:
     """
     with to_read(db) as store:
         found = [(each, each.best) for each in summaries(store) if each.best is not None]
-    table = Table("study", "workload", "target", "time", "score", "verdict", "knobs")
+    names = ("study", "workload", "target", "time", "score", "verdict", "knobs")
+    leaders = table(*names, words=("workload", "target", "verdict", "knobs"), apart=True)
     for each, trial in found:
         if as_json:
             print_json(_best_to_json(each, trial))
             continue
-        table.add_row(
-            str(each.number), _workload(each), escape(each.key.setting.target), _time(trial), _score(trial),
-            _verdict(each.verdict), escape(_knobs(trial)),
+        leaders.add_row(
+            str(each.number), _workload(each), each.key.setting.target, _time(trial), _score(trial),
+            _verdict(each.verdict), _knobs(trial),
         )  # fmt: skip
     if not as_json:
-        answers.print(table if found else "nothing ran yet")
+        print_table(answers, leaders, spare=("target",), otherwise="nothing ran yet")
 
 
 @app.command
@@ -118,14 +118,14 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
     with to_read(db) as store:
         found = grouped(store, cause_of)
     found = found[:limit] if limit else found
-    table = Table("outcome", "count", "studies", "cause", "reproducer", show_lines=True)
+    names = ("outcome", "count", "studies", "cause", "reproducer")
+    causes = table(*names, words=("cause", "reproducer"), apart=True)
     for each in found:
         if as_json:
             print_json(asdict(each))
-        row = (str(each.count), str(each.studies), escape(each.told), escape(each.reproducer))
-        table.add_row(each.outcome, *row)
+        causes.add_row(each.outcome, str(each.count), str(each.studies), each.told, each.reproducer)
     if not as_json:
-        answers.print(table if found else "no failures")
+        print_table(answers, causes, otherwise="no failures")
 
 
 def _summary_to_json(each: Summary) -> dict[str, object]:
@@ -160,13 +160,14 @@ def _best_to_json(each: Summary, trial: Trial) -> Mapping[str, object]:
 
 
 def _trials(shown: list[Trial]) -> Table:
-    table = Table("outcome", "time", "score", "samples", "compile", "conditions", "knobs")
+    names = ("outcome", "time", "score", "samples", "compile", "conditions", "knobs")
+    trials = table(*names, words=("conditions", "knobs"))
     for trial in shown:
-        table.add_row(
+        trials.add_row(
             trial.outcome, _time(trial), _score(trial), str(len(trial.samples_us)),
-            f"{trial.compile_s:.2f} s", _conditions(trial), escape(_knobs(trial)),
+            f"{trial.compile_s:.2f} s", _conditions(trial), _knobs(trial),
         )  # fmt: skip
-    return table
+    return trials
 
 
 def _conditions(trial: Trial) -> str:
@@ -182,7 +183,7 @@ def _conditions(trial: Trial) -> str:
 
 
 def _workload(each: Summary) -> str:
-    return escape(f"{each.key.workload.name}\n{each.key.space_label}")
+    return f"{each.key.workload.name}\n{each.key.space_label}"
 
 
 def _device(each: Summary) -> str:

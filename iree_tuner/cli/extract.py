@@ -67,8 +67,9 @@ def extract(
             print_json(dispatch_to_json(dispatch))
     else:
         from iree_tuner.cli.output import answers
+        from iree_tuner.cli.table import print_table
 
-        answers.print(_table(found.dispatches))
+        print_table(answers, _table(found.dispatches), spare=("the compiler's choice", "family"))
     return 0
 
 
@@ -90,18 +91,19 @@ def dispatch_to_json(dispatch: Dispatch) -> dict[str, object]:
 
 
 def _table(dispatches: tuple[Dispatch, ...]) -> Table:
-    from rich.table import Table
+    from iree_tuner.cli.table import table
 
-    table = Table("dispatch", "calls", "family", "workload", "the compiler's choice", box=None)
+    names = ("dispatch", "calls", "family", "workload", "the compiler's choice")
+    listed = table(*names, words=(names[0], *names[2:]))
     for dispatch in dispatches:
         workload = dispatch.workload
         calls = f"{dispatch.calls.count}{'+ (loop)' if dispatch.calls.in_loop else ''}"
         choice = dispatch.default.partition("<")[2].removesuffix(">").replace(", ", ",").replace(",v", ", v")
-        table.add_row(
+        listed.add_row(
             dispatch.name,
             calls,
             workload.family if workload else "-",
             workload.name if workload else dispatch.reason,
             choice,
         )
-    return table
+    return listed

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
-from rich.table import Table
 
 from iree_tuner.cli.database import chosen_database
 from iree_tuner.cli.durations import parse_duration
@@ -25,6 +24,7 @@ from iree_tuner.cli.kernel_report import (
 from iree_tuner.cli.knobs import Knobs, parse_knobs
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
@@ -77,15 +77,15 @@ def list_(*, as_json: AsJson = False) -> None:
 
     Example: `iree-tuner kernel list`
     """
-    table = Table("kernel", "for", "what", "missing", box=None)
+    listed = table("kernel", "for", "what", "missing", words=("kernel", "for", "what", "missing"))
     for each in kernels():
         missing = each.missing()
-        table.add_row(each.name, each.backend, each.summary, missing)
+        listed.add_row(each.name, each.backend, each.summary, missing)
         if as_json:
             print_json(
                 {"kernel": each.name, "backend": each.backend, "summary": each.summary, "missing": missing}
             )
-    answers_to(as_json=as_json).print(table, markup=False)
+    print_table(answers_to(as_json=as_json), listed)
 
 
 @app.command

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.table import Table
-
 from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.kernels.bench import SPEC_FLAG, TUNED, InProgram, Outlook
 from iree_tuner.kernels.contest import Contest
@@ -51,13 +50,13 @@ def tell_refusals(outlook: Outlook) -> None:
 
 def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool) -> None:
     """Print how kernels did alone, and what is wrong of them."""
-    table = Table(*_COLUMNS, box=None)
+    held = table(*_COLUMNS, words=_COLUMNS[:1])
     for contest, (place, _, _) in zip(contests, outlook.pairs, strict=True):
         if as_json:
             print_json(contest_to_json(contest, place.functions))
         best = f"{contest.over_default.candidate_us:.1f}" if contest.over_default else ""
         tuned = f"{contest.tuned.candidate_us:.1f}" if contest.tuned else ""
-        table.add_row(
+        held.add_row(
             contest.site.problem.name,
             contest.kernel,
             str(len(contest.trials)),
@@ -82,7 +81,9 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
         if len(wrong) > _WRONG:
             people.print(f"and with {len(wrong) - _WRONG} other variants", style="red")
     if contests:
-        answers_to(as_json=as_json).print(table, markup=False)
+        print_table(
+            answers_to(as_json=as_json), held, spare=("default us", "tuned us", "kernel us", "wins alone")
+        )
     for contest in contests:
         if contest.best is not None:
             people.print(
@@ -113,7 +114,8 @@ def report_program(compared: InProgram, as_json: bool) -> None:
 
 def report_layers(layers: Sequence[Layer], as_json: bool) -> None:
     """Print how the results of layers and of the program differ with kernels."""
-    table = Table("layer", "largest difference", "of the largest value", "of the tolerance", "", box=None)
+    names = ("layer", "largest difference", "of the largest value", "of the tolerance", "")
+    differences = table(*names, words=("layer", ""))
     for each in layers:
         if as_json:
             figures = {
@@ -124,8 +126,9 @@ def report_layers(layers: Sequence[Layer], as_json: bool) -> None:
         word = word if each.largest or not each.explained else "no difference"
         if each.overflown:
             word += f"; {100 * each.overflown:.2g} % of the values overflow without kernels, too"
-        table.add_row(each.name, f"{each.largest:.3g}", f"{each.relative:.2g}", f"{each.worst:.2g}", word)
-    answers_to(as_json=as_json).print(table, markup=False)
+        figures = f"{each.largest:.3g}", f"{each.relative:.2g}", f"{each.worst:.2g}"
+        differences.add_row(each.name, *figures, word)
+    print_table(answers_to(as_json=as_json), differences, spare=("of the largest value",))
 
 
 def comparison_to_json(found: Comparison | None) -> dict[str, object]:

@@ -70,6 +70,18 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "db:app",
         "Look at, share and clean up the trials of earlier runs; record whole samples, and replay searches.",
     ),
+    "db record": (
+        "record:record",
+        "Measure a random sample of the search space of each workload of a program, into recordings.",
+    ),
+    "db replay": (
+        "replay:replay",
+        "Run search strategies against recordings, at no cost; the same seed gives the same decisions.",
+    ),
+    "spec shipped": (
+        "spec_shipped:shipped",
+        "List the specs that ship: workloads, what they were measured on, and what they gained there.",
+    ),
     "report": (
         "report_html:report",
         "Write what a run found as one HTML file, with charts; it opens without a network.",
@@ -79,7 +91,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Say what is installed and what can be tuned here. Status 1 when the IREE packages do not fit.",
     ),
 }
-"""Where each command is, and the first line of its help: none is imported before it is called."""
+"""Where each command is, and the first line of its help: none is imported before it is called.
+
+Those of groups that are of two words are not imported with their group either."""
 
 
 MOVED: Mapping[tuple[str, ...], tuple[str, ...]] = {
@@ -107,16 +121,23 @@ def application(arguments: Sequence[str]) -> App:
         default_parameter=Parameter(show_default=_shown_default),
     )  # fmt: skip
     app.register_install_completion_command(help="Have the shell complete commands: bash, zsh, fish.")
-    called = arguments[0] if arguments else ""
     for name, (home, summary) in COMMANDS.items():
-        app.command(f"iree_tuner.cli.{home}", name=name, help=None if name == called else summary)
+        *group, leaf = name.split()
+        if group == list(arguments[: len(group)]):
+            told = None if name.split() == list(arguments[: len(group) + 1]) else summary
+            parent = app[group[0]] if group else app
+            if leaf in parent:  # a group is kept from one run in a process to the next
+                del parent[leaf]
+            parent.command(f"iree_tuner.cli.{home}", name=leaf, help=told)
     return app
 
 
 def _shown_default(value: object) -> str | None:
-    """A default as a user would write it; nothing for a flag that is not set, or a list without anything."""
-    if value is None or value is False or value == ():
+    """A default as a user would write it; nothing for a flag that is not set, or for what is empty."""
+    if value is None or value is False or value in ((), ""):
         return None
+    if value is True:
+        return "on"
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

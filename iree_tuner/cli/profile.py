@@ -9,12 +9,12 @@ from typing import Annotated, cast, get_args
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.table import Table
 
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, row_to_json, to_json
@@ -106,18 +106,16 @@ def records(found: Profile) -> list[Mapping[str, object]]:
 
 
 def _show(found: Profile, every: bool, console: Console) -> None:
-    table = Table(*_COLUMNS, box=None)
-    for column in table.columns[:7]:
-        column.justify = "right"
+    parts = table(*_COLUMNS, words=_COLUMNS[-2:])
     shown = [row for row in found.rows if every or row.share >= _SHORTEST or _tells(row)]
     for row in shown:
-        table.add_row(*_cells(row))
+        parts.add_row(*_cells(row))
     hidden = [row for row in found.rows if row not in shown]
     if hidden:
         time_us, calls = sum(row.time_us for row in hidden), sum(row.calls for row in hidden)
         part = _part(time_us, found)
-        table.add_row(part, f"{calls:g}", f"{time_us:.1f}", "", "", "", "", f"({len(hidden)} others)", "")
-    console.print(table, markup=False)
+        parts.add_row(part, f"{calls:g}", f"{time_us:.1f}", "", "", "", "", f"({len(hidden)} others)", "")
+    print_table(console, parts, spare=("workload", "least us", "GB/s"))
     low, high = found.whole_range_us
     console.print(f"{', '.join(found.functions)} on {found.device}, {_told(found.method)}")
     spread = f"quartiles {low:.1f} to {high:.1f}"

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.replay_why import explain
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
 from iree_tuner.replay.leave_out import can_train, others, train_prior
 from iree_tuner.replay.recorded import RecordedSpace, find_recordings, read_recording
@@ -82,7 +82,7 @@ def replay(
         f"evaluations to 2 % and to 10 % of the best, and share of it after {SHOWN_AFTER} (medians;"
     )
     console.print("- where half of the runs never came so far)")
-    console.print(_table(found, totals))
+    print_table(console, _table(found, totals), spare=("members",))
     return 0
 
 
@@ -153,18 +153,14 @@ def _medians_to_json(found: Summary | Overall) -> dict[str, object]:
 
 def _table(found: Sequence[Summary], totals: Sequence[Overall]) -> Table:
     strategies = [total.strategy for total in totals]
-    table = Table()
-    table.add_column("recording", overflow="fold")
-    table.add_column("members", justify="right")
-    for name in strategies:
-        table.add_column(name, justify="right")
+    medians = table("recording", "members", *strategies, words=("recording",))
     for start in range(0, len(found), len(strategies)):
         row = found[start : start + len(strategies)]
-        table.add_row(escape(row[0].recording), str(row[0].members), *map(_cell, row))
+        medians.add_row(row[0].recording, str(row[0].members), *map(_cell, row))
     if len(found) > len(totals):
-        table.add_section()
-        table.add_row(f"median of {totals[0].recordings}", "", *map(_cell, totals))
-    return table
+        medians.add_row()
+        medians.add_row(f"median of {totals[0].recordings}", "", *map(_cell, totals))
+    return medians
 
 
 def _cell(found: Summary | Overall) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody
@@ -22,20 +23,20 @@ from iree_tuner.tuning.versions import Step
 
 def report_result(console: Console, result: TuningResult, path: Path | None) -> None:
     """What was found, where the spec is, and how to use it; `path` is None where none was written."""
-    console.print(_table(result))
+    print_table(console, _table(result), spare=("default us", "tuned us", "tried"))
     alone = [item for item in result.results if not (item.all_trials or item.comparison)]
     if alone:
         share = sum(item.share for item in alone)
         console.print(f"{len(alone)} workloads were left alone, {share:.1%} of the time")
     if result.pace.candidates:
         console.print(_pace(result.pace))
-    console.print(_stages(result.time))
+    print_table(console, _stages(result.time))
     if result.interrupted and path is not None:
         console.print("interrupted: this is what was found until then")
     if result.note:
         console.print(escape(result.note), style="yellow")
     if result.choices[1:]:
-        console.print(_choices(result))
+        print_table(console, _choices(result))
     if path is None:
         return
     if result.entries or result.flags or result.kernels:
@@ -52,7 +53,7 @@ def _stages(use: TimeUse) -> Table:
     """Where the time went, a line a stage; and how much of it the workers were busy."""
     devices = [lane for lane in use.lanes if not lane.worker.startswith("compiler")]
     compilers = [lane for lane in use.lanes if lane.worker.startswith("compiler")]
-    table = Table("stage", "seconds", "of all", "compilers busy", "devices busy", box=None)
+    stages = table("stage", "seconds", "of all", "compilers busy", "devices busy", words=("stage",))
     for name, seconds in use.seconds().items():
         if seconds < _TOLD_S:
             continue
@@ -60,8 +61,8 @@ def _stages(use: TimeUse) -> Table:
             f"{sum(use.busy_s(lane, name) for lane in lanes) / len(lanes) / seconds:.0%}" if lanes else ""
             for lanes in (compilers, devices)
         ]
-        table.add_row(name, f"{seconds:.1f}", f"{seconds / use.total_s:.0%}", *busy)
-    return table
+        stages.add_row(name, f"{seconds:.1f}", f"{seconds / use.total_s:.0%}", *busy)
+    return stages
 
 
 def _pace(pace: Pace) -> str:
@@ -95,14 +96,14 @@ def how_to_use(result: TuningResult, path: Path) -> UseBody:
 
 def _choices(result: TuningResult) -> Table:
     """Compiler flags that were tried."""
-    table = Table("flags", "speedup (interval)", "verdict", box=None)
+    choices = table("flags", "speedup (interval)", "verdict", words=("flags",))
     for choice in result.choices:
         options = "+".join(options_of(choice.target)) or "as given"
         comparison = choice.comparison
-        table.add_row(
+        choices.add_row(
             options, times_of(comparison) if comparison else "", comparison.verdict if comparison else ""
         )
-    return table
+    return choices
 
 
 def result_to_json(result: TuningResult, path: Path | None) -> Iterator[dict[str, object]]:
@@ -200,13 +201,12 @@ def _times(comparison: Comparison) -> dict[str, object]:
 
 
 def _table(result: TuningResult) -> Table:
-    table = Table(
-        "workload", "share", "tried", "default us", "tuned us", "speedup (interval)", "verdict", box=None
-    )
+    names = ("workload", "share", "tried", "default us", "tuned us", "speedup (interval)", "verdict")
+    workloads = table(*names, words=("workload", "speedup (interval)"))
     searched = [item for item in result.results if item.all_trials or item.comparison]
     for item in searched:
         comparison = item.comparison
-        table.add_row(
+        workloads.add_row(
             item.task.workload.name,
             f"{item.share:.1%}",
             str(len(item.trials)),
@@ -216,8 +216,8 @@ def _table(result: TuningResult) -> Table:
             item.verdict,
         )
         for each in item.competitors:
-            table.add_row(*_competitor(each))
-    return table
+            workloads.add_row(*_competitor(each))
+    return workloads
 
 
 def _competitor(found: Competitor) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
-from rich.table import Table
 
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.script_flags import ScriptFlags
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import Ran, run_program
 from iree_tuner.execute.program_run import ProgramRun
@@ -116,16 +116,17 @@ def _with_script(
 
 
 def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
-    table = Table("result", "type", "least", "greatest", "mean", "first values", box=None)
+    names = ("result", "type", "least", "greatest", "mean", "first values")
+    results = table(*names, words=("type", "first values"))
     for number, each in enumerate(found.ran.outputs):
         kind = "x".join((*map(str, each.shape), each.element_type))
         figures = (f"{value:.6g}" for value in (each.least, each.greatest, each.mean))
-        table.add_row(str(number), kind, *figures, " ".join(f"{value:.6g}" for value in each.first))
+        results.add_row(str(number), kind, *figures, " ".join(f"{value:.6g}" for value in each.first))
         if as_json:
             print_json(_to_json(each, number, saved))
     console = answers_to(as_json=as_json)
     console.print(f"@{found.ran.function.replace(', ', ', @')}", markup=False)
-    console.print(table, markup=False)
+    print_table(console, results)
     if found.scripted is not None:
         lowered, others = found.scripted.lowered, found.scripted.others
         left = f"; left to the compiler: {', '.join(others)}" if others else ""

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
-from rich.table import Table
 
 from iree_tuner.cli.knobs import Knobs, parse_knobs
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
@@ -35,14 +35,14 @@ def list_(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = F
     as_json
         One JSON object a script on standard output.
     """
-    table = Table("script", "for", "knobs", box=None)
+    listed = table("script", "for", "knobs", words=("script", "for", "knobs"))
     for path in shipped():
         script = load_script(path)
         if as_json:
             print_json(_to_json(script))
         knobs = " ".join(f"{knob.name}={knob.default}" for knob in script.knobs)
-        table.add_row(script.name, script.summary, knobs)
-    answers_to(as_json=as_json).print(table, markup=False)
+        listed.add_row(script.name, script.summary, knobs)
+    print_table(answers_to(as_json=as_json), listed)
     return 0
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from iree_tuner.cli.compile import with_own_flags
 from iree_tuner.cli.output import answers, people, print_json
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
@@ -36,7 +37,6 @@ app = App(
     Example: `iree-tuner spec explain model.spec.mlir`
     """,
 )
-app.command("iree_tuner.cli.spec_shipped:shipped", name="shipped")
 
 Output = Annotated[
     Path,
@@ -176,7 +176,7 @@ def explain(spec: AnySpec, /, *, as_json: AsJson = False) -> None:
         for row in rows:
             print_json(row_to_json(row))
         return
-    answers.print(_table(rows) if rows else "This spec changes nothing.")
+    print_table(answers, _table(rows), otherwise="This spec changes nothing.")
 
 
 def _target(target: str | None, device: str | None) -> Target:
@@ -235,10 +235,11 @@ def _show_check(spec: Path, matchers: tuple[MatcherHits, ...], problems: list[Pr
 
 
 def _table(rows: list[Row]) -> Table:
-    table = Table("matches", "sets", "speedup", "measured", show_lines=True)
+    names = ("matches", "sets", "speedup", "measured")
+    explained = table(*names, words=names, apart=True)
     for row in rows:
-        table.add_row(_matched(row), _set(row), _speedup(row.provenance), _measured(row.provenance))
-    return table
+        explained.add_row(_matched(row), _set(row), _speedup(row.provenance), _measured(row.provenance))
+    return explained
 
 
 def _matched(row: Row) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.table import Table
 
 from iree_tuner.cli.output import answers, print_json
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import UsageError
 from iree_tuner.spec.explain import Row, explain
@@ -27,7 +27,7 @@ def shipped(
     ] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """List the specs that ship: how many workloads, on what they were measured, and what they gained there.
+    """List the specs that ship: workloads, what they were measured on, and what they gained there.
 
     Example: `iree-tuner spec shipped --backend cuda`
 
@@ -39,20 +39,19 @@ def shipped(
     if backend is not None and backend not in BACKENDS:
         raise UsageError(f"there is no backend '{backend}'", hint=f"there are: {', '.join(BACKENDS)}")
     context = new_context()
-    table = Table("backend", "spec", "workloads", "gain", "measured on", "date", box=None)
-    for column in table.columns[:4]:
-        column.no_wrap = True
+    names = ("backend", "spec", "workloads", "gain", "measured on", "date")
+    listed = table(*names, words=("spec", "measured on"))
     for each in (backend,) if backend else BACKENDS:
         for path in shipped_specs(each):
             record = _record(each, path, explain(load_spec(path, context)))
             if as_json:
                 print_json(asdict(record))
-            table.add_row(
+            listed.add_row(
                 each, _below(path, each), str(record.workloads), f"{record.speedup:.2f}x",
                 "; ".join(record.chips), ", ".join(record.dates),
             )  # fmt: skip
     if not as_json:
-        answers.print(table if table.row_count else "none ship for it")
+        print_table(answers, listed, spare=("date",), otherwise="none ship for it")
 
 
 def _below(path: Path, backend: str) -> str:

@@ -8,12 +8,12 @@ from typing import Annotated, cast
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.table import Column, Table
 
 from iree_tuner.cli.database import AsJson
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.percents import parse_percent
 from iree_tuner.cli.suite_inputs import run_named_as
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output
 from iree_tuner.report.page import check_installed, save
@@ -25,7 +25,7 @@ from iree_tuner.suite.results import Results
 from iree_tuner.suite.spread import USUAL, Spreads, spreads_of
 
 _TOLD = ("BROKEN", "FIXED", "SLOWER", "FASTER", "NEW", "GONE")
-_COLUMNS = ("verdict", "operation", "back end", "device", "times as fast", "before us", "after us")
+_COLUMNS = ("verdict", "operation", "back end", "device", "times as fast", "before us", "after us", "how")
 
 
 def changes(
@@ -98,15 +98,15 @@ def _warn(notes: Sequence[str]) -> None:
 
 
 def _tell(found: Sequence[Change], spreads: Spreads, console: Console) -> None:
-    table = Table(*(Column(each, no_wrap=True) for each in _COLUMNS), "how", box=None)
+    changed = table(*_COLUMNS, words=(*_COLUMNS[1:4], "how"))
     told = [each for each in found if each.verdict in _TOLD]
     for each in sorted(told, key=lambda each: (_TOLD.index(each.verdict), each.ratio or 0.0)):
-        table.add_row(
+        changed.add_row(
             each.verdict, each.key[0], " ".join(filter(None, each.key[1:3])), each.key[3], _ratio(each),
             _side(each, "before"), _side(each, "after"), _how(each),
         )  # fmt: skip
     if told:
-        console.print(table, markup=False)
+        print_table(console, changed, spare=("how", "before us", "after us", "device"))
     if any(each.ratio is not None and not each.paired for each in found):
         known = [f"{spread:.1%} on {name or 'the device'}" for name, spread in spreads.devices.items()]
         told = ", ".join(known) or f"{USUAL:.0%}, as nothing is known of this machine"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
-from rich.table import Table
 
 from iree_tuner.cli.database import AsJson
 from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.files import planned_output
 from iree_tuner.report.numbers import day
 from iree_tuner.report.page import check_installed, save
@@ -71,12 +71,13 @@ def show(
     if history.note:
         people.print(history.note, style="yellow", markup=False)
     by_run = {each.facts.id: each.rows for each in history.results}
-    table = Table("run", "started", "commit", "compiler", "devices", "rows", "ok", "name", box=None)
+    names = ("run", "started", "commit", "compiler", "devices", "rows", "ok", "name")
+    listed = table(*names, words=("run", "devices", "name"))
     for each in runs(history, commit=commit, compiler=compiler):
         rows = by_run[each.id]
         devices = [name or uri for uri, name in each.devices.items()]
         ok = sum(row.state == "ok" for row in rows)
-        table.add_row(
+        listed.add_row(
             each.id, day(each.started), each.commit[:12], each.compiler, ", ".join(devices), str(len(rows)),
             str(ok), each.name,
         )  # fmt: skip
@@ -85,7 +86,7 @@ def show(
                 "run": each.id, "started": each.started, "commit": each.commit, "compiler": each.compiler,
                 "devices": devices, "rows": len(rows), "ok": ok, "name": each.name,
             })  # fmt: skip
-    answers_to(as_json=as_json).print(table if table.row_count else "no runs", markup=False)
+    print_table(answers_to(as_json=as_json), listed, spare=("commit", "compiler"), otherwise="no runs")
     if output:
         save(history_page(history), output)
         people.print(f"{output}: {len(history.results)} runs", markup=False)

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.table import Table
 
 from iree_tuner.cli.output import answers_to, print_json
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.suite.kinds.registry import KINDS, fields_of
 from iree_tuner.suite.operation import Value
 from iree_tuner.suite.suite_file import suites
@@ -24,22 +24,22 @@ def list_(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = F
     as_json
         One JSON object a kind and a suite on standard output.
     """
-    kinds = Table("operation", "fields and their defaults", box=None)
+    kinds = table("operation", "fields and their defaults", words=("operation", "fields and their defaults"))
     for name, kind in KINDS.items():
         fields = fields_of(kind)
         kinds.add_row(name, " ".join(f"{field}={_told(value)}" for field, value in fields.items()))
         if as_json:
             print_json({"operation": name, "fields": fields})
-    known = Table("suite", "operations", "what", box=None)
+    known = table("suite", "operations", "what", words=("suite", "what"))
     for each in suites():
         counts = Counter(operation.kind for operation in each.operations)
         known.add_row(each.name, str(len(each.operations)), each.summary)
         if as_json:
             print_json({"suite": each.name, "summary": each.summary, "operations": dict(counts)})
     console = answers_to(as_json=as_json)
-    console.print(kinds, markup=False)
+    print_table(console, kinds)
     console.print()
-    console.print(known, markup=False)
+    print_table(console, known)
     return 0
 
 

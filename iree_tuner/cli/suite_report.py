@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.table import Table
 
 from iree_tuner.cli.database import AsJson
 from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.files import planned_output
 from iree_tuner.report.page import check_installed, save
 from iree_tuner.suite.pages.contenders import gains, standings
@@ -54,15 +54,16 @@ def report(
         save(run_page(found), output)
         people.print(f"{output}: {len(shown.rows)} rows of {len(shown.operations)} operations", markup=False)
     best = gains(standings(shown.rows))
-    table = Table("back end", "device", "over IREE's default", "operations", "faster", "slower", box=None)
+    names = ("back end", "device", "over IREE's default", "operations", "faster", "slower")
+    gained = table(*names, words=names[:2])
     for each in best:
         numbers = map(str, (each.operations, each.faster, each.slower))
-        table.add_row(each.contender, each.device, f"{each.speedup:.2f}x", *numbers)
+        gained.add_row(each.contender, each.device, f"{each.speedup:.2f}x", *numbers)
         if as_json:
             print_json({
                 "backend": each.contender, "device": each.device, "speedup": each.speedup,
                 "operations": each.operations, "faster": each.faster, "slower": each.slower,
             })  # fmt: skip
     if best:
-        answers_to(as_json=as_json).print(table, markup=False)
+        print_table(answers_to(as_json=as_json), gained)
     answers_to(as_json=as_json).print(f"{headline(shown, best)}.", markup=False)
