@@ -23,11 +23,14 @@ from iree_tuner.tuning.versions import Step
 
 def report_result(console: Console, result: TuningResult, path: Path | None) -> None:
     """What was found, where the spec is, and how to use it; `path` is None where none was written."""
-    print_table(console, _table(result), spare=("default us", "tuned us", "tried"))
+    searched = _table(result)
+    if searched.row_count:
+        print_table(console, searched, spare=("default us", "tuned us", "tried"))
     alone = [item for item in result.results if not (item.all_trials or item.comparison)]
     if alone:
         share = sum(item.share for item in alone)
-        console.print(f"{len(alone)} workloads were left alone, {share:.1%} of the time")
+        were = "workload was" if len(alone) == 1 else "workloads were"
+        console.print(f"{len(alone)} {were} left alone, {share:.1%} of the time")
     if result.pace.candidates:
         console.print(_pace(result.pace))
     print_table(console, _stages(result.time))
@@ -42,7 +45,10 @@ def report_result(console: Console, result: TuningResult, path: Path | None) -> 
     if result.entries or result.flags or result.kernels:
         _tell_how_to_use(console, result, path)
     else:
-        console.print(f"nothing beats the compiler's own choices: {path} is a spec that changes nothing")
+        why = (
+            "what is faster alone is not used" if result.wins else "nothing beats the compiler's own choices"
+        )
+        console.print(f"{why}: {path} is a spec that changes nothing")
 
 
 _TOLD_S = 0.05

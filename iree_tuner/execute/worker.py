@@ -138,8 +138,8 @@ def _screen_joint(vmfb: bytes, bench: JointBench, limit_us: float | None, plan: 
 
 def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan, sensors: Sensors) -> Timed:
     with _device_errors():
-        rotation = _rotation(bench)
         station = _station(bench) if plan.checked else None
+        rotation = _rotation(bench)
     try:
         memory = station.memory if station else rotation
         loaded = LoadedDispatch(vmfb, bench.harness, bench.device, memory)

@@ -1,0 +1,107 @@
+"""What `tune` prints at 80 columns after a win, a tie, a loss and a failure: goldens in `tune_output/`.
+
+PYTHONPATH=test/unit python test/unit/test_tune_output.py    # writes them anew
+"""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from store.samples import WORKLOAD, trial
+
+from iree_tuner.cli.report import report_result
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.program import ProgramComparison
+from iree_tuner.execute.statistics import Comparison
+from iree_tuner.program.source import Program
+from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.targets import parse_target
+from iree_tuner.tuned import TuningResult
+from iree_tuner.tuning.flags import Choice
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.task import Task
+from iree_tuner.tuning.timeline import SEARCH, Lane, Stage, TimeUse
+
+GOLDENS = Path(__file__).parent / "tune_output"
+TARGET = parse_target("llvm-cpu:znver4")
+TIME = TimeUse(
+    (
+        Stage("reading the program", 0.0, 2.1), Stage("flags", 2.1, 12.4), Stage("baselines", 12.4, 16.0),
+        Stage(SEARCH, 16.0, 71.0), Stage("finals", 71.0, 80.2), Stage("verdict", 80.2, 88.0),
+    ),
+    (Lane("compiler 0", (("build", 12.4, 50.0),)), Lane("local-task", (("screen", 50.0, 88.0),))),
+)  # fmt: skip
+
+
+def compared(speedup, verdict, default_us=1036.2):
+    interval = (speedup * 0.97, speedup * 1.03)
+    return Comparison(
+        default_us, default_us / speedup, speedup, interval, speedup, (speedup,), verdict, pairs=96
+    )
+
+
+def workload(op, loops, share, comparison=None, note="", *, tried=96, entry=False):
+    described = replace(WORKLOAD, op=op, loops=loops)
+    return WorkloadResult(
+        Task(described, ()), share, tuple(trial(value, at=5.0) for value in range(tried)), 5120, comparison,
+        SpecEntry(described, None) if entry else None, note, judged=comparison is not None,
+    )  # fmt: skip
+
+
+def result(*results, speedup=None, verdict="tie", target=TARGET, **more):
+    whole = speedup and ProgramComparison("main", compared(speedup, verdict, 9120.4), Agreement(True, 0.0))
+    entries = () if more.get("note") else tuple(each.entry for each in results if each.entry)
+    program = Program("examples/bert.mlir", b"")
+    return TuningResult(program, target, results, None, whole, entries=entries, time=TIME, **more)
+
+
+LARGE = workload("matmul", (384, 3072, 768), 0.613, compared(1.42, "win"), entry=True)
+SMALL = workload("batch_matmul", (12, 384, 384, 64), 0.082, compared(1.003, "tie", 84.7))
+LEFT = workload("softmax", (12, 384, 384), 0.011, tried=0)
+TILED = parse_target("llvm-cpu:znver4+data-tiling")
+NO_DEFAULT = "the default ends in run_error: RESOURCE_EXHAUSTED; out of memory"
+
+CASES = {
+    "win": (
+        result(
+            LARGE, SMALL, LEFT, speedup=1.31, verdict="win",
+            choices=(Choice(TILED, compared(1.12, "win", 9120.4)), Choice(TARGET)), target=TILED,
+            flags=("--iree-opt-data-tiling",), flags_alone=compared(1.12, "win", 9120.4),
+        ),
+        Path("bert.spec.mlir"),
+    ),
+    "tie": (result(LARGE, SMALL, LEFT, speedup=1.01), Path("bert.spec.mlir")),
+    "loss": (
+        result(LARGE, SMALL, LEFT, note="the spec is not used: the program is slower with it (0.934x)"),
+        Path("bert.spec.mlir"),
+    ),
+    "failure": (result(workload("matmul", (384, 3072, 768), 1.0, note=NO_DEFAULT, tried=0)), None),
+}  # fmt: skip
+
+
+def printed(name):
+    found, path = CASES[name]
+    out = io.StringIO()
+    report_result(Console(file=out, width=80, highlight=False), found, path)
+    if path is None:
+        out.write(f"error: not judged: {found.why_not_judged}; nothing is written\n")
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_output_is_what_people_have_read(name):
+    told = printed(name)
+    assert told == (GOLDENS / f"{name}.txt").read_text(), "see the first lines of this file"
+    commands = [
+        line for line in told.splitlines() if line.startswith("  iree-")
+    ]  # to be copied: never broken
+    ours = [line for line in told.splitlines() if line not in commands and not line.startswith("error:")]
+    assert max(map(len, ours)) <= 80
+
+
+if __name__ == "__main__":
+    GOLDENS.mkdir(exist_ok=True)
+    for each in CASES:
+        (GOLDENS / f"{each}.txt").write_text(printed(each))
