@@ -26,6 +26,8 @@ def report_result(console: Console, result: TuningResult, path: Path | None) -> 
     searched = _table(result)
     if searched.row_count:
         print_table(console, searched, spare=("default us", "tuned us", "tried"))
+    for line in _without_comparison(result):
+        console.print(line, markup=False)
     alone = [item for item in result.results if not (item.all_trials or item.comparison)]
     if alone:
         share = sum(item.share for item in alone)
@@ -208,7 +210,7 @@ def _times(comparison: Comparison) -> dict[str, object]:
 
 def _table(result: TuningResult) -> Table:
     names = ("workload", "share", "tried", "default us", "tuned us", "speedup (interval)", "verdict")
-    workloads = table(*names, words=("workload", "speedup (interval)"))
+    workloads = table(*names, words=("workload",))
     searched = [item for item in result.results if item.all_trials or item.comparison]
     for item in searched:
         comparison = item.comparison
@@ -218,7 +220,7 @@ def _table(result: TuningResult) -> Table:
             str(len(item.trials)),
             f"{comparison.default_us:.1f}" if comparison else "",
             f"{comparison.candidate_us:.1f}" if comparison and item.entry else "",
-            times_of(comparison) if comparison else item.note,
+            times_of(comparison) if comparison else "",
             item.verdict,
         )
         for each in item.competitors:
@@ -232,5 +234,15 @@ def _competitor(found: Competitor) -> tuple[str, ...]:
         f"  {found.kind.name}", "", str(len(found.trials)),
         f"{comparison.default_us:.1f}" if comparison else "",
         f"{comparison.candidate_us:.1f}" if comparison else "",
-        times_of(comparison) if comparison else found.final.note, comparison.verdict if comparison else "",
+        times_of(comparison) if comparison else "", comparison.verdict if comparison else "",
     )  # fmt: skip
+
+
+def _without_comparison(result: TuningResult) -> Iterator[str]:
+    """Why what was tried has no comparison with the default."""
+    for item in result.results:
+        if item.all_trials and item.comparison is None and item.note:
+            yield f"{item.task.workload.name}: {item.note}"
+        for each in item.competitors:
+            if each.final.comparison is None and each.final.note:
+                yield f"{item.task.workload.name}, {each.kind.name}: {each.final.note}"

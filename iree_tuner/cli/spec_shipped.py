@@ -40,7 +40,7 @@ def shipped(
         raise UsageError(f"there is no backend '{backend}'", hint=f"there are: {', '.join(BACKENDS)}")
     context = new_context()
     names = ("backend", "spec", "workloads", "gain", "measured on", "date")
-    listed = table(*names, words=("spec", "measured on"))
+    listed = table(*names, words=("backend", "spec", "measured on"))
     for each in (backend,) if backend else BACKENDS:
         for path in shipped_specs(each):
             record = _record(each, path, explain(load_spec(path, context)))

@@ -40,7 +40,7 @@ def golden(path: tuple[str, ...]) -> Path:
     return GOLDENS / f"{' '.join(('iree-tuner', *path)).replace(' ', '_')}.txt"
 
 
-@pytest.mark.parametrize("path", commands(), ids=" ".join)
+@pytest.mark.parametrize("path", tuple(commands()), ids=" ".join)
 def test_help_is_what_people_have_read(path):
     told = shown(path)
     assert told == golden(path).read_text(), "python test/unit/test_help.py writes it anew"
