@@ -137,7 +137,7 @@ def table(rows: list[Row]) -> str:
         lines.append(
             f"| {row['model']} | {row['commit']} | {row['seconds']:.0f} | {row['searched_s']:.0f} "
             f"| {row['candidates']} | {row['tried']} of {row['large']} "
-            f"| {ratio([row['speedup'], *row['interval']])} | {ratio(row['gain'])} "
+            f"| {ratio([row['speedup'], *(row['interval'] or [])])} | {ratio(row['gain'])} "
             f"| {ratio(row.get('over_before', []))} |"
         )
     ratios = [row["over_before"][0] for row in rows if row.get("over_before")]
@@ -150,6 +150,8 @@ def table(rows: list[Row]) -> str:
 
 def ratio(found: list[float]) -> str:
     """A ratio with its interval."""
+    if len(found) == 1:
+        return f"{found[0]:.2f}x"
     return "{:.2f}x ({:.2f} to {:.2f})".format(*found) if found else ""
 
 

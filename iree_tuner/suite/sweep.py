@@ -86,6 +86,8 @@ def _values(field: str, default: Value, part: str) -> Sequence[Value]:
     if len(more) != 2 or more[1] < 1:
         raise _no_number(field, part)
     found = range(first, more[0] + 1, more[1])
+    if len(found) > _MOST:
+        raise UsageError(f"{field}: '{part}' has {len(found)} values, more than {_MOST}")
     if not found:
         raise UsageError(f"{field}: '{part}' has no values: {first} is more than {more[0]}")
     return found

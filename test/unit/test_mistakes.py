@@ -113,6 +113,9 @@ CASES = {
     "C12": Case("db import t4.json --db d.db", 1, "a T4 file does not say what its trials are of"),
     "C16": Case("tune p.mlir --db p.mlir/no.db", 1, "(--db names another place, --no-db keeps nothing)"),
     "C15": Case("tune /dev/zero", 1, "/dev/zero: this is a device, not a file"),
+    "C15, sweep": Case(
+        "suite generate --m 1:1000000000:1", 2, "m: '1:1000000000:1' has 1000000000 values, more than 100000"
+    ),
 }
 
 
@@ -354,12 +357,20 @@ def catches(process, number):
     return bool(int(line.split()[1], 16) >> (number - 1) & 1)
 
 
+def hear_signals():
+    """As from a terminal: whoever started the tests with nohup, or in the background, may ignore them."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=str)
 def test_c17_a_signal_is_a_line(number):
     """While a program is read from a pipe that does not end."""
     command = [sys.executable, "-m", "iree_tuner.cli", "extract", "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_signals
+    ) as process:
         deadline = time.monotonic() + 600
         while not catches(process, signal.SIGHUP) and time.monotonic() < deadline:
             time.sleep(0.01)
