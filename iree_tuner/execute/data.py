@@ -120,9 +120,9 @@ def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.ND
     buffer = np.full(buffer_bytes // 2 + 1, pattern).view(np.uint8)[:buffer_bytes]
     own_seed = seed if seed >= 0 else magnitudes_of(seed)
     rng = np.random.default_rng(own_seed)
+    for binding in filter(is_opaque, bindings):  # first: in front of what they use, other bindings may lie
+        buffer[binding.offset : binding.offset + binding.length] = 0
     for binding in bindings:
-        if is_opaque(binding):
-            buffer[binding.offset : binding.offset + binding.length] = 0
         for tensor in binding.tensors:
             if tensor.access != "write" and dtype_of(tensor.element_type) is not None:
                 start, size = span(binding, tensor)

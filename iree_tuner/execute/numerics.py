@@ -114,12 +114,8 @@ def compare(
         return _integers(got, expected)
     ours, theirs = _parts(got), _parts(expected)
     allowed = tolerances(expected, element_type, accumulator_type, reduction_length, magnitudes, factors)
-    limit, a, b, most = (
-        largest_finite(element_type),
-        ours.reshape(-1),
-        theirs.reshape(-1),
-        allowed.reshape(-1),
-    )
+    a, b, most = ours.reshape(-1), theirs.reshape(-1), allowed.reshape(-1)
+    limit = largest_finite(element_type)
     worst, place, count = 0.0, 0, 0
     for start in range(0, a.size, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -190,13 +186,8 @@ def _held(element_type: str) -> npt.DTypeLike:
 def _extent(values: Array) -> tuple[float, float]:
     """The largest finite absolute value, and the median of a million; 1 where none is finite."""
     sample = _finite(values[:: values.size // _SAMPLED | 1])
-    largest = max(
-        (
-            _finite(values[start : start + _BLOCK]).max(initial=-1.0)
-            for start in range(0, values.size, _BLOCK)
-        ),
-        default=-1.0,
-    )
+    blocks = (values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK))
+    largest = max((_finite(block).max(initial=-1.0) for block in blocks), default=-1.0)
     if largest < 0.0:
         return 1.0, 1.0
     return float(largest), float(np.median(sample)) if sample.size else float(largest)

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.check import Check
+from iree_tuner.execute.data import fill, values_in
 from iree_tuner.execute.runner import LoadedDispatch
-from iree_tuner.program.bindings import Binding
+from iree_tuner.program.bindings import Binding, TensorSlice
 from iree_tuner.program.extract import extract
 from iree_tuner.program.harness import _packed
 from iree_tuner.program.source import load_program
@@ -87,3 +88,11 @@ def test_packed_dispatches_compute_what_they_are_to(chip, tmp_path):
     if chip == "host":
         two_whole_buffers = 2 * 3 * 64 * 64 * 4
         assert min(each.buffer_bytes for each in harnesses) < two_whole_buffers
+
+
+def test_what_has_no_values_of_ours_leaves_those_of_others_alone():
+    ours = Binding(0, 64, (TensorSlice(0, (16,), "f32", "read"),))
+    scales = Binding(0, 80, (TensorSlice(64, (16,), "f8E8M0FNU", "read"),))
+    buffer = fill((ours, scales), 128, 1)
+    assert values_in(buffer, ours, ours.tensors[0]).all()
+    assert not buffer[64:80].any()
