@@ -35,6 +35,7 @@ Agree = Callable[[bytes, AnyBench, Sequence[int]], Agreement]
 
 _FINAL_BATCH_S = 0.01
 _SEEDS = (0, 1, 2)
+_THOROUGH = 3.0  # times as long as the check of one seed, with the data that it needs
 _SETUP_S = 30.0  # start of the device, loading, data
 _RUNS = 400  # of one dispatch in one call, beside the batches: a generous bound
 _UNKNOWN_US = 1e6  # for the time of a default that was never timed
@@ -185,6 +186,13 @@ class Measurer:
         except DeviceError as error:
             return Agreement(False, math.inf, str(error))
         return end.value if isinstance(end, Ok) else Agreement(False, math.inf, str(end))
+
+    def check_s(self, bench: AnyBench) -> float:
+        """Seconds that the first `agrees` takes, from those of its default; 0 where that is not known."""
+        timed = self._default_times.get((bench.default, bench.cold, True))
+        if timed is None:
+            return 0.0
+        return _THOROUGH * max(0.0, timed.seconds - sum(timed.samples_us) * timed.repeats / 1e6)
 
     def close(self) -> None:
         """Stop the worker."""

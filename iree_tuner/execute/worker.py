@@ -6,11 +6,12 @@ that runs rotate through, and the sensors. Filling 64 MiB for each candidate wou
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -38,6 +39,8 @@ _NO_SPIKE = 2.5  # times that
 _CALL_US = 200.0  # of one call with one run, beside the run itself
 _LONGEST = 10.0  # times what is hopeless: a run is ended then, with this process
 _LONGEST_LEAST_S = 0.4  # as a new process costs as much
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # of glibc's malloc.h
+_NEVER = 2**31 - 1
 
 
 class DeviceError(Exception):
@@ -99,8 +102,17 @@ def _sensors(device: str) -> Sensors:
 
 def start_here(device: str) -> None:
     """Open the device."""
+    _keep_memory()
     device_for(device)
     _sensors(device)
+
+
+def _keep_memory() -> None:
+    """Use freed memory again: checks make arrays as large as a bench, and mapping their pages takes long."""
+    with suppress(AttributeError, OSError):  # another C library has no such knobs
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_MMAP_MAX, 0)
+        libc.mallopt(_M_TRIM_THRESHOLD, _NEVER)
 
 
 def screen_here(vmfb: bytes, bench: Bench | JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:

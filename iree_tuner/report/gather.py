@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -37,6 +36,7 @@ from iree_tuner.store.findings import Finding
 
 _FINE = ("ok", "too_slow")
 _LONGEST_MESSAGE = 2000
+_ANY_SCORE = 1e-9, 1e9  # no clock gave what lies beyond, and no axis holds it
 
 
 @dataclass(frozen=True)
@@ -205,9 +205,10 @@ def _judged(comparison: Comparison) -> Compared:
 
 def _points(tried: Tried) -> tuple[Point, ...]:
     found: list[Point] = []
+    low, high = _ANY_SCORE
     for order, trial in enumerate(sorted(tried.trials, key=lambda trial: trial.at), start=1):
         pipeline, knobs = _place(trial, tried.label)
-        score = trial.score if trial.outcome in _FINE and 0 < trial.score < math.inf else None
+        score = trial.score if trial.outcome in _FINE and low < trial.score < high else None
         time_us = None if score is None else trial.time_us
         found.append(Point(order, trial.outcome, score, time_us, pipeline, knobs))
     return tuple(found)

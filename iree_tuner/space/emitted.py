@@ -7,13 +7,14 @@ makes the compiler run it itself is global to the process, and a compilation wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.worker import Ok, Timeout, Workers, session_for
+from iree_tuner.compiler.worker import End, Ok, Timeout, Workers, session_for
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.harness import run_passes
@@ -39,12 +40,23 @@ class Emitted:
 
 def emit(harness: Harness, workload: Workload, target: Target, workers: Workers) -> Emitted:
     """The compiler's constraints for a dispatch. A crash of the emitter is a note, not an error."""
+    return begin_emitting(harness, workload, target, workers)()
+
+
+def begin_emitting(
+    harness: Harness, workload: Workload, target: Target, workers: Workers
+) -> Callable[[], Emitted]:
+    """`emit` for several at once: it begins here, and the result is waited for when it is called."""
     if target.backend not in ("cuda", "hip"):
-        return Emitted(note=f"the compiler has no constraints for {target.backend}")
+        return lambda: Emitted(note=f"the compiler has no constraints for {target.backend}")
     reason = crashes(workload)
     if reason:
-        return Emitted(note=reason)
-    end = workers.end(workers.submit(emit_here, harness.module, target.flags, timeout_s=_TIMEOUT_S))
+        return lambda: Emitted(note=reason)
+    future = workers.submit(emit_here, harness.module, target.flags, timeout_s=_TIMEOUT_S)
+    return lambda: _emitted(workers.end(future))
+
+
+def _emitted(end: End[tuple[bytes, ...]]) -> Emitted:
     match end:
         case Ok(found):
             return Emitted(found, "" if found else "the compiler emits no constraints for this op")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from iree_tuner.execute.check_program import compile_check
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.emitted import emit
+from iree_tuner.space.emitted import Emitted, begin_emitting
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.targets import GpuLimits
 from iree_tuner.tuning.lab import Lab
@@ -62,10 +62,11 @@ def measure_baselines(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> lis
     # Results on GPUs are compared there: reading them back would take longer than timing.
     on_device = () if lab.alternate else tasks
     checks = [lab.compilers.submit(compile_check, _harness(task), lab.target) for task in on_device]
+    emitting = [_begin_emitting(task, lab) for task in tasks]
     defaults = [lab.builder.result(each) for each in compiling]
     compared = [_result(each, lab) for each in checks] or [b""] * len(tasks)
-    parts = zip(tasks, defaults, compared, strict=True)
-    made = (_baseline_of(task, default, check, lab) for task, default, check in parts)
+    parts = zip(tasks, defaults, compared, emitting, strict=True)
+    made = (_baseline_of(*part, lab) for part in parts)
     found = list(itertools.takewhile(lambda _: not stop.requested, made))
     total = sum(item.weight_us for item in found) or 1.0
     shared = [replace(item, share=item.weight_us / total) for item in found]
@@ -84,7 +85,9 @@ def _result(check: Future[bytes], lab: Lab) -> bytes:
     return end.value if isinstance(end, Ok) else b""
 
 
-def _baseline_of(task: Task, default: Built, check: bytes, lab: Lab) -> Baseline:
+def _baseline_of(
+    task: Task, default: Built, check: bytes, emitting: Callable[[], Emitted], lab: Lab
+) -> Baseline:
     harness = _harness(task)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(task.workload), lab.cold, check)
     if default.outcome != "ok":
@@ -92,7 +95,8 @@ def _baseline_of(task: Task, default: Built, check: bytes, lab: Lab) -> Baseline
         return Baseline(task, bench, default, 0.0, None, note=note)
     space, note = None, ""
     try:
-        space = _space_of(task, harness, lab)
+        spaces = build_spaces(task.workload, task.dispatches[0].limits, lab.context, emitting().modules)
+        space = JointSpace(spaces)
     except TunerError as error:
         note = str(error)
     lab.settle()
@@ -103,12 +107,11 @@ def _baseline_of(task: Task, default: Built, check: bytes, lab: Lab) -> Baseline
     return Baseline(task, bench, default, min(timed.samples_us), space, note=note)
 
 
-def _space_of(task: Task, harness: Harness, lab: Lab) -> JointSpace:
-    """All that can be tried. Raises TunerError when there is nothing."""
-    limits, emitted = task.dispatches[0].limits, ()
-    if isinstance(limits, GpuLimits):
-        emitted = emit(harness, task.workload, lab.target, lab.compilers).modules
-    return JointSpace(build_spaces(task.workload, limits, lab.context, emitted))
+def _begin_emitting(task: Task, lab: Lab) -> Callable[[], Emitted]:
+    """The compiler's constraints, where it has any: how to wait for them."""
+    if not isinstance(task.dispatches[0].limits, GpuLimits):
+        return Emitted
+    return begin_emitting(_harness(task), task.workload, lab.target, lab.compilers)
 
 
 def tolerance_of(workload: Workload) -> Tolerance:

@@ -10,7 +10,9 @@ that would not end.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.finals import FinalPlan
@@ -19,7 +21,7 @@ from iree_tuner.tuning.timeline import Timeline
 
 _SHORT_S = 300.0
 
-_FLAGS_PART, _FLAGS_S, _PROFILE_PART = 0.08, 4.0, 0.05
+_FLAGS_PART, _FLAGS_S, _PROFILE_PART = 0.035, 8.0, 0.05
 _FINALS_PART, _ROUNDS_PART = 0.10, 0.05
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
@@ -32,7 +34,7 @@ _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
-_AFTER_PART, _AFTER_S = 0.17, 6.0  # for finals and verdict, where they can do with it
+_AFTER_PART, _AFTER_S = 0.105, 12.0  # for finals and verdict, where they can do with it
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 
@@ -103,19 +105,20 @@ class Budget:
         """Whether looking where the time goes is worth its time."""
         return not self.limited or predicted_s <= _PROFILE_PART * self.total_s
 
-    def search_until(self, versions: int, workloads: int) -> float:
+    def search_until(self, versions: int, workloads: int, checks_s: float = 0.0) -> float:
         """When the search has to end.
 
         Args:
             versions: of the program that are compared in the end, beside the one that is built already.
             workloads: that will have finals.
+            checks_s: to check the numbers of their winners.
         """
         if not self.limited:
             return math.inf
         wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
         least_s = self.versions_s(versions, 1) + _LEAST_VERDICT_S + min(workloads, 2) * _LEAST_FINAL_S
         most_s = _AFTER_S + _AFTER_PART * self.total_s
-        after_s = max(least_s, min(wanted_s, most_s)) + self.proof_s + _END_S
+        after_s = max(least_s, min(wanted_s, most_s)) + checks_s + self.proof_s + _END_S
         return self.end - _MARGIN * after_s
 
     @property
@@ -158,9 +161,11 @@ class Budget:
         left_s = self.left_s - _END_S - _MARGIN * self.versions_s(versions, places)
         return max(_LEAST_ROUNDS_S, min(most_s, left_s, self._rounds_s))
 
-    def finals_that_fit(self, after_s: float) -> int:
-        """How many finals there is time for; one at least."""
-        return max(1, int((self.left_s - after_s - _END_S) / _LEAST_FINAL_S))
+    def finals_that_fit(self, after_s: float, checks_s: Sequence[float]) -> int:
+        """How many finals there is time for, with a check of such a length each; one at least."""
+        left_s = self.left_s - after_s - _END_S
+        ends_s = accumulate(_LEAST_FINAL_S + check_s for check_s in checks_s)
+        return max(1, sum(end_s <= left_s for end_s in ends_s))
 
     def final_plan(self, effort: Effort, places: int, left: int, keep: int, after_s: float) -> FinalPlan:
         """How the next of so many comparisons of finals is made; each final has two at most.
@@ -170,7 +175,7 @@ class Budget:
             places: addresses of the code.
             left: comparisons that are not made yet, this one too.
             keep: winners to name.
-            after_s: what comes after all finals.
+            after_s: what comes after all finals, and the checks of those that are left.
         """
         if self.stop.requested:  # who waits wants no more than the least that a verdict takes
             return FinalPlan(2, min(2, places), _QUICK_ROUNDS, _LEAST_FINAL_S, keep)

@@ -108,9 +108,9 @@ class WorkloadQueue:
         return [search for each in self.workloads for search in each.searches]
 
     @property
-    def promising(self) -> int:
+    def promising(self) -> list[WorkloadSearch]:
         """Workloads whose best candidate would save enough to be worth a verdict within a budget."""
-        return sum(each.gained_us > _WORTH_A_FINAL * self.total_us for each in self.workloads)
+        return [each for each in self.workloads if each.gained_us > _WORTH_A_FINAL * self.total_us]
 
     def ask(self, count: int) -> list[tuple[Search, Assignment]]:
         """Up to `count` candidates, a slice of each search that is chosen."""

@@ -87,7 +87,9 @@ def tune_variant(
     start = timeline.clock()
 
     def until() -> float:
-        whole = part * (budget.search_until(versions, max(1, queue.promising)) - start)
+        promising = queue.promising
+        checks_s = sum(_check_s(each, lab) for each in promising)
+        whole = part * (budget.search_until(versions, max(1, len(promising)), checks_s) - start)
         return start + max(whole, _LEAST_SEARCH_S)
 
     with timeline.stage(SEARCH):
@@ -118,13 +120,16 @@ def _finals(
     """Of the searches that promise most, as many as there is time for."""
     order = sorted(queue.workloads, key=lambda each: -each.gained_us)
     if budget.limited:
-        order = order[: min(queue.promising, budget.finals_that_fit(after_s))]
+        checks_s = [_check_s(each, lab) for each in order]
+        order = order[: min(len(queue.promising), budget.finals_that_fit(after_s, checks_s))]
     judged = [] if lost else [(each, search) for each in order for search in each.searches if search.trials]
     left = len(judged)
+    all_checks_s = sum(_check_s(each, lab) for each in order)
 
     def plan(search: Search, comparisons: int) -> FinalPlan:
         places = options.effort.places(lab.target)
-        found = budget.final_plan(options.effort, places, comparisons, options.in_model, after_s)
+        checks_s = all_checks_s * min(1.0, comparisons / (2 * len(judged)))
+        found = budget.final_plan(options.effort, places, comparisons, options.in_model, after_s + checks_s)
         return found if not search.kind.name else replace(found, keep=1, least=NEARLY)
 
     def done(_: Search, __: Final) -> None:
@@ -143,6 +148,11 @@ def _finals(
         results.append(workload.result(finals, note, lab.target))
         watch.finished(results[-1])
     return results
+
+
+def _check_s(workload: WorkloadSearch, lab: Lab) -> float:
+    """What checking the numbers of a workload's winners takes, as it seems."""
+    return sum(lab.measurer.check_s(search.kind.bench) for search in workload.searches if search.trials)
 
 
 def _note(

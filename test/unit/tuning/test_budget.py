@@ -55,22 +55,25 @@ def test_at_least_half_of_the_time_is_left_for_trials(total_s, build_s, check_s,
     build_s=st.floats(0.1, 20),
     check_s=st.floats(0.01, 2),
     workloads=st.integers(1, 12),
+    agree_s=st.floats(0.0, 3.0),
     late=st.floats(0.0, 1.1),
     effort=st.sampled_from(sorted(EFFORTS)),
 )
-def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloads, late, effort):
-    """Finals, proof and verdict take what was planned; the sum is kept, however late the search ended."""
+def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloads, agree_s, late, effort):
+    """Finals, their checks, proof and verdict take what was planned; the sum is kept, however late the search
+    ended.
+    """
     clock = Clock()
     kept = budget(total_s, clock, build_s=build_s, check_s=check_s)
-    until = kept.search_until(2, workloads)
+    until = kept.search_until(2, workloads, agree_s * workloads)
     if until < clock.now:
         return  # not even what must be done fits
     clock.now += late * (until - clock.now)
     after_s = kept.verdict_s(2) + kept.proof_s
-    finals = min(workloads, kept.finals_that_fit(after_s))
+    finals = min(workloads, kept.finals_that_fit(after_s, [agree_s] * workloads))
     for left in range(2 * finals, 0, -1):
-        plan = kept.final_plan(effort_named(effort), 2, left, 1, after_s)
-        clock.now += plan.seconds / 0.7  # and what is built and checked for the next
+        plan = kept.final_plan(effort_named(effort), 2, left, 1, after_s + agree_s * left / 2)
+        clock.now += plan.seconds / 0.7 + agree_s / 2  # and what is built for the next
     clock.now += kept.proof_s
     clock.now += kept.versions_s(2, kept.places_that_fit(2, 2))
     clock.now += max(0.0, min(kept.comparison_s(0, 0, 60.0), kept.left_s))
@@ -80,7 +83,7 @@ def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloa
 def test_versions_that_do_not_fit_are_not_compiled():
     clock = Clock()
     kept = budget(90.0, clock, build_s=4.0, check_s=0.5)
-    assert kept.versions_that_fit(kept.flags_until(), 3.0) == pytest.approx((4.0 + 0.08 * 90 - 3.0) / 3.3)
+    assert kept.versions_that_fit(kept.flags_until(), 3.0) == pytest.approx((8.0 + 0.035 * 90 - 3.0) / 3.3)
     assert budget(90.0, build_s=40.0).versions_that_fit(clock.now + 10.8, 3.0) < 1
 
 
