@@ -52,7 +52,8 @@ from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
 from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
 
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
-_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART = 15.0, 0.04  # to compare them in turns; of the budget
+_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART = 2.0, 0.015  # to compare them in turns; of the budget
+_MOST_FLAGS_ROUNDS_S = 15.0
 _LONG_S = 60.0
 _PROFILE_S = 4.0  # before one was made
 _MANY = 12  # workloads: what the place of code does to each levels out
@@ -233,7 +234,7 @@ class _TuningRun:
             keep_choices(records, key, known)
             return known, ""
         until = budget.flags_until()
-        rounds_s = min(_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART * budget.total_s)
+        rounds_s = min(_MOST_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_S + _FLAGS_ROUNDS_PART * budget.total_s)
         places = 1 if budget.limited else min(2, target.placements)
         plan = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
         try:

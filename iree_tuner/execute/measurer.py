@@ -35,7 +35,7 @@ Agree = Callable[[bytes, AnyBench, Sequence[int]], Agreement]
 
 _FINAL_BATCH_S = 0.01
 _SEEDS = (0, 1, 2)
-_THOROUGH = 3.0  # times as long as the check of one seed, with the data that it needs
+_THOROUGH = 1.0  # times as long as the first check of one seed, which makes the data and the copies, too
 _SETUP_S = 30.0  # start of the device, loading, data
 _RUNS = 400  # of one dispatch in one call, beside the batches: a generous bound
 _UNKNOWN_US = 1e6  # for the time of a default that was never timed

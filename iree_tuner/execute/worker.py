@@ -10,14 +10,16 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Generator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.check import QUICK_SEED, Check
-from iree_tuner.execute.device_facts import copies_for
+from iree_tuner.execute.device_facts import copies_for, memory_bytes
 from iree_tuner.execute.memory import Memory
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.outcome import Outcome
@@ -29,10 +31,14 @@ from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, probe
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 ENDED_BY = signal.SIGALRM
 """Ends this process where a run takes far too long: its candidate is too slow, which is no crash."""
 
-_STATIONS_KEPT = 8  # candidates of several workloads take turns
+_KEPT_PART = 1 / 32  # of a device's memory, for what candidates of several workloads take turns on
+_KEPT_UNKNOWN = 512 << 20
 _SETS_KEPT = 8
 _FIRST_RUN = 1.25  # single runs are slower than those of a batch, but not by that
 _NO_SPIKE = 2.5  # times that
@@ -80,19 +86,44 @@ class _Station:
         self.check = Check(bench, self.memory)
 
 
-@lru_cache(_STATIONS_KEPT)
+class _Kept(Generic[K, V]):
+    """What was used last of what takes long to make, up to so many bytes; the last one in any case."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[K, tuple[V, int]] = OrderedDict()
+
+    def get(self, key: K, size: int, most: int, make: Callable[[], V]) -> V:
+        """What belongs to a key, which is made where it is not there."""
+        if key not in self._found:
+            while self._found and size + sum(each for _, each in self._found.values()) > most:
+                self._found.popitem(last=False)
+            self._found[key] = make(), size
+        self._found.move_to_end(key)
+        return self._found[key][0]
+
+
+_stations: _Kept[Bench, _Station] = _Kept()
+_rotations: _Kept[tuple[Harness, str, int], Memory] = _Kept()
+
+
+@lru_cache(1)
+def _kept_bytes(device: str) -> int:
+    return int(_KEPT_PART * (memory_bytes(device) or _KEPT_UNKNOWN / _KEPT_PART))
+
+
 def _station(bench: Bench) -> _Station:
-    return _Station(bench)
+    size, most = bench.harness.stride, _kept_bytes(bench.device)
+    return _stations.get(bench, size, most, lambda: _Station(bench))
 
 
 def _rotation(bench: Bench) -> Memory:
     """What runs rotate through that are timed."""
-    return _copies(bench.harness, bench.device, copies_for(bench.harness, bench.device, bench.cold))
-
-
-@lru_cache(_STATIONS_KEPT)
-def _copies(harness: Harness, device: str, copies: int) -> Memory:
-    return Memory.for_timing(harness, device, copies)
+    harness, device = bench.harness, bench.device
+    copies = copies_for(harness, device, bench.cold)
+    size, most = copies * harness.stride, 2 * _kept_bytes(device)
+    return _rotations.get(
+        (harness, device, copies), size, most, lambda: Memory.for_timing(harness, device, copies)
+    )
 
 
 @lru_cache(1)

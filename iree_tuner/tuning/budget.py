@@ -22,7 +22,7 @@ from iree_tuner.tuning.timeline import Timeline
 _SHORT_S = 300.0
 
 _FLAGS_PART, _FLAGS_S, _PROFILE_PART = 0.035, 8.0, 0.05
-_FINALS_PART, _ROUNDS_PART = 0.10, 0.05
+_FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.10, 0.03, 1.5
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
 """To write everything down and stop the workers."""
@@ -34,7 +34,7 @@ _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
-_AFTER_PART, _AFTER_S = 0.105, 12.0  # for finals and verdict, where they can do with it
+_AFTER_PART, _AFTER_S = 0.085, 13.0  # for finals and verdict, where they can do with it
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 
@@ -138,7 +138,7 @@ class Budget:
     @property
     def _rounds_s(self) -> float:
         """To compare versions of the program in turns."""
-        return max(_LEAST_VERDICT_S, min(_MOST_VERDICT_S, _ROUNDS_PART * self.total_s))
+        return max(_LEAST_VERDICT_S, min(_MOST_VERDICT_S, _ROUNDS_S + _ROUNDS_PART * self.total_s))
 
     def versions_s(self, versions: int, places: int) -> float:
         """To compile and check so many versions at so many places each."""

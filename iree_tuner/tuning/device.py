@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.measurer import AnyBench, Measurer
-from iree_tuner.execute.sampling import drift
+from iree_tuner.execute.sampling import ScreenPlan, drift
 from iree_tuner.execute.worker import Timed
 
 _AGAIN_AFTER = 16
@@ -112,7 +112,8 @@ class DeviceRunner:
         """Time a default."""
         self.track(bench).begin(self._clock())
         self.last = bench
-        return self.measurer.submit_screen(bench.default, replace(bench, device=self.measurer.device), None)
+        own = replace(bench, device=self.measurer.device)
+        return self.measurer.submit_screen(bench.default, own, None, ScreenPlan(checked=False))
 
     def end_baseline(self, bench: AnyBench, timed: Timed) -> None:
         """Take a default's time. Raises DeviceLostError where it fails again and again."""

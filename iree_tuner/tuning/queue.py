@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from iree_tuner.profiling.roofline import Roofline
@@ -33,7 +34,7 @@ NOT_TRIED = "not tried: others promised more for the time"
 LARGE_SHARE = 0.03
 """Of the program's time: such a workload is tried before any other is tried for long."""
 
-_LEAST_GAIN = 2e-5
+_LEAST_GAIN = 2e-6
 """Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
 
 _WORTH_A_FINAL = 0.003
@@ -116,7 +117,7 @@ class WorkloadQueue:
         """Up to `count` candidates, a slice of each search that is chosen."""
         asked: list[tuple[Search, Assignment]] = []
         while len(asked) < count and not self._findings.stop.requested:
-            chosen = self._choose()
+            chosen = self._choose(may_admit=not asked)
             if chosen is None:
                 break
             workload, search = chosen
@@ -137,19 +138,23 @@ class WorkloadQueue:
         """Those that never had their turn."""
         return [self._unmeasured(task, NOT_TRIED) for task in self._waiting]
 
-    def _choose(self) -> tuple[WorkloadSearch, Search] | None:
-        """The search that goes on; None where none is worth it."""
+    def _choose(self, *, may_admit: bool) -> tuple[WorkloadSearch, Search] | None:
+        """The search that goes on; None where none is worth it, or others have to be measured first."""
         while True:
             open_ones = [(each, search) for each in self.workloads for search in each.searches if search.open]
             large = [pair for pair in open_ones if pair[0].share > LARGE_SHARE and not pair[1].begun]
-            if self._waiting and self._share(self._waiting[0]) > LARGE_SHARE:
-                self._admit()
-                continue
             if large:
                 return max(large, key=lambda pair: (pair[0].weight_us, -pair[0].searches.index(pair[1])))
+            if self._waiting and self._share(self._waiting[0]) > LARGE_SHARE:
+                if not may_admit:
+                    return None
+                self._admit()
+                continue
             best = max(open_ones, key=lambda pair: self._worth(*pair), default=None)
             hope_us = self._hope_us()
             if hope_us > (self._worth(*best) * self._typical_s() if best else self._least_us):
+                if not may_admit:
+                    return None
                 self._admit()
                 continue
             return best if best is not None and self._gain_us(*best) >= self._least_us else None
@@ -181,10 +186,11 @@ class WorkloadQueue:
         return Prospects(self._spent_us(self._waiting[0])).gain_us()
 
     def _admit(self) -> None:
-        """Measure the defaults of the next few."""
-        count = max(_LEAST_GROUP, self._lab.jobs)
+        """Measure the defaults of the next few; the first one's candidates do not wait for the others."""
+        count = max(_LEAST_GROUP, self._lab.jobs) if self._lab.alternate or self.searches else 1
         group, self._waiting = self._waiting[:count], self._waiting[count:]
-        with self._timeline.stage("baselines"):
+        beside = not self._lab.alternate and any(search.pending for search in self.searches)
+        with self._timeline.stage("baselines") if not beside else nullcontext():
             found = self._measure(group, self._lab, self._findings.stop)
         missed = [task for task in group if all(each.task is not task for each in found)]
         self._waiting = [*missed, *self._waiting]  # a request to stop came between

@@ -111,7 +111,7 @@ def world(monkeypatch):
 
 
 def test_the_largest_are_measured_first_and_the_small_ones_never(world):
-    queue = world.queue(*[0.1] * 4, *[1000.0 - n for n in range(8)], *[1e-3] * 8)
+    queue = world.queue(*[0.01] * 4, *[1000.0 - n for n in range(8)], *[1e-4] * 8)
     world.run(queue)
     assert world.groups == [["4", "5", "6", "7", "8", "9", "10", "11"]]
     left = ["0", "1", "2", "3", "12", "13", "14", "15", "16", "17", "18", "19"]
@@ -154,6 +154,19 @@ def test_shares_are_of_the_whole_program(world):
     assert [each.share for each in queue.workloads[:2]] == [0.75, 0.25]
 
 
+def test_devices_of_their_own_begin_with_the_first_while_the_others_are_measured(monkeypatch):
+    world = World(monkeypatch, alternate=False)
+    try:
+        queue = world.queue(1000.0, 500.0, 200.0, *[1.0] * 17)
+        (search,) = {search for search, _ in queue.ask(64)}
+        assert search.kind.own_digest and world.groups == [["0"]]
+        asked = queue.ask(64)
+        assert len(world.groups) == 2 and world.groups[1][:2] == ["1", "2"]
+        assert {search for search, _ in asked} >= {each.searches[0] for each in queue.workloads[1:3]}
+    finally:
+        close(world.lab)
+
+
 def test_nobody_enters_after_a_request_to_stop(world):
     queue = world.queue(*[5.0] * 20)
     world.stop.request()
@@ -182,10 +195,10 @@ def test_the_next_second_goes_where_it_saves_most(world):
     for each in (large, small):
         each.searches[0].begun = 1  # nothing is on its way any more
         each.searches[0].tried = 1
-    assert queue._choose() == (large, large.searches[0])
+    assert queue._choose(may_admit=True) == (large, large.searches[0])
     for _ in range(8):
         large.searches[0].prospects.add(0.4, 1.0)
-    assert queue._choose() == (small, small.searches[0])
+    assert queue._choose(may_admit=True) == (small, small.searches[0])
 
 
 def test_a_kernel_of_a_workload_competes_from_its_first_slice(world):
