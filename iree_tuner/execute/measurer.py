@@ -35,7 +35,7 @@ Agree = Callable[[bytes, AnyBench, Sequence[int]], Agreement]
 
 _FINAL_BATCH_S = 0.01
 _SEEDS = (0, 1, 2)
-_THOROUGH = 1.0  # times as long as the first check of one seed, which makes the data and the copies, too
+_THOROUGH = 0.7  # times as long as the first check of one seed, which makes the data and the copies, too
 _SETUP_S = 30.0  # start of the device, loading, data
 _RUNS = 400  # of one dispatch in one call, beside the batches: a generous bound
 _UNKNOWN_US = 1e6  # for the time of a default that was never timed
@@ -186,6 +186,11 @@ class Measurer:
         except DeviceError as error:
             return Agreement(False, math.inf, str(error))
         return end.value if isinstance(end, Ok) else Agreement(False, math.inf, str(end))
+
+    def default_us(self, bench: AnyBench) -> float:
+        """The time that `time_default` found, in microseconds of a run; 0 where it was not asked."""
+        every = (self._default_times.get((bench.default, bench.cold, checked)) for checked in (True, False))
+        return next((min(timed.samples_us) for timed in every if timed), 0.0)
 
     def check_s(self, bench: AnyBench) -> float:
         """Seconds that the first `agrees` takes, from those of its default; 0 where that is not known."""

@@ -22,7 +22,7 @@ from iree_tuner.tuning.timeline import Timeline
 _SHORT_S = 300.0
 
 _FLAGS_PART, _FLAGS_S, _PROFILE_PART = 0.035, 8.0, 0.05
-_FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.10, 0.03, 1.5
+_FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.08, 0.03, 1.5
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
 """To write everything down and stop the workers."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.measurer import AnyBench, Measurer
-from iree_tuner.execute.sampling import ScreenPlan, drift
+from iree_tuner.execute.sampling import drift
 from iree_tuner.execute.worker import Timed
 
 _AGAIN_AFTER = 16
@@ -35,10 +35,12 @@ class Track:
     """The default of one bench on one device, over time.
 
     Attributes:
+        expected_us: its time before the first of these; 0 where it is not known.
         times_us: the default's times.
         due: whether it is to be timed again.
     """
 
+    expected_us: float = 0.0
     times_us: list[float] = field(default_factory=list[float])
     due: bool = True
     _at: float = 0.0
@@ -73,7 +75,7 @@ class Track:
         What disturbs a run makes it longer, and then candidates look better than they are: a much longer time
         is taken only when a second one says so too.
         """
-        if not self._suspect_us and time_us > _SUSPECT * (self.last_us or math.inf):
+        if not self._suspect_us and time_us > _SUSPECT * (self.last_us or self.expected_us or math.inf):
             self._suspect_us, self.due = time_us, True
             return
         self.times_us.append(min(time_us, self._suspect_us or math.inf))
@@ -97,7 +99,9 @@ class DeviceRunner:
 
     def track(self, bench: AnyBench) -> Track:
         """Of a bench's default."""
-        return self._tracks.setdefault(bench, Track())
+        if bench not in self._tracks:
+            self._tracks[bench] = Track(self.measurer.default_us(bench))
+        return self._tracks[bench]
 
     def disturbed(self) -> None:
         """Something else ran here: all defaults are timed again before anything is compared with them."""
@@ -113,7 +117,7 @@ class DeviceRunner:
         self.track(bench).begin(self._clock())
         self.last = bench
         own = replace(bench, device=self.measurer.device)
-        return self.measurer.submit_screen(bench.default, own, None, ScreenPlan(checked=False))
+        return self.measurer.submit_screen(bench.default, own)
 
     def end_baseline(self, bench: AnyBench, timed: Timed) -> None:
         """Take a default's time. Raises DeviceLostError where it fails again and again."""

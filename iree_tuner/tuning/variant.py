@@ -26,6 +26,7 @@ from iree_tuner.tuning.timeline import SEARCH
 from iree_tuner.tuning.workload_search import WorkloadSearch
 
 LATE = "not judged: no time was left for its finals"
+LITTLE = "not judged: the program would gain less than 0.3 % by it"
 
 _LEAST_SEARCH_S = 1.0
 
@@ -144,7 +145,8 @@ def _finals(
         first = workload.searches[0]
         if workload.configurations is not None and (final := finals.get(first)) and final.winner:
             finals[first] = _everywhere(workload, final, lab, plan(first, 2))
-        note = _note(workload, finals.get(first), engine, lost, findings)
+        promised = workload in queue.promising
+        note = _note(workload, finals.get(first), engine, lost, findings, promised=promised)
         results.append(workload.result(finals, note, lab.target))
         watch.finished(results[-1])
     return results
@@ -156,18 +158,19 @@ def _check_s(workload: WorkloadSearch, lab: Lab) -> float:
 
 
 def _note(
-    workload: WorkloadSearch, final: Final | None, engine: Engine, lost: str, findings: Findings
-) -> str:
+    workload: WorkloadSearch, final: Final | None, engine: Engine, lost: str, findings: Findings,
+    *, promised: bool,
+) -> str:  # fmt: skip
     if lost:
         return lost
     if not workload.tried:
         return "interrupted before it was tried" if findings.stop.requested else NOT_TRIED
     drift = engine.note(workload.searches[0].kind.bench)
-    if final is None:
-        return (
-            LATE if workload.best_score < 1.0 else f"no candidate beat the default{'; ' * bool(drift)}{drift}"
-        )
-    return drift
+    if final is not None:
+        return drift
+    if workload.best_score < 1.0:
+        return LATE if promised else LITTLE
+    return f"no candidate beat the default{'; ' * bool(drift)}{drift}"
 
 
 def _everywhere(workload: WorkloadSearch, final: Final, lab: Lab, plan: FinalPlan) -> Final:

@@ -159,9 +159,11 @@ def test_devices_of_their_own_begin_with_the_first_while_the_others_are_measured
     try:
         queue = world.queue(1000.0, 500.0, 200.0, *[1.0] * 17)
         (search,) = {search for search, _ in queue.ask(64)}
-        assert search.kind.own_digest and world.groups == [["0"]]
+        assert search.kind.own_digest
+        assert world.groups == [["0"]]
         asked = queue.ask(64)
-        assert len(world.groups) == 2 and world.groups[1][:2] == ["1", "2"]
+        assert len(world.groups) == 2
+        assert world.groups[1][:2] == ["1", "2"]
         assert {search for search, _ in asked} >= {each.searches[0] for each in queue.workloads[1:3]}
     finally:
         close(world.lab)
