@@ -85,7 +85,7 @@ class Engine:
         self._stop = stop
         self._batch = batch
         self._clock = clock
-        self.devices = [DeviceRunner(measurer, clock) for measurer in lab.measurers]
+        self.devices = [DeviceRunner(measurer, clock, alternate=lab.alternate) for measurer in lab.measurers]
         self._crowded: deque[float] = deque(maxlen=_CROWDED_OF)
         self._recent_s: deque[float] = deque(maxlen=_RECENT)
         self._until: Callable[[], float] = _never
