@@ -1,22 +1,29 @@
-"""What the linalg dialect knows of its ops (is one a contraction, with what dimensions), and two op classes.
+"""What the linalg dialect knows of its ops (is one a contraction, with what dimensions), and some op classes.
 
 `iree.compiler.dialects.linalg` has these too, but defines every named op in Python when it is imported, which
-takes as long as all the rest that a worker needs before its first call.
+takes as long as all the rest that a worker needs before its first call: `named` imports it when it is used.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import cast
+
+from iree.compiler import ir
 from iree.compiler._mlir_libs import _mlirDialectsLinalg as _binding  # pyright: ignore
-from iree.compiler.dialects._linalg_ops_gen import GenericOp, YieldOp
+from iree.compiler.dialects._linalg_ops_gen import GenericOp, IndexOp, SoftmaxOp, YieldOp
 
 __all__ = [
     "GenericOp",
+    "IndexOp",
+    "SoftmaxOp",
     "YieldOp",
     "get_indexing_maps",
     "infer_contraction_dimensions",
     "infer_convolution_dimensions",
     "isa_contraction_op",
     "isa_convolution_op",
+    "named",
 ]
 
 infer_contraction_dimensions = _binding.infer_contraction_dimensions
@@ -24,3 +31,10 @@ infer_convolution_dimensions = _binding.infer_convolution_dimensions
 isa_contraction_op = _binding.isa_contraction_op
 isa_convolution_op = _binding.isa_convolution_op
 get_indexing_maps = _binding.get_indexing_maps
+
+
+def named(name: str) -> Callable[..., ir.Value]:
+    """What builds a named op, as `conv_2d_nhwc_hwcf`. Raises AttributeError where there is none."""
+    from iree.compiler.dialects import linalg
+
+    return cast("Callable[..., ir.Value]", getattr(linalg, name))

@@ -5,7 +5,16 @@ workload, the knobs' values and the machine; they need neither a compiler nor a 
 `targets`, `ops` and `space`.
 """
 
-from iree_tuner.cost.encoder import Encoder
-from iree_tuner.cost.landscape import Landscape, SpaceLandscape
+from typing import TYPE_CHECKING
+
+from iree_tuner.lazily import lazily
+
+if TYPE_CHECKING:
+    from iree_tuner.cost.encoder import Encoder
+    from iree_tuner.cost.landscape import Landscape, SpaceLandscape
 
 __all__ = ["Encoder", "Landscape", "SpaceLandscape"]
+
+__getattr__ = lazily(
+    __name__, {"Encoder": "encoder", "Landscape": "landscape", "SpaceLandscape": "landscape"}
+)

@@ -13,10 +13,11 @@ from typing import cast
 
 import numpy as np
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, iree_tensor_ext, linalg, tensor
+from iree.compiler.dialects import arith, func, iree_tensor_ext, tensor
 from iree.compiler.dialects import math as math_ops
 
 from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import named
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.execute.check_layout import FUNCTION, WORD, FloatOutput, float_outputs, words_in_row
@@ -119,7 +120,7 @@ def _by_row(
 ) -> ir.Value:
     """Reduce matrices of one shape along their rows."""
     rows = ir.ShapedType(operands[0].type).get_dim_size(0)
-    out = linalg.fill(arith.constant(element, start), outs=[tensor.empty((rows,), element)])
+    out = named("fill")(arith.constant(element, start), outs=[tensor.empty((rows,), element)])
     every = ir.AffineMap.get_identity(2)
     row = ir.AffineMap.get(2, 0, [ir.AffineDimExpr.get(0)])
     maps = [*[every] * len(operands), row]

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg, tensor
+from iree.compiler.dialects import tensor
 
 from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import named
 from iree_tuner.suite.operation import TensorType
 from iree_tuner.suite.scalars import constant, converted
 
@@ -35,7 +36,7 @@ def empty(shape: Sequence[int], element_type: str) -> ir.Value:
 
 def filled(shape: Sequence[int], element_type: str, value: float = 0.0) -> ir.Value:
     """A tensor of one number."""
-    return linalg.fill(constant(value, element(element_type)), outs=[empty(shape, element_type)])
+    return named("fill")(constant(value, element(element_type)), outs=[empty(shape, element_type)])
 
 
 def access(rank: int, loops: Sequence[int]) -> ir.AffineMap:

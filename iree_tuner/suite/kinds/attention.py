@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, linalg
+from iree.compiler.dialects import arith
 
+from iree_tuner.compiler.linalg import IndexOp
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.suite.element_types import WIDE, check_type, in_name
@@ -155,7 +156,7 @@ class Attention(Operation):
         result = TensorType((self.queries, self.keys), element_type)
 
         def body(*added: ir.Value) -> ir.Value:
-            query, key = (linalg.IndexOp(each).result for each in (0, 1))
+            query, key = (IndexOp(each).result for each in (0, 1))
             last = arith.addi(query, arith.constant(ir.IndexType.get(), self.keys - self.queries))
             seen = arith.cmpi(arith.CmpIPredicate.sle, key, last)
             return arith.select(seen, added[0], constant(-math.inf, added[0].type)) if added else seen

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg
 
 from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import named
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.suite import epilogue as epilogues
@@ -26,13 +26,8 @@ _LAYOUTS: Mapping[str, tuple[ImageLayout, FilterLayout]] = {
     "nhwc_fhwc": ("nhwc", "fhwc"),
     "nchw": ("nchw", "fchw"),
 }
-_Make = Callable[..., ir.Value]
-_PLAIN: Mapping[str, _Make] = {
-    "hwcf": linalg.conv_2d_nhwc_hwcf,
-    "fhwc": linalg.conv_2d_nhwc_fhwc,
-    "fchw": linalg.conv_2d_nchw_fchw,
-}
-_GROUPED: Mapping[str, _Make] = {"fhwc": linalg.conv_2d_nhwgc_gfhwc, "fchw": linalg.conv_2d_ngchw_gfchw}
+_PLAIN = {"hwcf": "conv_2d_nhwc_hwcf", "fhwc": "conv_2d_nhwc_fhwc", "fchw": "conv_2d_nchw_fchw"}
+_GROUPED = {"fhwc": "conv_2d_nhwgc_gfhwc", "fchw": "conv_2d_ngchw_gfchw"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +172,9 @@ class Convolution(Operation):
         steps = epilogues.steps_of(self.epilogue)
         return Epilogue(steps, self.result, self._layouts[0].index("c"))
 
-    def _named(self, make: _Make, image: ir.Value, filters: ir.Value, shape: Sequence[int]) -> ir.Value:
+    def _named(self, name: str, image: ir.Value, filters: ir.Value, shape: Sequence[int]) -> ir.Value:
         out = filled(shape, self._sums)
+        make = named(name)
         return make(image, filters, outs=[out], strides=[self.sh, self.sw], dilations=[self.dh, self.dw])
 
     @property
@@ -190,12 +186,12 @@ class Convolution(Operation):
         shape, times = self.result.shape, self.f // self.c
         if self.layout == "nchw":
             without = collapse(filters, (2, 1, 1))
-            return self._named(linalg.depthwise_conv_2d_nchw_chw, image, without, shape)
+            return self._named("depthwise_conv_2d_nchw_chw", image, without, shape)
         without = collapse(filters, (1, 1, 2))
         if times == 1:
-            return self._named(linalg.depthwise_conv_2d_nhwc_hwc, image, without, shape)
+            return self._named("depthwise_conv_2d_nhwc_hwc", image, without, shape)
         without = expand(without, [(self.kh,), (self.kw,), (self.c, times)])
-        sums = self._named(linalg.depthwise_conv_2d_nhwc_hwcm, image, without, (*shape[:-1], self.c, times))
+        sums = self._named("depthwise_conv_2d_nhwc_hwcm", image, without, (*shape[:-1], self.c, times))
         return collapse(sums, (1, 1, 1, 2))
 
     def _in_groups(self, image: ir.Value, filters: ir.Value) -> ir.Value:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg
 
 from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import named
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.suite import epilogue as epilogues
@@ -160,8 +160,8 @@ class Product(Operation):
         """The product added to `out`, by an op of linalg's."""
         # Maps will do; the stubs name attributes.
         maps = None if self.layout == "tt" else cast("Sequence[ir.AffineMapAttr]", self._maps)
-        op = linalg.batch_matmul if self._batch else linalg.matmul
-        return op(lhs, rhs, outs=[out], indexing_maps=maps)
+        make = named("batch_matmul" if self._batch else "matmul")
+        return make(lhs, rhs, outs=[out], indexing_maps=maps)
 
     @property
     def _maps(self) -> list[ir.AffineMap]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg
 
+from iree_tuner.compiler.linalg import SoftmaxOp
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.suite.element_types import WIDE, check_type, in_name
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
@@ -77,7 +77,7 @@ class Softmax(Operation):
         """linalg's softmax, between conversions where values are stored in less than f32."""
         shape = self.result.shape
         out = empty(shape, "f32")
-        found = linalg.SoftmaxOp([out.type], retyped(inputs[0], "f32"), out, 1).result[0]
+        found = SoftmaxOp([out.type], retyped(inputs[0], "f32"), out, 1).result[0]
         return retyped(found, self.element_type)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
