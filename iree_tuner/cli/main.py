@@ -11,9 +11,9 @@ import traceback
 from collections.abc import Mapping, Sequence
 from io import TextIOWrapper
 from types import FrameType
-from typing import Self
+from typing import Self, get_args
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, ArgumentCollection, CycloptsError, Parameter
 
 from iree_tuner import __version__
 from iree_tuner.compiler.versions import check_release
@@ -118,7 +118,8 @@ def application(arguments: Sequence[str]) -> App:
     """The command line; what is told of each command comes from itself where it is called, else from here."""
     app = App(
         name="iree-tuner", help=_HELP, version=__version__, version_format="plaintext",
-        default_parameter=Parameter(show_default=_shown_default),
+        default_parameter=Parameter(show_default=_shown_default), config=_only_whole_numbers,
+        suppress_keyboard_interrupt=False,  # `run` tells of it
     )  # fmt: skip
     app.register_install_completion_command(help="Have the shell complete commands: bash, zsh, fish.")
     for name, (home, summary) in COMMANDS.items():
@@ -130,6 +131,15 @@ def application(arguments: Sequence[str]) -> App:
                 del parent[leaf]
             parent.command(f"iree_tuner.cli.{home}", name=leaf, help=told)
     return app
+
+
+def _only_whole_numbers(_: App, __: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Cyclopts rounds `1.5` where a whole number is wanted. Raises UsageError."""
+    for argument in arguments:
+        kinds = get_args(argument.hint) or (argument.hint,)
+        for token in argument.tokens if int in kinds and float not in kinds else ():
+            if "." in token.value:
+                raise UsageError(f"{argument.name} must be a whole number, and is {token.value}")
 
 
 def _shown_default(value: object) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, cast, get_args
 
@@ -180,6 +181,8 @@ class How:
         if self.reference is not None and self.reference not in _REFERENCES:
             known = ", ".join(_REFERENCES)
             raise UsageError(f"there is no reference '{self.reference}'", hint=f"there are: {known}")
+        if self.reference == TORCH and find_spec("torch") is None:
+            raise TunerError("PyTorch is not installed", hint="pip install 'iree-tuner[compare]'")
         if self.threads is not None and not 1 <= self.threads <= cores:
             raise UsageError(f"--threads {self.threads}: this process may use {cores} cores")
         if min(self.streams, self.rounds, self.launches or 1) < 1 or self.seconds <= 0 or self.pause < 0:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from iree_tuner.store import study as studies
+from iree_tuner.store.failure import stored_json, undamaged
 from iree_tuner.store.findings import body_of, body_text
 from iree_tuner.store.rows import (
     assignment_of,
@@ -57,7 +58,7 @@ def records(store: Store, chosen: Sequence[int]) -> Iterator[Record]:
     digests: dict[object, object] = {}
     for row in store.read(f"SELECT * FROM studies WHERE id IN ({marks}) ORDER BY digest", chosen):
         digests[row["id"]] = row["digest"]
-        yield {"kind": "study", "study": row["digest"], "key": json.loads(row["key"])}
+        yield {"kind": "study", "study": row["digest"], "key": stored_json(row["key"])}
     runs: dict[object, object] = {}
     everything = {row["id"] for row in store.read("SELECT id FROM studies")} <= set(chosen)
     also = "UNION SELECT run_id FROM findings" if everything else ""
@@ -69,7 +70,7 @@ def records(store: Store, chosen: Sequence[int]) -> Iterator[Record]:
         runs[row["id"]] = row["uid"]
         yield {
             "kind": "run", "run": row["uid"], "program": row["program"],
-            "options": json.loads(row["options"]), "started": row["started"], "ended": row["ended"],
+            "options": stored_json(row["options"]), "started": row["started"], "ended": row["ended"],
             "state": row["state"],
         }  # fmt: skip
     of_trials = (
@@ -83,8 +84,8 @@ def records(store: Store, chosen: Sequence[int]) -> Iterator[Record]:
         yield {
             "kind": "verdict", "uid": row["uid"], "study": digests[row["study_id"]],
             "run": runs[row["run_id"]], "at": row["at"],
-            "assignment": None if row["assignment"] is None else json.loads(row["assignment"]),
-            "comparison": json.loads(row["comparison"]),
+            "assignment": None if row["assignment"] is None else stored_json(row["assignment"]),
+            "comparison": stored_json(row["comparison"]),
         }  # fmt: skip
     if everything:
         yield from _findings(store, runs)
@@ -109,7 +110,8 @@ def load(store: Store, found: Iterable[Record]) -> Added:
 
 def merge(store: Store, other: Store) -> Added:
     """Add all that another database holds."""
-    return load(store, records(other, [row["id"] for row in other.read("SELECT id FROM studies")]))
+    with undamaged():
+        return load(store, records(other, [row["id"] for row in other.read("SELECT id FROM studies")]))
 
 
 @dataclass

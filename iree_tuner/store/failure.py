@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from iree_tuner.errors import TunerError
+
+T = TypeVar("T")
 
 
 class StoreError(TunerError):
@@ -29,14 +33,41 @@ _BY_NAME = (
 """Names of SQLite's result codes (https://sqlite.org/rescode.html), or how those of a group begin."""
 
 
+_NO_TEXT = "the database is damaged: it holds text that is none"
+
+
 @contextmanager
 def told(path: str) -> Generator[None]:
     """Raise StoreError for what SQLite says about the file; other errors of SQLite are bugs and stay."""
     try:
         yield
+    except UnicodeDecodeError as error:  # of what SQLite says
+        raise StoreError(_NO_TEXT, location=path) from error
     except sqlite3.Error as error:
+        if str(error).startswith("Could not decode"):  # of a row; it has no code
+            raise StoreError(_NO_TEXT, location=path) from error
         name = getattr(error, "sqlite_errorname", None) or ""
         for prefix, message, hint in _BY_NAME:
             if name.startswith(prefix):
                 raise StoreError(message, location=path, hint=hint) from error
         raise
+
+
+def stored_json(text: str) -> Any:  # noqa: ANN401 (as `json.loads`)
+    """What a column of a row holds. Raises StoreError where something else has written into the file."""
+    return stored(text, lambda found: found)
+
+
+def stored(text: str, make: Callable[[Any], T]) -> T:
+    """What is made of it. Raises StoreError where it is not what was written."""
+    with undamaged():
+        return make(json.loads(text))
+
+
+@contextmanager
+def undamaged() -> Generator[None]:
+    """Raise StoreError for rows that are not what was written, whatever they are."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreError(f"the database is damaged: a row holds something else ({error})") from None

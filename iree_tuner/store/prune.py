@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 
-from iree_tuner.store.failure import told
+from iree_tuner.store.failure import stored_json, told
 from iree_tuner.store.store import Store
 
 
@@ -34,7 +33,7 @@ def unwanted(store: Store, choice: Unwanted) -> list[int]:
     for row in store.read("SELECT id, key FROM studies"):
         if choice.studies is not None and row["id"] not in chosen:
             continue
-        if choice.compiler in (None, json.loads(row["key"])["setting"]["compiler"]):
+        if choice.compiler in (None, stored_json(row["key"])["setting"]["compiler"]):
             query, values = "SELECT id FROM trials WHERE study_id = ?", [row["id"]]
             if choice.outcome is not None:
                 query, values = f"{query} AND outcome = ?", [*values, choice.outcome]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.store.failure import StoreError
+from iree_tuner.store.failure import StoreError, stored
 from iree_tuner.store.rows import assignment_of, comparison_from_json, trial_from_row
 from iree_tuner.store.store import Store
 from iree_tuner.store.study import StudyKey, from_json
@@ -93,7 +92,7 @@ def summaries(store: Store) -> list[Summary]:
         started, program = last.get(number, (0.0, ""))
         found.append(
             Summary(
-                number, from_json(json.loads(row["key"])), counts.get(number, {}), best.get(number),
+                number, stored(row["key"], from_json), counts.get(number, {}), best.get(number),
                 verdicts.get(number), started, program,
             )
         )  # fmt: skip
@@ -124,7 +123,7 @@ def all_studies(store: Store) -> list[int]:
 def key_of(store: Store, number: int) -> StudyKey:
     """The key of a study that `find_studies` found."""
     (row,) = store.read("SELECT key FROM studies WHERE id = ?", (number,))
-    return from_json(json.loads(row["key"]))
+    return stored(row["key"], from_json)
 
 
 def ranked(trials: Sequence[Trial]) -> list[Trial]:
@@ -141,7 +140,7 @@ def ranked(trials: Sequence[Trial]) -> list[Trial]:
 def _verdicts(store: Store) -> dict[int, Judged]:
     found: dict[int, Judged] = {}
     for row in store.read("SELECT * FROM verdicts ORDER BY at, uid"):
-        chosen = None if row["assignment"] is None else assignment_of(json.loads(row["assignment"]))
-        comparison = comparison_from_json(json.loads(row["comparison"]))
+        chosen = None if row["assignment"] is None else stored(row["assignment"], assignment_of)
+        comparison = stored(row["comparison"], comparison_from_json)
         found[row["study_id"]] = Judged(chosen, comparison, row["at"])
     return found

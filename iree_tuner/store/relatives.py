@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.trial import Trial
 from iree_tuner.ops.workload import Workload
+from iree_tuner.store.failure import stored
 from iree_tuner.store.store import Store
 from iree_tuner.store.study import StudyKey, from_json
 
@@ -55,7 +55,7 @@ def relatives(store: Store, key: StudyKey, studies: int, trials: int) -> list[Re
 
 def _studies(store: Store) -> Iterator[tuple[int, StudyKey]]:
     for row in store.read("SELECT id, key FROM studies ORDER BY digest"):
-        yield row["id"], from_json(json.loads(row["key"]))
+        yield row["id"], stored(row["key"], from_json)
 
 
 def _distance(key: StudyKey, other: StudyKey) -> float | None:

@@ -14,6 +14,7 @@ from iree_tuner.execute.readings import Readings
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.store.failure import stored_json
 
 COLUMNS = (
     "workload",
@@ -56,8 +57,8 @@ def trial_to_row(trial: Trial) -> tuple[object, ...]:
 def trial_from_row(row: Mapping[str, object]) -> Trial:
     """The trial again."""
     data = {name: row[name] for name in (*_FLOATS, *_TEXTS, "worst", "outcome")}
-    data["assignment"] = json.loads(cast("str", row["assignment"]))
-    data["readings"] = json.loads(cast("str", row["readings"]))
+    data["assignment"] = stored_json(cast("str", row["assignment"]))
+    data["readings"] = stored_json(cast("str", row["readings"]))
     data["samples_us"] = unpack_samples(cast("bytes", row["samples"]))
     return trial_from_json(data)
 

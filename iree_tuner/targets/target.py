@@ -16,7 +16,8 @@ class Target:
         flags: compiler flags that select it.
         preparation: passes that bring a dispatch's function to what tuning specs see, in order.
         spec_prologue: passes that a spec may have to run itself before it matches (see docs/specs.md).
-        axes: options (`targets.options`) that are worth trying on a whole program: of each axis one at most.
+        axes: options (`targets.options`) that are worth trying on a whole program: of each axis one at most;
+            most promising first, as there may not be time for all.
         placements: at how many addresses code has to be tried for its time to mean something
             (see docs/measuring.md); 1 where it makes no difference.
         device_targets: text of the program's `hal.device.targets`, for a chip that the compiler's flags

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.targets import Target
@@ -98,8 +99,9 @@ def worth_tuning(choices: Sequence[Choice]) -> list[Choice]:
 
 
 def _with_one_more(base: Target, axes: Sequence[tuple[str, ...]]) -> Iterator[Target]:
-    for axis in axes:
-        for option in axis:
+    """The first option of each axis, then the second of each, and so on."""
+    for options in zip_longest(*axes):
+        for option in filter(None, options):
             yield with_options(base, (*options_of(base), *option.split("+")))
 
 

@@ -146,7 +146,7 @@ def _finals(
         if workload.configurations is not None and (final := finals.get(first)) and final.winner:
             finals[first] = _everywhere(workload, final, lab, plan(first, 2))
         promised = workload in queue.promising
-        note = _note(workload, finals.get(first), engine, lost, findings, promised=promised)
+        note = note_of(workload, finals.get(first), engine, lost, findings, promised=promised)
         results.append(workload.result(finals, note, lab.target))
         watch.finished(results[-1])
     return results
@@ -157,10 +157,11 @@ def _check_s(workload: WorkloadSearch, lab: Lab) -> float:
     return sum(lab.measurer.check_s(search.kind.bench) for search in workload.searches if search.trials)
 
 
-def _note(
+def note_of(
     workload: WorkloadSearch, final: Final | None, engine: Engine, lost: str, findings: Findings,
     *, promised: bool,
 ) -> str:  # fmt: skip
+    """What is to be said of a workload beside its final; why it had none, where it was worth one or not."""
     if lost:
         return lost
     if not workload.tried:

@@ -12,7 +12,9 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from iree_tuner import TunerError, UsageError
 from iree_tuner.cli.main import run
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.variant import note_of
 
 SCALED = """
 func.func @main(%a: tensor<SIZExSIZExf32>, %b: tensor<SIZExSIZExf32>) -> tensor<SIZExSIZExf32> {
@@ -104,6 +107,10 @@ CASES = {
         "tune it for, as --dim 128",
     ),
     "C7, jobs": Case("tune p.mlir --no-db --jobs 1000", 2, "jobs must be from 1 to "),
+    "C7, half a job": Case("tune p.mlir --no-db --jobs 1.5", 2, "--jobs must be a whole number, and is 1.5"),
+    "C7, half a job of a group": Case(
+        "suite run s --jobs 1.5", 2, "--jobs must be a whole number, and is 1.5"
+    ),
     "C7, no budget": Case("tune p.mlir --no-db --budget ''", 2, "'' is not a duration"),
     "C7, seed": Case("tune p.mlir --no-db --seed=-1", 2, "seed must be at least 0, and is -1"),
     "C7, time-out": Case("space p.mlir --compile --timeout=-1", 2, "--timeout must be above 0"),
@@ -378,3 +385,32 @@ def test_c17_a_signal_is_a_line(number):
         assert process.wait(600) == 128 + number
         name = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
         assert process.stderr.read() == f"error: {name}\n"
+
+
+@pytest.mark.parametrize(
+    ("score", "promised", "says"),
+    [
+        (0.8, True, "not judged: no time was left for its finals"),
+        (0.99, False, "not judged: the program would gain less than 0.3 % by it"),
+        (1.0, False, "no candidate beat the default"),
+    ],
+)
+def test_a7_what_had_no_finals_is_no_tie(score, promised, says):
+    workload = SimpleNamespace(
+        tried=5, best_score=score, searches=[SimpleNamespace(kind=SimpleNamespace(bench=None))]
+    )
+    engine = SimpleNamespace(note=lambda bench: "")
+    findings = SimpleNamespace(stop=SimpleNamespace(requested=False))
+    assert note_of(workload, None, engine, "", findings, promised=promised) == says
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="is about what is said without torch")
+def test_b3_a_missing_reference_is_a_line(folder, capfd):
+    (folder / "s.toml").write_text('summary = "one"\n[[matmul]]\nm = 16\nn = 16\nk = 16\n')
+    assert run(["suite", "generate", "s.toml", "-o", "generated"]) == 0
+    capfd.readouterr()
+    assert run(["suite", "run", "generated", "--reference", "torch", "-o", "results"]) == 1
+    told = capfd.readouterr().err
+    assert [line for line in told.splitlines() if "error" in line] == told.splitlines()[-1:]
+    assert "PyTorch is not installed" in told.splitlines()[-1]
+    assert "Traceback" not in told

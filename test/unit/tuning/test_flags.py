@@ -80,6 +80,11 @@ def test_there_is_an_end_of_compilations_and_of_time():
     assert len(once.compared) == 1, "who asks for flags gets a round whatever the time"
 
 
+def test_where_there_is_time_for_a_few_they_are_the_first_of_each_axis():
+    _, whole = chosen(lambda options: 100.0, most=4)
+    assert whole.compared == [[("data-tiling",), ("im2col",), ("O1",), ("data-tiling", "no-microkernels")]]
+
+
 def test_no_two_options_of_one_axis():
     choices, _ = chosen(lambda options: 100.0 / (1 + len(options)))
     for each in choices:
