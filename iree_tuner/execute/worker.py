@@ -133,7 +133,8 @@ def _sensors(device: str) -> Sensors:
 
 def start_here(device: str) -> None:
     """Open the device."""
-    _keep_memory()
+    if not device.startswith("local-"):  # there, what is timed lies in memory of this process
+        _keep_memory()
     device_for(device)
     _sensors(device)
 
