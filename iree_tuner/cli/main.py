@@ -175,7 +175,8 @@ def run(arguments: Sequence[str]) -> int:
         except KeyboardInterrupt:
             return _tell(signals.name, signals.status or _INTERRUPTED)
         except BaseException as error:
-            return _failed(error)
+            status = _failed(error)
+            return signals.status or status
         return signals.status or (result if isinstance(result, int) else 0)
 
 

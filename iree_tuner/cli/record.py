@@ -54,7 +54,7 @@ def record(
         raise UsageError("--no-db goes neither with --db nor with --fresh")
     source = sized(load_program(program), dim)
     planned_folder(output)
-    written = 0
+    written, interrupted = 0, False
     with Progress(people) as progress:
         found = record_module(
             source, device=device, chip=chip, count=count, seed=seed, jobs=jobs,
@@ -64,7 +64,10 @@ def record(
             for item in found:
                 path = _write(item, output, chip)
                 written += path is not None
+                interrupted = interrupted or item.interrupted
                 _tell(item, path, as_json=as_json)
+    if interrupted and not written:
+        raise KeyboardInterrupt
     if not written:
         raise TunerError("nothing was recorded", location=program)
     return 0
