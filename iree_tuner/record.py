@@ -76,7 +76,10 @@ def record_module(
     ):
         tasks = read_tasks(program, lab, watch)
         with stop:
-            for baseline in measure_baselines(tasks, lab, stop):
+            baselines = measure_baselines(tasks, lab, stop)
+            if stop.requested and not baselines:
+                raise KeyboardInterrupt  # there is nothing to keep
+            for baseline in baselines:
                 yield _record_one(baseline, count, seed, lab, records, watch)
                 if stop.requested:
                     break

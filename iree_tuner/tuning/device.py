@@ -135,8 +135,7 @@ class DeviceRunner:
         """Time a default."""
         self.track(bench).begin(self._clock())
         self.last = bench
-        own = replace(bench, device=self.measurer.device)
-        return self.measurer.submit_screen(bench.default, own)
+        return self.measurer.submit_screen(bench.default, replace(bench, device=self.measurer.device), None)
 
     def end_baseline(self, bench: AnyBench, timed: Timed) -> None:
         """Take a default's time. Raises DeviceLostError where it fails again and again."""
