@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.machine import machine_of
-from iree_tuner.program.source import ProgramSource, load_program
+from iree_tuner.program.source import Program
 from iree_tuner.space.starting_point import starting_point_of
 from iree_tuner.store.recordings import Recording
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import target_for_devices
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.candidate import Configurations
 from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
+from iree_tuner.tuning.options import RecordingOptions
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.recording import sample_space
 from iree_tuner.tuning.stop import StopRequest
@@ -36,43 +36,27 @@ class Recorded:
     interrupted: bool = False
 
 
-def record_module(
-    module: ProgramSource,
-    *,
-    device: str = "local-task",
-    chip: str = "host",
-    count: int = 350,
-    seed: int = 0,
-    jobs: int | None = None,
-    db: str | Path | None = None,
-    fresh: bool = False,
-    warm: bool = False,
-    observer: Observer | None = None,
+def record_program(
+    program: Program, options: RecordingOptions, observer: Observer | None = None
 ) -> Generator[Recorded]:
     """Measure a sample of the space of each of a program's workloads; one item a workload, as it is done.
 
     Args:
-        module: an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model).
-        device: device URI to measure on.
-        chip: what to compile for.
-        count: members of each space; 0 is all of them.
-        seed: of the sample.
-        jobs: compile workers; one a core by default.
-        db: database that keeps every trial, and gives those of earlier runs under the same setting.
-        fresh: measure them again nevertheless.
-        warm: time with data in the caches.
+        program: what is compiled.
+        options: on what, and how much.
         observer: told of progress.
 
     Raises:
         TunerError: the program cannot be compiled, or has nothing to record.
     """
-    program = load_program(module)
     watch = observer or Silent()
     stop = StopRequest(watch.stopping)
-    started = {"record": count, "seed": seed, "device": device, "chip": chip}
+    count, seed = options.count, options.seed
+    target, others = target_for_devices(options.devices, options.chip)
+    started = {"record": count, "seed": seed, "device": target.device, "chip": options.chip}
     with (
-        open_records(db, program.name, started, stop=stop, fresh=fresh) as records,
-        Lab(target_for_device(device, chip), jobs, cold=not warm) as lab,
+        open_records(options.db, program.name, started, stop=stop, fresh=options.fresh) as records,
+        Lab(target, options.jobs, devices=others, cold=not options.warm) as lab,
     ):
         tasks = read_tasks(program, lab, watch)
         with stop:

@@ -10,7 +10,7 @@ import math
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree_tuner.errors import TunerError
@@ -28,19 +28,18 @@ from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import Progress
-from iree_tuner.search.registry import DEFAULT
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
 from iree_tuner.targets import Target, target_for_devices
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuned import TuningResult, findings_of
 from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.flags import Choice, try_options, untuned, worth_tuning
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
-from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.options import TuningOptions, keywords
+from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.reading import profile_of, read_dispatches
 from iree_tuner.tuning.result import Findings, entries_of
@@ -54,71 +53,70 @@ from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART = 2.0, 0.015  # to compare them in turns; of the budget
 _MOST_FLAGS_ROUNDS_S = 15.0
-_LONG_S = 60.0
 _PROFILE_S = 4.0  # before one was made
 _MANY = 12  # workloads: what the place of code does to each levels out
 
 
-def tune_module(
-    module: ProgramSource,
-    *,
-    device: str | Sequence[str] = "local-task",
-    chip: str = "host",
-    effort: str = "default",
-    budget_s: float | None = None,
-    candidates: int | None = None,
-    strategy: str = DEFAULT, seed: int = 0, jobs: int | None = None,
-    self_test: bool = False,
-    starters: Sequence[str | Path] | None = None,
-    db: str | Path | None = None,
-    fresh: bool = False,
-    warm: bool = False,
-    run: ProgramRun | None = None,
-    try_flags: bool | None = None,
-    in_model: int = 1,
-    profile: bool | None = None,
-    kernels: Sequence[Kernel] = (),
-    observer: Observer | None = None, progress: bool = False,
-) -> TuningResult:  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class TuningArguments(TuningOptions):
+    """Keyword arguments of `tune_module`.
+
+    Attributes
+    ----------
+    run
+        Functions, inputs and parameters (`execute.program_request.request`), or they are generated.
+    kernels
+        External kernels that compete (`kernels.registry.usual_kernels`); none by default.
+    observer
+        Told of progress.
+    progress
+        Show progress, as the command does. Ctrl-C keeps what was found.
+    """
+
+    run: ProgramRun | None = None
+    kernels: Sequence[Kernel] = ()
+    observer: Observer | None = None
+    progress: bool = False
+
+
+@keywords(TuningArguments)
+def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResult:
     """Find faster compiler flags and configurations for a program; the latter are returned as a tuning spec.
 
-    Args:
-        module: an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model).
-        device: URI to tune on (`local-task`, `cuda://0`), or several GPUs of one kind; the first one judges.
-        chip: what to compile for: `host`, `znver4`, `host+data-tiling`. With options, no others are tried.
-        effort: `smoke`, `quick`, `default` or `full`: trials of each workload, and how they are judged.
-        budget_s: seconds for all of it, spent where the program gains most by them.
-        candidates: configurations of a workload that are tried at most; None: what effort and budget allow.
-        strategy, seed, jobs: the order of candidates; of everything random; compile workers, one a core.
-        self_test: try nothing but the default itself, to see that the measurements call it a tie.
-        starters: specs whose configurations are tried first; those that ship for the target by default.
-        db, fresh: database that keeps every trial, so that none is repeated (None: no database); repeat them.
-        warm: time with data in the caches; else buffers rotate through more memory than they hold.
-        run: functions, inputs and parameters (`execute.program_request.request`), or they are generated.
-        in_model: candidates of a workload that are tried in the whole program, where several win alone.
-        try_flags, profile: try compiler flags; profile before and after; both by default from a minute up.
-        kernels: external kernels that compete (`kernels.registry.usual_kernels`); none by default.
-        observer, progress: told of progress; or show it, as the command does. Ctrl-C keeps what was found.
+    The program is an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model). Of several GPUs
+    of one kind the first one judges.
 
     Raises TunerError for the program or the database, UsageError for arguments.
     """
-    timeline, program = Timeline(), load_program(module)
-    options = TuningOptions(
-        effort_named(effort), strategy, seed, budget_s, candidates, self_test, run=run or request(program),
-        try_flags=_is_long(effort, budget_s) if try_flags is None else try_flags, in_model=in_model,
-        profiled=_is_long(effort, budget_s) if profile is None else profile,
-        rooflines=Path(db).with_name("rooflines.json") if db else None,
-    )  # fmt: skip
-    target, others = target_for_devices((device,) if isinstance(device, str) else device, chip)
-    started = {"effort": effort, "strategy": strategy, "seed": seed, "device": target.device, "chip": chip}
+    with _watching(arguments.observer, arguments.progress) as watch:
+        return tune_program(
+            load_program(module), arguments, run=arguments.run, kernels=arguments.kernels, observer=watch
+        )
+
+
+def tune_program(
+    program: Program, options: TuningOptions,
+    *, run: ProgramRun | None = None, kernels: Sequence[Kernel] = (), observer: Observer | None = None,
+) -> TuningResult:  # fmt: skip
+    """`tune_module` for a program that is loaded, see there."""
+    timeline, db, watch = Timeline(), options.db, observer or Silent()
+    target, others = target_for_devices(options.devices, options.chip)
+    started = {
+        "effort": options.effort, "strategy": options.strategy, "seed": options.seed,
+        "device": target.device, "chip": options.chip,
+    }  # fmt: skip
     with (
-        _watching(observer, progress) as watch,
-        open_records(db, program.name, started, stop=StopRequest(watch.stopping), fresh=fresh) as records,
-        Lab(target, jobs, devices=others, cold=not warm) as lab,
+        open_records(
+            db, program.name, started, stop=StopRequest(watch.stopping), fresh=options.fresh
+        ) as records,
+        Lab(target, options.jobs, devices=others, cold=not options.warm) as lab,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
-        options = replace(options, starters=_starters(starters, lab))
-        return _TuningRun(program, records, lab, options, kernels, watch, timeline, Path(folder)).tune()
+        plan = TuningPlan(
+            options, run or request(program), _starters(options.starters, lab),
+            Path(db).with_name("rooflines.json") if db else None,
+        )  # fmt: skip
+        return _TuningRun(program, records, lab, plan, kernels, watch, timeline, Path(folder)).tune()
 
 
 @contextmanager
@@ -130,11 +128,7 @@ def _watching(observer: Observer | None, progress: bool) -> Generator[Observer]:
         yield shown
 
 
-def _is_long(effort: str, budget_s: float | None) -> bool:
-    return effort not in ("smoke", "quick") if budget_s is None else budget_s >= _LONG_S
-
-
-def _starters(given: Sequence[str | Path] | None, lab: Lab) -> Mapping[str, tuple[Starter, ...]]:
+def _starters(given: Sequence[Path | str] | None, lab: Lab) -> Mapping[str, tuple[Starter, ...]]:
     paths = shipped_specs(lab.target.backend) if given is None else [Path(path) for path in given]
     return read_starters(paths, lab.context)
 
@@ -143,19 +137,19 @@ class _TuningRun:
     """One run, from the program to its result. `tune` is the way of the data."""
 
     def __init__(
-        self, program: Program, records: Records, lab: Lab, options: TuningOptions, kernels: Sequence[Kernel],
+        self, program: Program, records: Records, lab: Lab, plan: TuningPlan, kernels: Sequence[Kernel],
         watch: Observer, timeline: Timeline, folder: Path,
     ) -> None:  # fmt: skip
         self.program = program
         self.lab = lab
-        self.options = options
+        self.plan = plan
         self.kernels = kernels
         self.watch = watch
         self.timeline = timeline
         self.folder = folder
         self.findings = Findings(records.stop, records)
-        self.budget = Budget(options.budget_s or math.inf, timeline, lab.jobs, records.stop)
-        self.versions = ProgramVersions(program, options.run, lab, watch, 1, self.budget.measured)
+        self.budget = Budget(plan.options.budget_s or math.inf, timeline, lab.jobs, records.stop)
+        self.versions = ProgramVersions(program, plan.run, lab, watch, 1, self.budget.measured)
         self.competitors: Competitors | None = None
         self.kernel_versions: dict[Version, Chosen] = {}
 
@@ -170,7 +164,7 @@ class _TuningRun:
             with self.timeline.stage("kernels"):
                 kernels_note = self._find_kernels()
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
-            self.options = replace(self.options, before_s=tried.searched_s / len(kept))
+            self.plan = replace(self.plan, before_s=tried.searched_s / len(kept))
             tuned: list[Tuned] = []
             variants: dict[Target, FlagVariant] = {}
             for place, choice in enumerate(kept):
@@ -203,7 +197,7 @@ class _TuningRun:
     def _read(self, lab: Lab) -> FlagVariant:
         """The program's dispatches under a choice of flags."""
         with self.timeline.stage("reading the program"):
-            dispatches, tasks = read_dispatches(self.program, lab, self.watch, self.options.run.functions)
+            dispatches, tasks = read_dispatches(self.program, lab, self.watch, self.plan.run.functions)
         # Errors add up from one dispatch to the next: the longest reduction, times the number of dispatches.
         longest = max(task.workload.reduction_length for task in tasks) * len(tasks) ** 2
         self.versions.reduction_length = max(self.versions.reduction_length, longest)
@@ -213,13 +207,13 @@ class _TuningRun:
         """Choices of flags, fastest first; the given one alone, and why, where none are tried."""
         target, effort, records, budget = (
             self.lab.target,
-            self.options.effort,
+            self.plan.effort,
             self.findings.records,
             self.budget,
         )
         given = FlagChoices((Choice(target),), 0.0, 0.0)
         tried = (
-            self.options.try_flags and not self.options.self_test and not options_of(target) and target.axes
+            self.plan.try_flags and not self.plan.options.self_test and not options_of(target) and target.axes
         )
         if not tried or self.findings.stop.requested:
             return given, ""
@@ -258,7 +252,7 @@ class _TuningRun:
 
     def _find_kernels(self) -> str:
         """Look for what kernels compute, where there are any; why nothing, if so."""
-        if not self.kernels or self.options.self_test or self.findings.stop.requested:
+        if not self.kernels or self.plan.options.self_test or self.findings.stop.requested:
             return ""
         self.watch.working("looking for places of kernels")
         try:
@@ -272,7 +266,7 @@ class _TuningRun:
     def _profiled(self, variant: FlagVariant) -> FlagVariant:
         """The variant with a profile, where there is time for one."""
         predicted_s = self.budget.measured.profile_s or _PROFILE_S
-        if not self.options.profiled or self.options.self_test or self.findings.stop.requested:
+        if not self.plan.profiled or self.plan.options.self_test or self.findings.stop.requested:
             return variant
         if not self.budget.profile_fits(predicted_s):
             return variant
@@ -284,7 +278,7 @@ class _TuningRun:
                 self.watch.noted(f"the program was not profiled: {error}")
                 return variant
             profile, problem = profile_of(
-                self.program, vmfb, variant.dispatches, variant.lab, self.options, self.budget, self.watch
+                self.program, vmfb, variant.dispatches, variant.lab, self.plan, self.budget, self.watch
             )
         if problem:
             self.watch.noted(problem)
@@ -306,9 +300,9 @@ class _TuningRun:
     def _tuned(self, variant: FlagVariant, versions: int, part: float) -> Tuned:
         """What came of a choice of flags."""
         competitors = self.competitors
-        cap = most_variants(self.options.effort.name, limited=self.options.budget_s is not None)
+        cap = most_variants(self.plan.effort.name, limited=self.plan.options.budget_s is not None)
         results = tune_variant(
-            variant, self.findings, self.options, self.budget, self.watch, versions=versions, part=part,
+            variant, self.findings, self.plan, self.budget, self.watch, versions=versions, part=part,
             competing=lambda key: [(kind, cap) for kind in competitors.of(key)] if competitors else (),
             beside=competitors.beside(variant.tasks) if competitors else (),
         )  # fmt: skip
@@ -326,7 +320,7 @@ class _TuningRun:
         """What the program says; where it cannot be run, the entries stand by their own verdicts."""
         few, given = len(tuned[0].results) > _MANY, self.lab.target
         judge = Judge(
-            self.versions, given, self.options.effort, self.budget, self.options.in_model, few_places=few
+            self.versions, given, self.plan.effort, self.budget, self.plan.options.in_model, few_places=few
         )
         try:
             return judge.choose(tuned), ""
@@ -344,7 +338,7 @@ class _TuningRun:
         with self.timeline.stage("profile"):
             vmfb = self.versions.vmfb(verdict.version)
             return profile_of(
-                self.program, vmfb, variant.dispatches, variant.lab, self.options, self.budget, self.watch
+                self.program, vmfb, variant.dispatches, variant.lab, self.plan, self.budget, self.watch
             )[0]
 
     def _result(self, verdict: Verdict, choices: Sequence[Choice], notes: Sequence[str]) -> TuningResult:

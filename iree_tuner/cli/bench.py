@@ -11,8 +11,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.database import chosen_database
-from iree_tuner.cli.durations import parse_duration
+from iree_tuner.cli.database import NoDatabase, with_database
+from iree_tuner.cli.groups import OUTPUT
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.kernel_report import comparison_to_json, told
 from iree_tuner.cli.output import answers_to, people, print_json
@@ -35,6 +35,16 @@ from iree_tuner.transforms.script import Script
 from iree_tuner.transforms.search import ScriptSearch, Watch, search_script
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.options import (
+    AMOUNT,
+    CANDIDATES,
+    MEASURING,
+    DatabaseOptions,
+    DeviceOptions,
+    Duration,
+    at_least,
+    check_budget,
+)
 from iree_tuner.tuning.stop import StopRequest
 
 _DEFAULTS = InputFlags()
@@ -45,8 +55,8 @@ _TOLD = 3  # choices that failed
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class SearchFlags:
-    """How knobs are searched.
+class BenchOptions(DatabaseOptions, DeviceOptions):
+    """How a program is timed, and a script's knobs are searched.
 
     Attributes
     ----------
@@ -54,43 +64,35 @@ class SearchFlags:
         Search the script's knobs, and judge what is best there in the program, too.
     trials
         Choices to try at most.
-    budget
+    budget_s
         Time for trying: 90s, 5m.
     strategy
         Who proposes: local, genetic, annealing, shuffle and others.
     seed
         Of everything random.
-    db
-        Database that keeps every choice that was tried; what it knows under the same setting is not tried
-        again.
-    no_db
-        Keep nothing, and know nothing.
-    fresh
-        Try again what the database knows already.
+    rounds
+        Interleaved pairs of a comparison at most, of the program's and of the best choices'.
     """
 
-    search: Annotated[bool, Parameter(negative="")] = False
-    trials: int = 64
-    budget: str | None = None
-    strategy: str = "local"
-    seed: int = 0
-    db: Path | None = None
-    no_db: Annotated[bool, Parameter(negative="")] = False
-    fresh: Annotated[bool, Parameter(negative="")] = False
+    search: Annotated[bool, Parameter(negative="", group=CANDIDATES)] = False
+    trials: Annotated[int, Parameter(group=AMOUNT)] = 64
+    budget_s: Annotated[Duration, Parameter(name="--budget", group=AMOUNT)] = None
+    strategy: Annotated[str, Parameter(group=CANDIDATES)] = "local"
+    seed: Annotated[int, Parameter(group=CANDIDATES)] = 0
+    rounds: Annotated[int, Parameter(group=MEASURING)] = 64
 
-    def check(self, script: Script | None, devices: int = 1) -> float:
-        """The budget in seconds. Raises UsageError for what makes no sense."""
-        if devices > 1 and not self.search:
+    def __post_init__(self) -> None:
+        """Raises UsageError for what makes no sense."""
+        super().__post_init__()
+        if len(self.devices) > 1 and not self.search:
             raise UsageError("several devices share a search", hint="give one, or --search")
-        if self.search and script is None:
-            raise UsageError("--search is of a script's knobs", hint="give --transform-script")
-        if self.trials < 1:
-            raise UsageError("--trials must be at least 1")
         check_strategy(self.strategy)
-        return math.inf if self.budget is None else parse_duration(self.budget)
+        at_least(1, trials=self.trials, rounds=self.rounds)
+        at_least(0, seed=self.seed)
+        check_budget(self.budget_s)
 
 
-_SEARCH = SearchFlags()
+_OPTIONS = BenchOptions()
 
 
 def bench(
@@ -98,14 +100,11 @@ def bench(
     /,
     *,
     scripting: ScriptFlags = _NO_SCRIPT,
-    searching: SearchFlags = _SEARCH,
-    device: Annotated[tuple[str, ...], Parameter(negative="")] = ("local-task",),
-    chip: str = "host",
+    options: BenchOptions = _OPTIONS,
     inputs: InputFlags = _DEFAULTS,
-    rounds: int = 64,
-    jobs: int | None = None,
-    save_script_to: Annotated[Path | None, Parameter(name="--save-script")] = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    no_db: NoDatabase = False,
+    save_script_to: Annotated[Path | None, Parameter(name="--save-script", group=OUTPUT)] = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="", group=OUTPUT)] = False,
 ) -> int:
     """Time a program; with a codegen script, in turns with what the compiler makes of it.
 
@@ -116,37 +115,32 @@ def bench(
 
     Parameters
     ----------
-    device
-        Device URI: local-task, local-sync, cuda://0. Several GPUs of one kind share a search: give it again.
-    chip
-        What to compile for, with options: host, host+data-tiling; a GPU's architecture.
-    rounds
-        Interleaved pairs of a comparison at most, of the program's and of the best choices'.
-    jobs
-        Compile workers; one a core by default.
     save_script_to
         Write the linked script, with the best values of its knobs, for plain iree-compile.
     as_json
         One JSON object a line on standard output.
     """
-    source, (target, others) = inputs.sized(load_program(program)), target_for_devices(device, chip)
+    options = with_database(options, no_db=no_db)
+    source, (target, others) = (
+        inputs.sized(load_program(program)),
+        target_for_devices(options.devices, options.chip),
+    )
     script = scripting.load()
-    searching.check(script, len(device))
-    if rounds < 1 or (jobs is not None and jobs < 1):
-        raise UsageError("--rounds and --jobs must be at least 1")
+    if options.search and script is None:
+        raise UsageError("--search is of a script's knobs", hint="give --transform-script")
     if save_script_to is not None:
         _plan_script(save_script_to, script)
     request = inputs.request(source)
-    with Lab(target, jobs, devices=others) as lab, people.status("compiling") as status:
+    with Lab(target, options.jobs, devices=others) as lab, people.status("compiling") as status:
         lab.start()
         if script is None:
             return _time(source, request, lab, as_json)
         lowered = compile_with_script(source, target, script, lab.compilers).lowered
         versions = [("script", script)]
-        if searching.search:
-            versions += _searched(source, script, lowered, searching, rounds, lab, as_json, status.update)
+        if options.search:
+            versions += _searched(source, script, lowered, options, lab, as_json, status.update)
         status.update("the whole program")
-        compared = _compare(source, versions, lab, request, rounds)
+        compared = _compare(source, versions, lab, request, options.rounds)
     _report(versions, compared, lowered, as_json)
     if save_script_to is not None:
         _save_best(versions, compared, save_script_to)
@@ -160,19 +154,18 @@ def _plan_script(path: Path, script: Script | None) -> None:
 
 
 def _searched(
-    source: Program, script: Script, lowered: tuple[str, ...], searching: SearchFlags, rounds: int, lab: Lab,
+    source: Program, script: Script, lowered: tuple[str, ...], options: BenchOptions, lab: Lab,
     as_json: bool, watch: Watch,
 ) -> list[tuple[str, Script]]:  # fmt: skip
     """The best choice of the knobs, where that is not the script's own. Ctrl-C ends the search early."""
-    db = chosen_database(searching.db, no_db=searching.no_db, fresh=searching.fresh)
-    options = {"script": script.name, "device": lab.target.device, "seed": searching.seed}
+    started = {"script": script.name, "device": lab.target.device, "seed": options.seed}
     with (
         StopRequest(tell_stopping) as stop,
-        open_records(db, source.name, options, stop=stop, fresh=searching.fresh) as records,
+        open_records(options.db, source.name, started, stop=stop, fresh=options.fresh) as records,
     ):
         found = search_script(
-            source, script, lowered, lab, stop, strategy=searching.strategy, trials=searching.trials,
-            seconds=searching.check(script), seed=searching.seed, rounds=rounds, watch=watch,
+            source, script, lowered, lab, stop, strategy=options.strategy, trials=options.trials,
+            seconds=options.budget_s or math.inf, seed=options.seed, rounds=options.rounds, watch=watch,
             records=records,
         )  # fmt: skip
         failure = records.rescue()

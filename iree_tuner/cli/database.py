@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
 
 from iree_tuner.errors import UsageError
 from iree_tuner.store import Store
+from iree_tuner.tuning.options import DATABASE, DatabaseOptions
+
+Options = TypeVar("Options", bound=DatabaseOptions)
 
 
 def default_database() -> Path:
@@ -19,11 +23,17 @@ def default_database() -> Path:
     return folder / "iree_tuner" / "trials.db"
 
 
-def chosen_database(db: Path | None, *, no_db: bool, fresh: bool) -> Path | None:
-    """Where a run keeps its trials; None for nowhere. Raises UsageError for flags that exclude others."""
-    if no_db and (db or fresh):
+def with_database(options: Options, *, no_db: bool) -> Options:
+    """Options that keep trials, in the usual database where none is named, or nowhere.
+
+    Raises UsageError for flags that exclude others.
+    """
+    if no_db and (options.db or options.fresh):
         raise UsageError("--no-db goes neither with --db nor with --fresh")
-    return None if no_db else db or default_database()
+    return options if no_db else replace(options, db=options.db or default_database())
+
+
+NoDatabase = Annotated[bool, Parameter(negative="", group=DATABASE, help="Keep nothing, and resume nothing.")]
 
 
 Database = Annotated[

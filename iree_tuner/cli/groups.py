@@ -1,13 +1,8 @@
-"""How options are grouped in the help, in this order."""
+"""Groups of options in the help that are the command line's own; the others are in `tuning.options`."""
 
 from __future__ import annotations
 
 from cyclopts import Group
 
-PROGRAM = Group.create_ordered("The program")
-DEVICE = Group.create_ordered("Where it runs")
-AMOUNT = Group.create_ordered("How much is tried")
-CANDIDATES = Group.create_ordered("What is tried")
-MEASURING = Group.create_ordered("How it is measured")
-DATABASE = Group.create_ordered("What is kept of it")
-OUTPUT = Group.create_ordered("What comes out")
+PROGRAM = Group("The program", sort_key=1)
+OUTPUT = Group("What comes out", sort_key=7)

@@ -10,8 +10,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from iree_tuner.cli.database import chosen_database
-from iree_tuner.cli.durations import parse_duration
+from iree_tuner.cli.database import NoDatabase, with_database
+from iree_tuner.cli.groups import OUTPUT
 from iree_tuner.cli.inputs import InputFlags
 from iree_tuner.cli.kernel_report import (
     report_contests,
@@ -52,6 +52,16 @@ from iree_tuner.report.progress import tell_stopping
 from iree_tuner.targets import Target, parse_target, target_for_devices
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
+from iree_tuner.tuning.options import (
+    AMOUNT,
+    CANDIDATES,
+    MEASURING,
+    DatabaseOptions,
+    DeviceOptions,
+    Duration,
+    at_least,
+    check_budget,
+)
 from iree_tuner.tuning.stop import StopRequest
 
 app = App(
@@ -127,90 +137,77 @@ def spec(
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class BenchFlags:
-    """Flags of `bench`.
+class ContestOptions(DatabaseOptions, DeviceOptions):
+    """How kernels compete.
 
     Attributes
     ----------
-    device
-        Device URI: local-task, cuda://0. Several GPUs of one kind share the variants: give it again.
-    chip
-        What to compile for.
     spec
         A tuning spec; kernels must also be faster than what is tuned by it.
     variants
         Of a kernel, to try on a problem; 0 for all.
     rounds
         Interleaved pairs of a comparison at most.
-    budget
+    budget_s
         Time for all contests: 90s, 10m.
-    jobs
-        Compile workers; one a core by default.
-    db
-        Database that keeps every trial; what it knows under the same setting is not tried again.
-    no_db
-        Keep nothing, and know nothing.
-    fresh
-        Try again what the database knows already.
     alone
         Do not run the whole program.
     layers
         Say by layer how results differ with kernels, and whether types explain it.
-    output
-        Write the winners as a spec, .mlir.
-    as_json
-        Print one JSON object a line.
     """
 
-    device: Annotated[tuple[str, ...], Parameter(negative="")] = ("local-task",)
-    chip: str = "host"
-    spec: Path | None = None
-    variants: int = 64
-    rounds: int = ROUNDS
-    budget: str | None = None
-    jobs: int | None = None
-    db: Path | None = None
-    no_db: Annotated[bool, Parameter(negative="")] = False
-    fresh: Annotated[bool, Parameter(negative="")] = False
-    alone: Annotated[bool, Parameter(negative="")] = False
-    layers: Annotated[bool, Parameter(negative="")] = False
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+    spec: Annotated[Path | None, Parameter(group=CANDIDATES)] = None
+    variants: Annotated[int, Parameter(group=AMOUNT)] = 64
+    budget_s: Annotated[Duration, Parameter(name="--budget", group=AMOUNT)] = None
+    rounds: Annotated[int, Parameter(group=MEASURING)] = ROUNDS
+    alone: Annotated[bool, Parameter(negative="", group=MEASURING)] = False
+    layers: Annotated[bool, Parameter(negative="", group=MEASURING)] = False
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for numbers that make no sense."""
+        super().__post_init__()
+        at_least(0, variants=self.variants)
+        at_least(1, rounds=self.rounds)
+        check_budget(self.budget_s)
 
 
-_FLAGS = BenchFlags()
+_OPTIONS = ContestOptions()
 
 
 @app.command
 def bench(
-    program: ProgramName, /, *, kernel: Names = (), flags: BenchFlags = _FLAGS, inputs: InputFlags = _DEFAULTS
-) -> int:
+    program: ProgramName, /, *, kernel: Names = (), options: ContestOptions = _OPTIONS,
+    inputs: InputFlags = _DEFAULTS, no_db: NoDatabase = False,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="Write winners as a spec, .mlir.")
+    ] = None,
+    as_json: Annotated[AsJson, Parameter(group=OUTPUT)] = False,
+) -> int:  # fmt: skip
     """Time kernels against what the compiler makes: alone, and in the program with them and without.
 
     Numbers are checked; of a kernel that computes something else the reason is shown, and it is never chosen.
 
     Example: `iree-tuner kernel bench examples/mlp_batch1.mlir --spec mlp.spec.mlir -o kernels.mlir`
     """
-    if flags.variants < 0 or flags.rounds < 1 or (flags.jobs is not None and flags.jobs < 1):
-        raise UsageError("--variants must be at least 0, --rounds and --jobs at least 1")
-    db = chosen_database(flags.db, no_db=flags.no_db, fresh=flags.fresh)
+    options = with_database(options, no_db=no_db)
     source = inputs.sized(load_program(program))
-    if flags.spec is not None:
-        note_input(flags.spec)
-    if flags.output is not None:
-        planned_output(flags.output, ".mlir")
-    target, others = target_for_devices(flags.device, flags.chip)
+    if options.spec is not None:
+        note_input(options.spec)
+    if output is not None:
+        planned_output(output, ".mlir")
+    target, others = target_for_devices(options.devices, options.chip)
     wanted = _chosen(kernel, target)
-    options = {"kernels": [each.name for each in wanted], "device": target.device, "chip": flags.chip}
+    started = {"kernels": [each.name for each in wanted], "device": target.device, "chip": options.chip}
+    stop = StopRequest(tell_stopping)
     with (
-        open_records(db, source.name, options, stop=StopRequest(tell_stopping), fresh=flags.fresh) as records,
-        Lab(target, flags.jobs, devices=others) as lab,
+        open_records(options.db, source.name, started, stop=stop, fresh=options.fresh) as records,
+        Lab(target, options.jobs, devices=others) as lab,
     ):
         lab.start()
-        won = _compete(source, wanted, lab, records, flags, inputs)
-        if flags.output is not None and won.chosen:
-            save_kernel_spec(won.chosen, won.target, lab.context, flags.output)
-            tell_use(program, flags.output, target, won.spec)
+        won = _compete(source, wanted, lab, records, options, inputs, as_json=as_json)
+        if output is not None and won.chosen:
+            save_kernel_spec(won.chosen, won.target, lab.context, output)
+            tell_use(program, output, target, won.spec)
         if not won.chosen:
             people.print("no kernel is faster than what the compiler makes")
         failure = records.rescue()
@@ -229,36 +226,33 @@ class _Won:
 
 
 def _compete(
-    source: Program, wanted: Sequence[Kernel], lab: Lab, records: Records, flags: BenchFlags,
-    inputs: InputFlags,
+    source: Program, wanted: Sequence[Kernel], lab: Lab, records: Records, options: ContestOptions,
+    inputs: InputFlags, *, as_json: bool,
 ) -> _Won:  # fmt: skip
     """Contests, and the program with what is best there."""
-    seconds = math.inf if flags.budget is None else parse_duration(flags.budget)
     with people.status("reading the program") as status:
         outlook = look_at(source, lab.target, wanted, lab)
         tell_refusals(outlook)
-        tuned = configurations_of(() if flags.spec is None else (flags.spec,), lab.context)
+        tuned = configurations_of(() if options.spec is None else (options.spec,), lab.context)
         contests = hold_contests(
-            outlook, lab, tuned=tuned, most=flags.variants, rounds=flags.rounds, seconds=seconds,
-            watch=lambda line: status.update(line), records=records,
+            outlook, lab, tuned=tuned, most=options.variants, rounds=options.rounds,
+            seconds=options.budget_s or math.inf, watch=lambda line: status.update(line), records=records,
         )  # fmt: skip
         choices = choices_of(contests)
         chosen, spec = choices.get("kernels", []), None
-        report_contests(contests, outlook, flags.as_json)
-        if choices and not flags.alone:
+        report_contests(contests, outlook, as_json)
+        if choices and not options.alone:
             status.update("the whole program")
-            bases = bases_of(source, lab.target, flags.spec, lab.context)
+            bases = bases_of(source, lab.target, options.spec, lab.context)
             compared = compare_in_program(
-                bases, choices, outlook, lab, inputs.request(source), rounds=flags.rounds
+                bases, choices, outlook, lab, inputs.request(source), rounds=options.rounds
             )
-            report_program(compared, flags.as_json)
-            chosen, spec = compared.chosen, flags.spec if compared.is_tuned else None
-        if flags.layers and choices:
+            report_program(compared, as_json)
+            chosen, spec = compared.chosen, options.spec if compared.is_tuned else None
+        if options.layers and choices:
             status.update("layer by layer")
             every = list(choices.values())[-1]
-            report_layers(
-                compare_layers(source, every, outlook.target, lab, inputs.request(source)), flags.as_json
-            )
+            report_layers(compare_layers(source, every, outlook.target, lab, inputs.request(source)), as_json)
     return _Won(chosen, outlook.target, spec)
 
 

@@ -10,16 +10,19 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.database import default_database
+from iree_tuner.cli.database import NoDatabase, with_database
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.program_name import ProgramName
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import load_program
-from iree_tuner.record import Recorded, record_module
+from iree_tuner.record import Recorded, record_program
 from iree_tuner.report.progress import Progress
 from iree_tuner.store.recordings import Recording, to_recording
+from iree_tuner.tuning.options import RecordingOptions
+
+_DEFAULTS = RecordingOptions()
 
 
 def record(
@@ -27,15 +30,8 @@ def record(
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="Folder; a file a workload.")],
-    device: Annotated[str, Parameter(help="Device URI: local-task, local-sync.")] = "local-task",
-    chip: Annotated[str, Parameter(help="What to compile for: host, znver4.")] = "host",
-    count: Annotated[int, Parameter(help="Members of each space; 0 is all of them.")] = 350,
-    seed: Annotated[int, Parameter(help="Of the sample.")] = 0,
-    jobs: Annotated[int | None, Parameter(help="Compile workers; one a core by default.")] = None,
-    db: Annotated[Path | None, Parameter(help="Database that keeps every trial, to go on later.")] = None,
-    no_db: Annotated[bool, Parameter(negative="", help="Keep nothing but the recordings.")] = False,
-    fresh: Annotated[bool, Parameter(negative="", help="Measure again what the database knows.")] = False,
-    warm: Annotated[bool, Parameter(negative="", help="Time with data in the caches.")] = False,
+    options: RecordingOptions = _DEFAULTS,
+    no_db: NoDatabase = False,
     dim: Annotated[tuple[str, ...], Parameter(negative="", help="As in `tune`.")] = (),
     as_json: Annotated[
         bool, Parameter(name="--json", negative="", help="One JSON object a workload.")
@@ -48,24 +44,16 @@ def record(
 
     Example: `iree-tuner db record examples/mlp_batch1.mlir --count 350 -o recordings`
     """
-    if count < 0 or (jobs is not None and jobs < 1):
-        raise UsageError("--count must be at least 0, and --jobs at least 1")
-    if no_db and (db or fresh):
-        raise UsageError("--no-db goes neither with --db nor with --fresh")
+    options = with_database(options, no_db=no_db)
     source = sized(load_program(program), dim)
     planned_folder(output)
     written, interrupted = 0, False
-    with Progress(people) as progress:
-        found = record_module(
-            source, device=device, chip=chip, count=count, seed=seed, jobs=jobs,
-            db=None if no_db else db or default_database(), fresh=fresh, warm=warm, observer=progress,
-        )  # fmt: skip
-        with closing(found):
-            for item in found:
-                path = _write(item, output, chip)
-                written += path is not None
-                interrupted = interrupted or item.interrupted
-                _tell(item, path, as_json=as_json)
+    with Progress(people) as progress, closing(record_program(source, options, progress)) as found:
+        for item in found:
+            path = _write(item, output, options.chip)
+            written += path is not None
+            interrupted = interrupted or item.interrupted
+            _tell(item, path, as_json=as_json)
     if interrupted:  # what was measured is written
         raise KeyboardInterrupt
     if not written:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from iree_tuner.cli.database import default_database
-from iree_tuner.cli.durations import parse_duration
 from iree_tuner.cli.output import people
-from iree_tuner.cli.suite_flags import How, Where
+from iree_tuner.cli.suite_outputs import SuiteOutputs
 from iree_tuner.cli.suite_run import carry_out
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.backends.backend import Backend
 from iree_tuner.suite.backends.registry import backend, backends
-from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.options import SuiteOptions
 from iree_tuner.suite.tuned import Tuning
+from iree_tuner.tuning.effort import EffortName
+from iree_tuner.tuning.options import Duration
 
-_WHERE, _HOW = Where(), How()
+_OPTIONS, _OUTPUTS = SuiteOptions(), SuiteOutputs()
 _ALL = "all"
 
 
@@ -29,11 +31,11 @@ def compare(
     *,
     libraries: Annotated[str, Parameter(name=["--backends"])] = _ALL,
     spec: Path | None = None,
-    tune: str | None = None,
-    budget: str | None = None,
+    tune: EffortName | None = None,
+    budget_s: Annotated[Duration, Parameter(name="--budget")] = None,
     db: Path | None = None,
-    where: Where = _WHERE,
-    how: How = _HOW,
+    options: SuiteOptions = _OPTIONS,
+    outputs: SuiteOutputs = _OUTPUTS,
 ) -> int:
     """Time operations on IREE, by default and tuned, beside other libraries, each in a process of its own.
 
@@ -49,38 +51,24 @@ def compare(
     spec
         A tuning spec, for `iree-tuned`.
     tune
-        Tune each operation first, for `iree-tuned`: smoke, quick, default, full. Specs are kept with
-        the results.
-    budget
+        Tune each operation first, for `iree-tuned`. Specs are kept with the results.
+    budget_s
         Time for tuning each operation: 30s, 2m.
     db
         Database that tuning uses; without --tune, what earlier runs proved there is `iree-tuned`.
     """
     if spec is not None and (tune is not None or db is not None):
         raise UsageError("--spec goes neither with --tune nor with --db")
-    if budget is not None and tune is None:
+    if budget_s is not None and tune is None:
         raise UsageError("--budget requires --tune")
-    tuning = Tuning(spec, tune, parse_duration(budget) if budget else None, db)
-    plan = Plan(
-        name=" ".join(sources),
-        items=where.items(sources),
-        devices=where.device,
-        folder=where.output,
-        conditions=how.conditions(where.device),
-        chip=where.chip,
-        backends=_chosen(libraries, where.device),
+    tuning = Tuning(spec, tune, budget_s, db)
+    plan = replace(
+        options.plan(sources, outputs.output),
+        backends=_chosen(libraries, options.devices),
         tuning=tuning if tuning != Tuning() else None,
-        verify=how.verify,
-        reference=how.reference,
-        launches=how.launches or 1,
-        rooflines=where.rooflines,
-        probe=where.probe,
-        commit=where.commit_of_code(),
-        fresh=where.fresh,
-        jobs=where.jobs,
         cache=default_database().with_name("rooflines.json"),
     )
-    return carry_out(plan, where, blocks=False)
+    return carry_out(plan, outputs, blocks=False)
 
 
 def _chosen(libraries: str, devices: Sequence[str]) -> list[Backend]:

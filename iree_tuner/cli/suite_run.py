@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,17 +10,18 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import people
-from iree_tuner.cli.suite_flags import How, Where
+from iree_tuner.cli.suite_outputs import SuiteOutputs
 from iree_tuner.cli.suite_progress import SuiteProgress
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.configurations import choice_of
+from iree_tuner.suite.options import SuiteOptions
 from iree_tuner.suite.patterns import patterns_of
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.results import Results, write_csv
 from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.tuned import Tuning
 
-_WHERE, _HOW = Where(), How()
+_OPTIONS, _OUTPUTS = SuiteOptions(), SuiteOutputs()
 _LAUNCHES_BESIDE = 3
 
 
@@ -32,8 +34,8 @@ def run(
     dispatches: str = "",
     seed: int = 0,
     against: Path | None = None,
-    where: Where = _WHERE,
-    how: How = _HOW,
+    options: SuiteOptions = _OPTIONS,
+    outputs: SuiteOutputs = _OUTPUTS,
 ) -> int:
     """Compile, verify and time operations: a dispatch profiler.
 
@@ -56,41 +58,29 @@ def run(
     against
         Results of an earlier run, whose code takes turns with this one's.
     """
-    plan = Plan(
-        name=" ".join(sources) or "generated",
-        items=where.items(sources or ("generated",)),
-        devices=where.device,
-        folder=where.output,
-        conditions=how.conditions(where.device),
-        chip=where.chip,
+    plan = replace(
+        options.plan(sources or ("generated",), outputs.output),
         tuning=Tuning(spec=spec) if spec is not None else None,
         choice=choice_of(configurations, seed) if configurations is not None else None,
         patterns=patterns_of(dispatches),
-        verify=how.verify,
-        reference=how.reference,
         against=against,
-        launches=how.launches or (_LAUNCHES_BESIDE if against else 1),
-        rooflines=where.rooflines,
-        probe=where.probe,
-        commit=where.commit_of_code(),
-        fresh=where.fresh,
-        jobs=where.jobs,
+        launches=options.launches or (_LAUNCHES_BESIDE if against else 1),
         cache=default_database().with_name("rooflines.json"),
     )
-    return carry_out(plan, where, blocks=True)
+    return carry_out(plan, outputs, blocks=True)
 
 
-def carry_out(plan: Plan, where: Where, *, blocks: bool) -> int:
+def carry_out(plan: Plan, outputs: SuiteOutputs, *, blocks: bool) -> int:
     """Do what is planned; 1 where something failed."""
-    if where.csv is not None and not where.csv.resolve().parent.is_dir():
-        raise TunerError("there is no such folder", location=str(where.csv.parent))
+    if outputs.csv is not None and not outputs.csv.resolve().parent.is_dir():
+        raise TunerError("there is no such folder", location=str(outputs.csv.parent))
     if plan.against is not None and plan.against.resolve() == plan.folder.resolve():
         raise UsageError("--against and --output are the same folder")
-    with SuiteProgress(people, as_json=where.as_json, blocks=blocks) as progress:
+    with SuiteProgress(people, as_json=outputs.as_json, blocks=blocks) as progress:
         results = run_suite(plan, progress)
-    if where.csv is not None:
-        write_csv(results.rows, where.csv)
-        people.print(f"Writing performance report to {where.csv}", markup=False)
+    if outputs.csv is not None:
+        write_csv(results.rows, outputs.csv)
+        people.print(f"Writing performance report to {outputs.csv}", markup=False)
     _tell(results, plan)
     return 1 if any(each.state in ("failed", "lost") for each in results.rows) else 0
 

@@ -16,11 +16,13 @@ from iree_tuner.store.queries import Summary, summaries
 from iree_tuner.suite.backends.iree import TUNED
 from iree_tuner.suite.iree_build import Version, spec_of
 from iree_tuner.suite.solving import SOLVER
-from iree_tuner.suite.tuned_apart import TuningRun, tune_apart
+from iree_tuner.suite.tuned_apart import tune_apart
 from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.effort import EffortName
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.stop import StopRequest
 
@@ -39,7 +41,7 @@ class Tuning:
     """
 
     spec: Path | None = None
-    effort: str | None = None
+    effort: EffortName | None = None
     budget_s: float | None = None
     db: Path | None = None
 
@@ -71,9 +73,11 @@ def tuned_version(program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: 
         with SOLVER:
             return _from_store(program, lab, tuning.db)
     if not kept.is_file():
-        effort = tuning.effort or "quick"
-        how = TuningRun(lab.target.device or "", chip, effort, tuning.budget_s, lab.jobs, tuning.db)
-        tune_apart(program, how, kept)
+        options = TuningOptions(
+            device=lab.target.device or "", chip=chip, jobs=lab.jobs, effort=tuning.effort or "quick",
+            budget_s=tuning.budget_s, db=tuning.db, profile=False,
+        )  # fmt: skip
+        tune_apart(program, options, kept)
     return _of_spec(kept, lab)
 
 

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import multiprocessing as mp
 import signal
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
-from iree_tuner.tune import tune_module
+from iree_tuner.tune import tune_program
+from iree_tuner.tuning.options import TuningOptions
 
 _INTERRUPTED = "tuning was interrupted"
 
 
-@dataclass(frozen=True)
-class TuningRun:
-    """How a program is tuned, as `tune_module` takes it."""
-
-    device: str
-    chip: str
-    effort: str
-    budget_s: float | None
-    jobs: int
-    db: Path | None
-
-
-def tune_apart(program: Program, run: TuningRun, path: Path) -> None:
+def tune_apart(program: Program, options: TuningOptions, path: Path) -> None:
     """Tune a program and write what was found, flags and spec, to a file.
 
     Raises:
@@ -35,7 +23,7 @@ def tune_apart(program: Program, run: TuningRun, path: Path) -> None:
     """
     context = mp.get_context("spawn")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_tune, args=(there, program, run, path))
+    process = context.Process(target=_tune, args=(there, program, options, path))
     process.start()
     there.close()
     try:
@@ -52,13 +40,10 @@ def tune_apart(program: Program, run: TuningRun, path: Path) -> None:
         raise TunerError(problem, location=program.name)
 
 
-def _tune(told: Connection, program: Program, run: TuningRun, path: Path) -> None:
+def _tune(told: Connection, program: Program, options: TuningOptions, path: Path) -> None:
     """The process. Sends what was wrong, in one line; nothing where it was well."""
     try:
-        found = tune_module(
-            program, device=run.device, chip=run.chip, effort=run.effort, budget_s=run.budget_s,
-            jobs=run.jobs, db=run.db, profile=False,
-        )  # fmt: skip
+        found = tune_program(program, options)
         if found.interrupted:
             told.send(_INTERRUPTED)
             return

@@ -17,7 +17,6 @@ from iree_tuner.execute.pool import Builder
 from iree_tuner.targets import Target
 
 _COMPILES_PER_WORKER = 2000
-_MOST_JOBS = 8  # a core: more only take memory
 
 
 class Lab:
@@ -42,9 +41,6 @@ class Lab:
     ) -> None:
         if target.device is None:
             raise UsageError(f"target {target} has no device to measure on", hint="give a device")
-        most = _MOST_JOBS * usable_cores()
-        if jobs is not None and not 1 <= jobs <= most:
-            raise UsageError(f"jobs must be from 1 to {most} on {usable_cores()} cores, and is {jobs}")
         self.target = target
         self.cold = cold
         self.jobs = jobs or usable_cores()

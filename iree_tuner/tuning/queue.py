@@ -19,7 +19,7 @@ from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.gain import Prospects, floor_score
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer, Standing
-from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.result import Findings, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
@@ -56,7 +56,7 @@ class WorkloadQueue:
             empty where that is not known: all are measured at once then.
         lab: where.
         roofline: of the device, where it is known.
-        findings, options: of the run.
+        findings, plan: of the run.
         watch: told who goes on, and how all stand.
         timeline: of the run.
         competing: what else computes a workload, by its key, and how many candidates of each are tried.
@@ -71,7 +71,7 @@ class WorkloadQueue:
 
     def __init__(
         self, tasks: Sequence[Task], weights_us: Mapping[str, float], lab: Lab, roofline: Roofline | None,
-        findings: Findings, options: TuningOptions, watch: Observer, timeline: Timeline,
+        findings: Findings, plan: TuningPlan, watch: Observer, timeline: Timeline,
         *, competing: Competing = lambda _: (), beside: Sequence[tuple[Task, float]] = (),
         measure: Callable[..., list[Baseline]] = measure_baselines,
     ) -> None:  # fmt: skip
@@ -81,12 +81,12 @@ class WorkloadQueue:
         self._lab = lab
         self._roofline = roofline
         self._findings = findings
-        self._options = options
+        self._plan = plan
         self._watch = watch
         self._timeline = timeline
         self._competing = competing
         self._measure = measure
-        self._slice = options.effort.batch if not lab.alternate else max(4, options.effort.batch // 2)
+        self._slice = plan.effort.batch if not lab.alternate else max(4, plan.effort.batch // 2)
         if not weights_us:
             self._waiting: list[Task] = []
             self._enter(measure(tasks, lab, findings.stop))
@@ -162,7 +162,7 @@ class WorkloadQueue:
     @property
     def _least_us(self) -> float:
         """What a slice has to promise; where time is no matter, nothing."""
-        return 0.0 if self._options.budget_s is None else _LEAST_GAIN * self.total_us
+        return 0.0 if self._plan.options.budget_s is None else _LEAST_GAIN * self.total_us
 
     def _worth(self, workload: WorkloadSearch, search: Search) -> float:
         """Microseconds of an invocation that the next slice may save, for each second that it takes."""
@@ -210,7 +210,7 @@ class WorkloadQueue:
                 continue
             attainable_us = floor_us(task.dispatches[0], self._roofline) if self._roofline else 0.0
             prospects = Prospects(spent_us, floor_score(each.default_us, attainable_us))
-            search = WorkloadSearch(task, each.share, prospects, self._slice, self._findings, self._options)
+            search = WorkloadSearch(task, each.share, prospects, self._slice, self._findings, self._plan)
             if each.space is not None:
                 search.configure(each, self._lab)
             for kind, cap in competing:
@@ -220,18 +220,16 @@ class WorkloadQueue:
     def _enter_beside(self, beside: Sequence[tuple[Task, float]]) -> None:
         for task, spent_us in beside:
             share = spent_us / (self.total_us or spent_us)
-            search = WorkloadSearch(
-                task, share, Prospects(spent_us), self._slice, self._findings, self._options
-            )
+            search = WorkloadSearch(task, share, Prospects(spent_us), self._slice, self._findings, self._plan)
             for kind, cap in self._competing(task.workload.key):
                 search.add(kind, cap)
             self.workloads.append(search)
 
     def _is_small(self, task: Task, share: float | None = None) -> bool:
         """Whether it is left alone; with a budget, the time decides that."""
-        if self._options.budget_s is not None or self._options.starters.get(task.workload.key):
+        if self._plan.options.budget_s is not None or self._plan.starters.get(task.workload.key):
             return False
-        return (self._share(task) if share is None else share) < self._options.effort.least_share
+        return (self._share(task) if share is None else share) < self._plan.effort.least_share
 
     def _spent_us(self, task: Task) -> float:
         return self._weights_us.get(task.workload.key, 0.0)

@@ -13,7 +13,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
-from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.task import Task, make_tasks
 
 _ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
@@ -44,16 +44,16 @@ def read_dispatches(
 
 
 def profile_of(
-    program: Program, vmfb: bytes, dispatches: Sequence[Dispatch], lab: Lab, options: TuningOptions,
+    program: Program, vmfb: bytes, dispatches: Sequence[Dispatch], lab: Lab, plan: TuningPlan,
     budget: Budget, watch: Observer,
 ) -> tuple[Profile | None, str]:  # fmt: skip
     """Where a compiled program's time goes; None, and why, where that cannot be found out."""
     watch.working("profiling the program")
     start = budget.timeline.clock()
-    known = options.rooflines is not None and options.rooflines.exists()
+    known = plan.rooflines is not None and plan.rooflines.exists()
     try:
         found = profile_program(
-            program, lab.target, run=options.run, dispatches=dispatches, vmfb=vmfb, cache=options.rooflines,
+            program, lab.target, run=plan.run, dispatches=dispatches, vmfb=vmfb, cache=plan.rooflines,
             rounds=_FEW_ROUNDS if budget.limited else _ROUNDS, with_roofline=known or not budget.is_short,
             tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold),
         )  # fmt: skip

@@ -16,7 +16,7 @@ from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import NEARLY, Final, FinalPlan, play_finals, why_not_elsewhere
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
-from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.queue import NOT_TRIED, Competing, WorkloadQueue
 from iree_tuner.tuning.result import Findings, WorkloadResult
 from iree_tuner.tuning.search import Search
@@ -58,7 +58,7 @@ class FlagVariant:
 
 
 def tune_variant(
-    variant: FlagVariant, findings: Findings, options: TuningOptions, budget: Budget, watch: Observer,
+    variant: FlagVariant, findings: Findings, plan: TuningPlan, budget: Budget, watch: Observer,
     *, versions: int, part: float = 1.0, competing: Competing = lambda _: (),
     beside: Sequence[tuple[Task, float]] = (),
 ) -> list[WorkloadResult]:  # fmt: skip
@@ -67,7 +67,7 @@ def tune_variant(
     Args:
         variant: what is tuned.
         findings: where trials are kept, and who may ask to stop.
-        options: how to tune.
+        plan: how to tune.
         budget: of the run.
         watch: told of progress.
         versions: of the program that are compared in the end.
@@ -76,15 +76,15 @@ def tune_variant(
     """
     timeline, lab = budget.timeline, variant.lab
     watch.working("timing the defaults")
-    if options.self_test:
+    if plan.options.self_test:
         baselines = measure_baselines(variant.tasks, lab, findings.stop)
-        return [_tested(each, lab, options) for each in baselines]
+        return [_tested(each, lab, plan) for each in baselines]
     with timeline.stage("baselines"):
         queue = WorkloadQueue(
-            variant.tasks, variant.weights_us, lab, variant.roofline, findings, options, watch, timeline,
+            variant.tasks, variant.weights_us, lab, variant.roofline, findings, plan, watch, timeline,
             competing=competing, beside=beside,
         )  # fmt: skip
-    engine = Engine(lab, findings.stop, options.effort.batch)
+    engine = Engine(lab, findings.stop, plan.effort.batch)
     start = timeline.clock()
 
     def until() -> float:
@@ -97,7 +97,7 @@ def tune_variant(
         lost = _search(engine, queue, until, findings)
     after_s = budget.end - until() if part < 1.0 else budget.verdict_s(versions) + budget.proof_s
     with timeline.stage("finals"):
-        results = _finals(queue, engine, lab, findings, options, budget, watch, after_s, lost)
+        results = _finals(queue, engine, lab, findings, plan, budget, watch, after_s, lost)
     return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)
 
 
@@ -115,7 +115,7 @@ def _search(engine: Engine, queue: WorkloadQueue, until: Callable[[], float], fi
 
 
 def _finals(
-    queue: WorkloadQueue, engine: Engine, lab: Lab, findings: Findings, options: TuningOptions, budget:
+    queue: WorkloadQueue, engine: Engine, lab: Lab, findings: Findings, plan: TuningPlan, budget:
     Budget, watch: Observer, after_s: float, lost: str,
 ) -> list[WorkloadResult]:  # fmt: skip
     """Of the searches that promise most, as many as there is time for."""
@@ -127,10 +127,10 @@ def _finals(
     left = len(judged)
     all_checks_s = sum(_check_s(each, lab) for each in order)
 
-    def plan(search: Search, comparisons: int) -> FinalPlan:
-        places = options.effort.places(lab.target)
+    def final_plan(search: Search, comparisons: int) -> FinalPlan:
+        places = plan.effort.places(lab.target)
         checks_s = all_checks_s * min(1.0, comparisons / (2 * len(judged)))
-        found = budget.final_plan(options.effort, places, comparisons, options.in_model, after_s + checks_s)
+        found = budget.final_plan(plan.effort, places, comparisons, plan.options.in_model, after_s + checks_s)
         return found if not search.kind.name else replace(found, keep=1, least=NEARLY)
 
     def done(_: Search, __: Final) -> None:
@@ -139,12 +139,12 @@ def _finals(
         watch.working(f"finals: {left} of {len(judged)} to go")
 
     searches = [search for _, search in judged]
-    finals = dict(zip(searches, play_finals(searches, lab, plan, done), strict=True))
+    finals = dict(zip(searches, play_finals(searches, lab, final_plan, done), strict=True))
     results: list[WorkloadResult] = []
     for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
         first = workload.searches[0]
         if workload.configurations is not None and (final := finals.get(first)) and final.winner:
-            finals[first] = _everywhere(workload, final, lab, plan(first, 2))
+            finals[first] = _everywhere(workload, final, lab, final_plan(first, 2))
         promised = workload in queue.promising
         note = note_of(workload, finals.get(first), engine, lost, findings, promised=promised)
         results.append(workload.result(finals, note, lab.target))
@@ -186,7 +186,7 @@ def _everywhere(workload: WorkloadSearch, final: Final, lab: Lab, plan: FinalPla
     return replace(final, winner=None, note=why) if why else final
 
 
-def _tested(baseline: Baseline, lab: Lab, options: TuningOptions) -> WorkloadResult:
+def _tested(baseline: Baseline, lab: Lab, plan: TuningPlan) -> WorkloadResult:
     if baseline.space is None:
         return WorkloadResult(baseline.task, baseline.share, note=baseline.note)
-    return self_test(baseline, lab, options.effort)
+    return self_test(baseline, lab, plan.effort)

@@ -15,7 +15,7 @@ from iree_tuner.tuning.conditions import entry_with_provenance
 from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.gain import Prospects
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.result import Competitor, Findings, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
@@ -33,7 +33,7 @@ class WorkloadSearch:
         prospects: what more tries may be worth.
         slice_trials: candidates in a slice.
         findings: where trials are kept.
-        options: how to tune.
+        plan: how to tune.
 
     Attributes:
         task: the workload and its dispatches.
@@ -45,7 +45,7 @@ class WorkloadSearch:
 
     def __init__(
         self, task: Task, share: float, prospects: Prospects, slice_trials: int, findings: Findings,
-        options: TuningOptions,
+        plan: TuningPlan,
     ) -> None:  # fmt: skip
         self.task = task
         self.share = share
@@ -55,24 +55,24 @@ class WorkloadSearch:
         self._prospects = prospects
         self._slice = slice_trials
         self._findings = findings
-        self._options = options
+        self._plan = plan
 
     def configure(self, baseline: Baseline, lab: Lab) -> None:
         """Let configurations compete."""
-        options, records = self._options, self._findings.records
-        starters = options.starters.get(baseline.task.workload.key, ())
-        self.configurations = Configurations(baseline, lab, options.effort, records, starters)
+        plan, records = self._plan, self._findings.records
+        starters = plan.starters.get(baseline.task.workload.key, ())
+        self.configurations = Configurations(baseline, lab, plan.effort, records, starters)
         first = self.configurations.first(records)
         self.add(self.configurations, self._cap(len(first), has_starters=bool(starters)), first)
 
     def add(self, kind: CandidateKind, cap: float, first: Sequence[Assignment] = ()) -> None:
         """Let candidates of another kind compete, so many at most."""
-        records, options = self._findings.records, self._options
+        records, plan = self._findings.records, self._plan
         ledger = records.ledger(kind.study, kind.reproduce)
-        known = ledger.known_assignments if options.before_s else []  # tried by a run that did not end
-        if options.candidates is not None:
-            cap = min(cap, options.candidates)
-        strategy = kind.strategy(options.strategy, options.seed)
+        known = ledger.known_assignments if plan.before_s else []  # tried by a run that did not end
+        if plan.options.candidates is not None:
+            cap = min(cap, plan.options.candidates)
+        strategy = kind.strategy(plan.options.strategy, plan.options.seed)
         prospects = replace(self._prospects, bests=[], seconds=0.0)
         self.searches.append(
             Search(
@@ -138,8 +138,8 @@ class WorkloadSearch:
 
     def _cap(self, suggested: int, *, has_starters: bool) -> int:
         """Trials at most. With a budget only the time counts: the queue knows what is not worth it."""
-        effort = self._options.effort
-        if self._options.budget_s is not None:
+        effort = self._plan.effort
+        if self._plan.options.budget_s is not None:
             return effort.trials_for(1.0) * _BUDGETED
         if self.share >= effort.least_share:
             return effort.trials_for(self.share)

@@ -18,7 +18,7 @@
 // LINES-COUNT-6: {"pipeline": "DoubleTilingExpert", "knobs": {
 // NOTHING: error: {{.*}}nothing.mlir: the program has no dispatches that can be tuned
 // FOLDER: error: {{.*}}people: this is a file, not a folder
-// COUNT: error: --count must be at least 0
+// COUNT: error: count must be at least 0, and is -1
 // HELP: Example: iree-tuner db record examples/mlp_batch1.mlir
 
 func.func @main(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>) -> tensor<32x48xf32> {
