@@ -22,10 +22,10 @@ from typing import cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
+from iree_tuner.cli.suite_flags import How
 
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import people
-from iree_tuner.cli.suite_flags import How
 from iree_tuner.cli.suite_progress import SuiteProgress
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module

@@ -11,12 +11,16 @@ import secrets
 import stat
 import sys
 import tomllib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar, cast
+
+import msgspec
 
 from iree_tuner.errors import TunerError, UsageError
+
+T = TypeVar("T")
 
 STANDARD = Path("-")
 """Standard input, where a file is read."""
@@ -110,6 +114,25 @@ def parse_json(text: str, location: str) -> Any:  # noqa: ANN401 (as json.loads)
         raise TunerError(f"not JSON: {error.msg}", location=f"{location}{line}:{error.colno}") from None
     except RecursionError:
         raise TunerError("not read: the JSON is nested too deep", location=location) from None
+
+
+def data_of(data: object, kind: type[T]) -> T:
+    """A dataclass from JSON's values. Unlike by `msgspec.convert`, keys that it does not know are refused.
+
+    Raises:
+        ValueError: it is not one, and where.
+    """
+    found = msgspec.convert(data, kind)
+    _refuse_unknown(data, msgspec.to_builtins(found), "$")
+    return found
+
+
+def _refuse_unknown(data: object, known: object, place: str) -> None:
+    if isinstance(data, Mapping) and isinstance(known, Mapping):
+        for name, value in cast("Mapping[str, object]", data).items():
+            if name not in known:
+                raise ValueError(f"unknown key `{name}` - at `{place}`")
+            _refuse_unknown(value, cast("Mapping[str, object]", known)[name], f"{place}.{name}")
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, object]:

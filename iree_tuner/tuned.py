@@ -168,7 +168,7 @@ class TuningResult:
 
     def save_kernels(self, path: str | Path) -> Path:
         """Write the kernels as a spec, .mlir, with their code beside it. Raises TunerError when it cannot."""
-        save_kernel_spec(self.kernels, self.kernels_target, self.spec.context, Path(path))
+        self._save_kernels(Path(path), movable=True)
         return Path(path)
 
     def vmfb(self, flags: Sequence[str] = ()) -> bytes:
@@ -181,9 +181,13 @@ class TuningResult:
         target = with_flags(self.target, flags)
         with Workers(1) as workers, tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
             if self.kernels:
-                path = self.save_kernels(Path(folder) / "kernels.mlir")
+                path = Path(folder) / "kernels.mlir"
+                self._save_kernels(path, movable=False)
                 target = with_flags(target, (f"{SPEC_FLAG}={path}",))
             return compile_program(program, target, workers).data
+
+    def _save_kernels(self, path: Path, *, movable: bool) -> None:
+        save_kernel_spec(self.kernels, self.kernels_target, self.spec.context, path, movable=movable)
 
     def report(self, findings: Sequence[Finding] = ()) -> Report:
         """The run as a page: `.save("report.html")`; a notebook shows it. Needs the extra `report`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +19,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
+from iree_tuner.kernels.save import located
 from iree_tuner.program.phases import submit_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.spec.check import MatcherHits, check_against_program
@@ -62,22 +65,35 @@ def compile_(
     module = None if spec is None else load_spec(spec, new_context())
     if module is not None:
         chosen = with_own_flags(chosen, module)
+    flags = list(chosen.flags)
     if kernels is not None:
         if not kernels.is_file():
             raise TunerError("no such file", location=str(kernels))
         note_input(kernels)
-        chosen = with_flags(chosen, (f"{SPEC_FLAG}={kernels.resolve()}",))
+        flags.append(f"{SPEC_FLAG}={kernels}")
     planned_output(output, ".vmfb")
-    with people.status("compiling"):
+    with _with_kernels(chosen, kernels) as chosen, people.status("compiling"):
         vmfb, matchers = _compiled(source, module, chosen)
     hits = {} if module is None else _tell_hits(spec, matchers, strict=strict)
     write(output, vmfb)
-    record = {"program": program, "output": str(output), "flags": list(chosen.flags), "bytes": len(vmfb)}
+    record = {"program": program, "output": str(output), "flags": flags, "bytes": len(vmfb)}
     record |= hits
     if as_json:
         print_json(record)
-    people.print(f"{output}: {len(vmfb)} bytes, {' '.join(chosen.flags)}", soft_wrap=True, markup=False)
+    people.print(f"{output}: {len(vmfb)} bytes, {' '.join(flags)}", soft_wrap=True, markup=False)
     return 0
+
+
+@contextmanager
+def _with_kernels(target: Target, spec: Path | None) -> Generator[Target]:
+    """The target with the flag that puts kernels into programs."""
+    if spec is None:
+        yield target
+        return
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        found = Path(folder) / spec.name
+        found.write_text(str(located(spec, new_context())))
+        yield with_flags(target, (f"{SPEC_FLAG}={found}",))
 
 
 def _compiled(

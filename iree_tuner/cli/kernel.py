@@ -125,7 +125,7 @@ def spec(
     tell_refusals(outlook)
     if not made:
         raise TunerError("no kernel computes anything of the program", location=program)
-    save_kernel_spec(made, outlook.target, new_context(), output)
+    save_kernel_spec(made, outlook.target, new_context(), output, movable=True)
     for (place, site, each), (_, code) in zip(outlook.pairs, made, strict=True):
         if as_json:
             record = {"problem": site.problem.name, "kernel": each.name, "knobs": dict(code.knobs)}
@@ -206,7 +206,7 @@ def bench(
         lab.start()
         won = _compete(source, wanted, lab, records, options, inputs, as_json=as_json)
         if output is not None and won.chosen:
-            save_kernel_spec(won.chosen, won.target, lab.context, output)
+            save_kernel_spec(won.chosen, won.target, lab.context, output, movable=True)
             tell_use(program, output, target, won.spec)
         if not won.chosen:
             people.print("no kernel is faster than what the compiler makes")

@@ -11,7 +11,7 @@ from pathlib import Path
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.execute.statistics import Comparison
-from iree_tuner.kernels.bench import SPEC_FLAG, TUNED, InProgram, Outlook
+from iree_tuner.kernels.bench import SEARCH_FLAG, SPEC_FLAG, TUNED, InProgram, Outlook
 from iree_tuner.kernels.contest import Contest
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.layers import Layer
@@ -36,7 +36,8 @@ def tell_use(program: str, output: Path, target: Target, spec: Path | None = Non
     tuned = "" if spec is None else f" --spec {spec}"
     lines = [f"iree-tuner compile {program}{tuned} --kernels {output} --target {target} -o kernels.vmfb"]
     if spec is None:  # the same flags for the target, as executables are matched by them
-        lines.append(f"iree-compile {program} {' '.join(target.flags)} {SPEC_FLAG}={output} -o kernels.vmfb")
+        flags = (*target.flags, f"{SPEC_FLAG}={output}", f"{SEARCH_FLAG}={output.parent}")
+        lines.append(f"iree-compile {program} {' '.join(flags)} -o kernels.vmfb")
     for line in lines:
         people.print(f"  {line}", soft_wrap=True, markup=False)
 

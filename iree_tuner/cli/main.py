@@ -86,6 +86,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "report_html:report",
         "Write what a run found as one HTML file, with charts; it opens without a network.",
     ),
+    "docs": ("docs:docs", "Print a page of the documentation; without a name, list the pages."),
     "doctor": (
         "doctor:doctor",
         "Say what is installed and what can be tuned here. Status 1 when the IREE packages do not fit.",

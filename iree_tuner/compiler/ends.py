@@ -21,6 +21,10 @@ _KEPT = 3000
 """Characters of the output in a message."""
 
 
+class SpentError(Exception):
+    """What a call raises after which nothing more can run in its process: the worker is replaced."""
+
+
 @dataclass(frozen=True)
 class Ok(Generic[R]):
     """The call returned."""

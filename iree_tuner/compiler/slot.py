@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Any, Protocol
 
-from iree_tuner.compiler.ends import Crash, Lost, Timeout, WorkerError
+from iree_tuner.compiler.ends import Crash, Lost, SpentError, Timeout, WorkerError
 from iree_tuner.compiler.process import GoneError, WorkerProcess
 from iree_tuner.compiler.task import Reply
 
@@ -152,6 +152,7 @@ class Slot:
             spent = reply.kind in ("exit", "memory")
             value = self._value(reply)
         except BaseException as error:  # whatever it is, the caller hears it and this thread goes on
+            spent = spent or isinstance(error, SpentError)
             if self._crew.closed:
                 call.drop()
             else:

@@ -22,7 +22,7 @@ from pathlib import Path
 from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from iree_tuner.compiler.ends import Crash, End, Lost, Ok, Timeout, WorkerError
+from iree_tuner.compiler.ends import Crash, End, Lost, Ok, SpentError, Timeout, WorkerError
 from iree_tuner.compiler.orphans import (
     coordinator,
     make_folder,
@@ -37,7 +37,9 @@ from iree_tuner.compiler.task import Settings
 if TYPE_CHECKING:
     from iree_tuner.compiler.session import CompilerSession
 
-__all__ = ["Crash", "End", "Lost", "Ok", "Timeout", "WorkerError", "Workers", "session_for"]
+__all__ = [
+    "Crash", "End", "Lost", "Ok", "SpentError", "Timeout", "WorkerError", "Workers", "session_for",
+]  # fmt: skip
 
 R = TypeVar("R")
 

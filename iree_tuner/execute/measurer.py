@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import TypeVar
 
-from iree_tuner.compiler.worker import Crash, End, Ok, Timeout, WorkerError, Workers
+from iree_tuner.compiler.worker import Crash, Ok, Timeout, WorkerError, Workers
 from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.judging import JudgePlan, judge
 from iree_tuner.execute.numerics import Agreement
@@ -19,13 +18,10 @@ from iree_tuner.execute.worker import (
     DeviceError,
     Timed,
     agree_here,
-    leave_here,
     rounds_here,
     screen_here,
     start_here,
 )
-
-R = TypeVar("R")
 
 AnyBench = Bench | JointBench
 
@@ -102,7 +98,7 @@ class Measurer:
     def result(self, future: Future[Timed]) -> Timed:
         """Wait for what `submit_screen` began. A crash, a time-out and a device error are outcomes."""
         try:
-            end = self._end(future)
+            end = self.workers.end(future)
         except DeviceError as error:
             return Timed("run_error", message=str(error))
         match end:
@@ -168,7 +164,7 @@ class Measurer:
             self._rounds, vmfbs, replace(bench, device=self.device), rounds, _FINAL_BATCH_S, timeout_s=limit_s
         )
         try:
-            end = self._end(future)
+            end = self.workers.end(future)
         except DeviceError as error:
             end = Crash(None, str(error))
         if isinstance(end, Ok):
@@ -182,7 +178,7 @@ class Measurer:
             self._agree, vmfb, replace(bench, device=self.device), tuple(seeds), timeout_s=limit_s
         )
         try:
-            end = self._end(future)
+            end = self.workers.end(future)
         except DeviceError as error:
             return Agreement(False, math.inf, str(error))
         return end.value if isinstance(end, Ok) else Agreement(False, math.inf, str(end))
@@ -207,14 +203,6 @@ class Measurer:
         """Keep a default's time, which time limits follow from."""
         if not future.cancelled() and future.exception() is None and future.result().samples_us:
             self._default_us = {default: max(future.result().samples_us)}
-
-    def _end(self, future: Future[R]) -> End[R]:
-        """How a call ends; after a device error the worker is replaced, as nothing more would run in it."""
-        try:
-            return self.workers.end(future)
-        except DeviceError:
-            self.workers.end(self.workers.submit(leave_here, timeout_s=self._setup_s))
-            raise
 
     def _limit_s(self, run_us: float, batches_s: float) -> float:
         """Time limit of one call, from the time of one run of the dispatch and that of its batches."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Generic, TypeVar
 
+from iree_tuner.compiler.ends import SpentError
 from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.check import QUICK_SEED, Check
 from iree_tuner.execute.device_facts import copies_for, memory_bytes
@@ -49,8 +50,8 @@ _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # of glibc's malloc.h
 _NEVER = 2**31 - 1
 
 
-class DeviceError(Exception):
-    """The device refused to run something. On a GPU nothing runs after that in this process: replace it."""
+class DeviceError(SpentError):
+    """The device refused to run something. On a GPU nothing runs after that in this process."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.versions import for_processor, with_spec
 
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
+SEARCH_FLAG = "--iree-hal-executable-object-search-path"
+"""Where iree-compile looks for the code that a spec names; in process the compiler does not take it."""
 
 _BATCH_S = 0.05
 Chosen = list[tuple[Site, Code]]

@@ -1,31 +1,39 @@
-"""A kernel spec as a file, with the objects that it links beside it."""
+"""A kernel spec as a file, with the objects that it links beside it; both can be moved together."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from iree.compiler import ir
+from iree.compiler.dialects import hal
 
+from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import Placement, build_kernel_spec
 
 _SUFFIXES = {"object": ".o", "ptx": ".ptx"}
+_LINKED = re.compile(r'#hal\.executable\.object<\{path = "([^"\\]+)"\}>')
+"""An object that is not embedded. The attribute has no accessors."""
 
 
 def save_kernel_spec(
-    chosen: Sequence[tuple[Site, Code]], target: str, context: ir.Context, output: Path
-) -> tuple[Path, ...]:
-    """Write a spec, and into the folder `NAME.kernels` the code that it names by absolute paths.
+    chosen: Sequence[tuple[Site, Code]], target: str, context: ir.Context, output: Path,
+    *, movable: bool = False,
+) -> tuple[Path, ...]:  # fmt: skip
+    """Write a spec, and into the folder `NAME.kernels` the code that it names.
 
     Args:
         chosen: what goes where; those that come first win.
         target: the executable target, as text (`find.Places.target`).
         context: for the IR.
         output: the spec's file, `.mlir`.
+        movable: name the code by paths from the spec's folder, so that both can be moved together
+            (`located`); by absolute paths otherwise.
 
     Returns:
         The files with code.
@@ -42,6 +50,38 @@ def save_kernel_spec(
         path = folder / f"{code.entry}_{digest}{_SUFFIXES[code.kind]}"
         write(path, code.data)
         paths.append(path)
-        placements.append(Placement(site, code, str(path)))
+        named = path.relative_to(folder.parent) if movable else path
+        placements.append(Placement(site, code, named.as_posix()))
     write(output, str(build_kernel_spec(placements, ir.Attribute.parse(target, context), context)))
     return tuple(paths)
+
+
+def located(spec: Path, context: ir.Context) -> ir.Module:
+    """A spec from a file, with absolute paths of the code that it links: the compiler in process needs them.
+
+    Raises:
+        TunerError: it cannot be read, or the code is not there.
+    """
+    try:
+        module = ir.Module.parseFile(str(spec), context)
+    except (ir.MLIRError, ValueError) as error:
+        first = str(error).splitlines()[0]
+        raise TunerError(f"this is no kernel spec: {first}", location=str(spec)) from None
+    with context:
+        for executable in ir.get_ops_of_type(module, hal.ExecutableOp):
+            for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp):
+                variant.attributes["objects"] = ir.ArrayAttr.get(
+                    [_located(each, spec) for each in variant.attributes["objects"]]
+                )
+    return module
+
+
+def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
+    linked = _LINKED.fullmatch(str(code))
+    if linked is None:
+        return code
+    path = spec.resolve().parent / linked[1]
+    if not path.is_file():
+        hint = f"it belongs into the folder of {spec.name}"
+        raise TunerError("no such file, and a kernel is in it", location=str(path), hint=hint)
+    return ir.Attribute.parse(f'#hal.executable.object<{{path = "{path}"}}>')

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Literal, cast
+from typing import Literal
+
+import msgspec
 
 Iterator = Literal["parallel", "reduction"]
 
@@ -151,17 +154,6 @@ def to_json(workload: Workload) -> dict[str, object]:
     return data
 
 
-def from_json(data: dict[str, object]) -> Workload:
-    """Raises TypeError or KeyError for data that `to_json` did not write."""
-    record = dict(data)
-    companions = cast("list[dict[str, object]]", record.pop("companions", []))
-    dynamic = tuple(DynamicLoop(**loop) for loop in cast("list[dict[str, int]]", record.pop("dynamic", [])))
-    frozen = {name: _freeze(value) for name, value in record.items()}
-    members = tuple(Companion(**{k: _freeze(v) for k, v in c.items()}) for c in companions)  # pyright: ignore
-    return Workload(**frozen, companions=members, dynamic=dynamic)  # pyright: ignore[reportArgumentType]
-
-
-def _freeze(value: object) -> object:
-    if isinstance(value, list | tuple):
-        return tuple(_freeze(item) for item in cast("list[object]", value))
-    return value
+def from_json(data: Mapping[str, object]) -> Workload:
+    """Raises ValueError for data that `to_json` did not write."""
+    return msgspec.convert(data, Workload)

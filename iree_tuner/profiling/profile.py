@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, cast, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import msgspec
 
 from iree_tuner.profiling import roofline as rooflines
-from iree_tuner.profiling.roofline import Roofline, text_of
+from iree_tuner.profiling.roofline import Roofline
 
 Method = Literal["hal", "standalone"]
 Kind = Literal["dispatch", "transfer", "overhead"]
@@ -184,42 +186,11 @@ def from_json(data: Mapping[str, Any]) -> Profile:
     """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for other data."""
     if data["format"] != FORMAT:
         raise ValueError(f"this version reads profiles of format {FORMAT}, not {data['format']!r}")
-    if data["method"] not in get_args(Method):
-        raise ValueError(f"no method of profiling: {data['method']!r}")
-    low, high = (_number(each) for each in data["whole_range_us"])
-    roofline = data["roofline"]
-    return Profile(
-        text_of(data["program"]),
-        text_of(data["target"]),
-        text_of(data["device"]),
-        tuple(map(text_of, data["functions"])),
-        cast(Method, data["method"]),
-        _number(data["whole_us"]),
-        (low, high),
-        tuple(row_from_json(row) for row in data["rows"]),
-        _number(data["profiled_us"]),
-        None if roofline is None else rooflines.from_json(roofline),
-        tuple((name, text_of(value)) for name, value in data["conditions"].items()),
-        tuple(map(text_of, data["notes"])),
-    )
+    roofline = None if data["roofline"] is None else rooflines.from_json(data["roofline"])
+    found = msgspec.convert({**data, **rooflines.pairs(data, "conditions"), "roofline": None}, Profile)
+    return replace(found, roofline=roofline)
 
 
 def row_from_json(data: Mapping[str, Any]) -> ProfileRow:
-    """The inverse of `row_to_json`. Raises TypeError or ValueError for other data."""
-    kinds = {each.name: type(each.default) for each in fields(ProfileRow)}
-    numbers = {"calls", "time_us", "share"} | {name for name, kind in kinds.items() if kind is float}
-    if data["kind"] not in get_args(Kind):
-        raise ValueError(f"no kind of row: {data['kind']!r}")
-    if not isinstance(data["tunable"], bool):
-        raise TypeError(f"not a truth value: {data['tunable']!r}")
-    values: dict[str, Any] = {
-        name: _number(value) if name in numbers else value if name == "tunable" else text_of(value)
-        for name, value in data.items()
-    }
-    return ProfileRow(**values)
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"not a number: {value!r}")
-    return float(value)
+    """The inverse of `row_to_json`. Raises ValueError for other data."""
+    return msgspec.convert(data, ProfileRow)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated
+
+import msgspec
 
 _TYPE = re.compile(r"^(bf|f|i)(\d+)")
 _REFERENCE_BITS = 32
+
+Speed = Annotated[float, msgspec.Meta(gt=0)]
+"""Something a second."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +25,8 @@ class Level:
         capacity_bytes: what fits in it; None for the memory behind all caches.
     """
 
-    bytes_per_s: float | None
-    capacity_bytes: int | None = None
+    bytes_per_s: Speed | None
+    capacity_bytes: Annotated[int, msgspec.Meta(gt=0)] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Roofline:
     """
 
     name: str
-    flops_per_s: tuple[tuple[str, float], ...]
+    flops_per_s: tuple[tuple[str, Speed], ...]
     levels: tuple[Level, ...]
     how: str = ""
     conditions: tuple[tuple[str, str], ...] = ()
@@ -92,34 +97,10 @@ def to_json(roofline: Roofline) -> dict[str, object]:
 
 
 def from_json(data: Mapping[str, object]) -> Roofline:
-    """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for other data."""
-    flops = cast("Mapping[str, float]", data["flops_per_s"])
-    levels = cast("list[Mapping[str, float | int | None]]", data["levels"])
-    conditions = cast("Mapping[str, str]", data.get("conditions", {}))
-    return Roofline(
-        text_of(data["name"]),
-        tuple((text_of(kind), _positive(value)) for kind, value in flops.items()),
-        tuple(_level(each) for each in levels),
-        text_of(data["how"]),
-        tuple((text_of(name), text_of(value)) for name, value in conditions.items()),
-    )
+    """The inverse of `to_json`. Raises TypeError or ValueError for other data."""
+    return msgspec.convert({**data, **pairs(data, "flops_per_s", "conditions")}, Roofline)
 
 
-def _level(data: Mapping[str, float | int | None]) -> Level:
-    speed, capacity = data["bytes_per_s"], data["capacity_bytes"]
-    return Level(
-        None if speed is None else _positive(speed), None if capacity is None else int(_positive(capacity))
-    )
-
-
-def _positive(value: object) -> float:
-    if not isinstance(value, int | float) or not value > 0:
-        raise ValueError(f"not a positive number: {value!r}")
-    return float(value)
-
-
-def text_of(value: object) -> str:
-    """A text that was read from JSON. Raises TypeError for anything else."""
-    if not isinstance(value, str):
-        raise TypeError(f"not a text: {value!r}")
-    return value
+def pairs(data: Mapping[str, object], *names: str) -> dict[str, object]:
+    """Objects of JSON as pairs of names and values."""
+    return {name: list(msgspec.convert(data.get(name, {}), dict[str, object]).items()) for name in names}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import cast
 
+import msgspec
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
-from iree_tuner.ops.workload import from_json as workload_from_json
 from iree_tuner.ops.workload import to_json as workload_to_json
-from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.grammar import ENTRYPOINT
 
 ANNOTATION = "iree_tuner"
@@ -75,19 +74,12 @@ def entry_to_json(entry: SpecEntry) -> dict[str, object]:
 
 def entry_from_json(data: object, *, location: str | None = None) -> SpecEntry:
     """Read what `entry_to_json` wrote. Raises TunerError that says what is missing or wrong."""
-    if not isinstance(data, dict):
-        raise TunerError("a spec entry must be a JSON object", location=location)
-    record = cast("dict[str, object]", data)
     try:
-        provenance = cast("dict[str, object] | None", record.get("provenance"))
-        return SpecEntry(
-            workload_from_json(cast("dict[str, object]", record["workload"])),
-            Configuration(_op_configurations(record["configuration"])),
-            None if provenance is None else _provenance(provenance),
-        )
-    except KeyError as error:
-        raise TunerError(f"the spec entry lacks {error}", location=location) from None
-    except (TypeError, AttributeError, ValueError) as error:
+        record = msgspec.convert(data, dict[str, object])
+        if isinstance(record.get("configuration"), list):
+            record = {**record, "configuration": {"ops": record["configuration"]}}
+        return msgspec.convert(record, SpecEntry)
+    except ValueError as error:
         raise TunerError(f"the spec entry is not well-formed: {error}", location=location) from None
 
 
@@ -126,8 +118,8 @@ def read_provenance(matcher: ir.Operation) -> Provenance | None:
     """Read a matcher's annotation back; None where there is none, or it is not one of ours."""
     values = _annotated(matcher)
     try:
-        return _provenance(values)
-    except (KeyError, TypeError, ValueError):
+        return msgspec.convert(values, Provenance)
+    except ValueError:
         return None
 
 
@@ -168,17 +160,3 @@ def _plain(attribute: ir.Attribute) -> object:
             return tuple(attribute)
         case _:
             return str(attribute)
-
-
-def _op_configurations(data: object) -> tuple[OpConfiguration, ...]:
-    if isinstance(data, Mapping):  # asdict(Configuration)
-        data = cast("Mapping[str, object]", data)["ops"]
-    return tuple(OpConfiguration(**op) for op in cast("list[dict[str, str]]", data))
-
-
-def _provenance(values: Mapping[str, object]) -> Provenance:
-    known = {field.name for field in fields(Provenance)}
-    chosen = {name: value for name, value in values.items() if name in known}
-    low, high = cast("tuple[float, float]", chosen.pop("interval"))
-    numbers = {name: float(cast(float, chosen.pop(name))) for name in ("speedup", "default_us", "tuned_us")}
-    return Provenance(**numbers, interval=(float(low), float(high)), **chosen)  # pyright: ignore[reportArgumentType]

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import cast, get_args
 
+import msgspec
+
 from iree_tuner.execute.outcome import Outcome
 from iree_tuner.execute.readings import Readings
 from iree_tuner.execute.statistics import Comparison
@@ -102,9 +104,7 @@ def trial_from_json(data: Mapping[str, object]) -> Trial:
 
 def comparison_from_json(data: Mapping[str, object]) -> Comparison:
     """A comparison from what `comparison_text` wrote; fields of other versions are passed over."""
-    known = {each.name for each in fields(Comparison)}
-    values = {name: _thaw(value) for name, value in data.items() if name in known}
-    return Comparison(**values)  # pyright: ignore[reportArgumentType]
+    return msgspec.convert(data, Comparison)
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -177,7 +177,3 @@ def _plain(value: float | None) -> float | str | None:
 
 def _readings_to_json(readings: Readings) -> dict[str, object]:
     return {name: _plain(value) for name, value in asdict(readings).items()}
-
-
-def _thaw(value: object) -> object:
-    return tuple(_thaw(item) for item in cast("list[object]", value)) if isinstance(value, list) else value

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import cast
+from dataclasses import asdict, dataclass
 
 from iree_tuner.execute.setting import Setting
+from iree_tuner.files import data_of
 from iree_tuner.ops import workload as workloads
 from iree_tuner.ops.workload import Workload
 
@@ -63,22 +63,5 @@ def to_json(key: StudyKey) -> dict[str, object]:
 
 
 def from_json(data: Mapping[str, object]) -> StudyKey:
-    """The key again. Raises KeyError or TypeError for data that `to_json` did not write."""
-    setting = dict(cast("Mapping[str, object]", data["setting"]))
-    setting["flags"] = tuple(cast("list[str]", setting["flags"]))
-    for name in ("code", "space", "space_label"):
-        if not isinstance(data[name], str):
-            raise TypeError(f"{name} is not a text")
-    if type(data["space_size"]) is not int:
-        raise TypeError("space_size is not an integer")
-    unknown = setting.keys() - {each.name for each in fields(Setting)}
-    if unknown:
-        raise TypeError(f"unknown in the setting: {', '.join(sorted(unknown))}")
-    return StudyKey(
-        setting=Setting(**setting),  # pyright: ignore[reportArgumentType]
-        workload=workloads.from_json(cast("dict[str, object]", data["workload"])),
-        code=cast("str", data["code"]),
-        space=cast("str", data["space"]),
-        space_label=cast("str", data["space_label"]),
-        space_size=data["space_size"],
-    )
+    """The key again. Raises ValueError for data that `to_json` did not write."""
+    return data_of(data, StudyKey)

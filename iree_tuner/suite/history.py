@@ -8,11 +8,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from io import FileIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+import msgspec
 
 from iree_tuner.errors import TunerError
 from iree_tuner.files import parse_json
@@ -192,14 +194,9 @@ def _to_json(facts: RunFacts, row: Row) -> dict[str, Any]:
 
 
 def _from_json(data: object) -> tuple[RunFacts, Row]:
-    if not isinstance(data, dict):
-        raise TypeError("not an object")
-    record = cast("Mapping[str, Any]", data)
-    for name in ("run", "name", "commit", "compiler", "against"):
-        if not isinstance(record[name], str):
-            raise TypeError(f"{name} is {record[name]!r}")
+    record = msgspec.convert(data, dict[str, Any])
     facts = run_facts.from_json({"id": record["run"], **{name: record[name] for name in _KEPT}})
-    return replace(facts, started=float(facts.started)), rows_.from_json(record)
+    return facts, rows_.from_json(record)
 
 
 def _with_devices(facts: RunFacts, rows: Iterable[Row]) -> RunFacts:

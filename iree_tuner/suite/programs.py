@@ -13,8 +13,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from iree_tuner.errors import TunerError
-from iree_tuner.program.bindings import Binding, Harness, TensorSlice
+from iree_tuner.program.bindings import Harness
 
 
 @dataclass(frozen=True)
@@ -113,17 +115,4 @@ def _to_json(harness: Harness) -> dict[str, Any]:
 
 
 def _from_json(data: Mapping[str, Any]) -> Harness:
-    bindings = tuple(
-        Binding(
-            each["offset"],
-            each["length"],
-            tuple(
-                TensorSlice(
-                    tensor["offset"], tuple(tensor["shape"]), tensor["element_type"], tensor["access"]
-                )
-                for tensor in each["tensors"]
-            ),
-        )
-        for each in data["bindings"]
-    )
-    return Harness(b"", data["function"], data["buffer_bytes"], bindings)
+    return msgspec.convert({**data, "module": b""}, Harness)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import msgspec
 
 from iree_tuner.suite.operation import Value
 
@@ -98,29 +100,6 @@ def to_json(row: Row) -> dict[str, Any]:
     return {**asdict(row), "gflops": row.gflops, "gbytes": row.gbytes}
 
 
-_INTERVALS = ("interval_us", "speedup_interval", "change_interval")
-_KINDS: Mapping[Any, tuple[type, ...]] = {
-    "str": (str,), "float": (int, float), "float | None": (int, float, type(None)),
-}  # fmt: skip
-_TYPES = {each.name: _KINDS[each.type] for each in fields(Row) if each.type in _KINDS}
-"""Of what files say: they are written by hand, too."""
-
-
 def from_json(data: Mapping[str, Any]) -> Row:
-    """The inverse of `to_json`; unknown keys are left out.
-
-    Raises:
-        KeyError, TypeError, ValueError: what `to_json` does not write.
-    """
-    known = {each.name: data[each.name] for each in fields(Row) if each.name in data}
-    for name in (*_INTERVALS, "samples_us"):
-        if known.get(name) is not None:
-            known[name] = tuple(map(float, known[name]))
-    if any(len(known.get(name) or (0, 0)) != 2 for name in _INTERVALS):
-        raise ValueError("an interval has two ends")
-    for name in known.keys() & _TYPES.keys():
-        if not isinstance(known[name], _TYPES[name]):
-            raise TypeError(f"{name} is {known[name]!r}")
-    if known.get("state", "ok") not in get_args(State):
-        raise ValueError(f"unknown state {known['state']!r}")
-    return Row(**known)
+    """The inverse of `to_json`; unknown keys are left out. Raises ValueError for what it does not write."""
+    return msgspec.convert(data, Row)

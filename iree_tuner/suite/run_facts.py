@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from iree_tuner.files import data_of
 from iree_tuner.suite.conditions import Conditions
 
 
@@ -44,7 +45,5 @@ def to_json(facts: RunFacts) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> RunFacts:
-    """The inverse of `to_json`. Raises KeyError or TypeError for other data."""
-    known: dict[str, Any] = dict(data)
-    known["conditions"] = Conditions(**known["conditions"])
-    return RunFacts(**known)
+    """The inverse of `to_json`. Raises ValueError for other data."""
+    return data_of(data, RunFacts)

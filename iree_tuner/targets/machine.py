@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal
 
-_KINDS = ("cpu", "gpu")
+import msgspec
+
+from iree_tuner.files import data_of
+
+Amount = Annotated[int, msgspec.Meta(ge=0)]
+"""A number of things."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +31,12 @@ class Machine:
 
     kind: Literal["cpu", "gpu"]
     name: str = ""
-    units: int = 0
-    vector_bytes: int = 0
-    registers: int = 0
-    near_bytes: int = 0
-    middle_bytes: int = 0
-    last_bytes: int = 0
+    units: Amount = 0
+    vector_bytes: Amount = 0
+    registers: Amount = 0
+    near_bytes: Amount = 0
+    middle_bytes: Amount = 0
+    last_bytes: Amount = 0
 
 
 def to_json(machine: Machine) -> dict[str, object]:
@@ -40,13 +45,5 @@ def to_json(machine: Machine) -> dict[str, object]:
 
 
 def from_json(data: Mapping[str, object]) -> Machine:
-    """The machine again. Raises TypeError or ValueError for data that `to_json` did not write."""
-    unknown = data.keys() - {each.name for each in fields(Machine)}
-    if unknown:
-        raise TypeError(f"unknown of a machine: {', '.join(sorted(unknown))}")
-    if data.get("kind") not in _KINDS:
-        raise ValueError(f"no kind of machine: {data.get('kind')!r}")
-    for name, value in data.items():
-        if name not in ("kind", "name") and (type(value) is not int or value < 0):
-            raise TypeError(f"{name} of a machine is not a number of things")
-    return Machine(**data)  # pyright: ignore[reportArgumentType]
+    """The machine again. Raises ValueError for data that `to_json` did not write."""
+    return data_of(data, Machine)

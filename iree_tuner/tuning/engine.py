@@ -39,6 +39,10 @@ _CROWDED_OF = 8
 _RECENT = 32
 """Trials that say how long the next will take."""
 
+_QUEUED = 2
+"""Calls of a device's worker at a time, where others compile: the second begins when the first has ended,
+whatever this thread is doing then."""
+
 _POLL_S = 0.1
 """How often a request to stop is looked for while nothing ends."""
 
@@ -95,9 +99,8 @@ class Engine:
         self._compiling: dict[Future[Built], tuple[Search, Assignment]] = {}
         self._loading: dict[Future[None], _Made] = {}  # where the driver compiles too
         self._ready: deque[_Made] = deque()
-        self._running: dict[
-            Future[Timed], tuple[DeviceRunner, AnyBench, _Made | None]
-        ] = {}  # None: the default
+        # None: the default
+        self._running: dict[Future[Timed], tuple[DeviceRunner, AnyBench, _Made | None]] = {}
         self._first: dict[tuple[int, str], Trial | None] = {}  # by code; None while it is being measured
         self._twins: dict[tuple[int, str], list[_Made]] = {}
         self._done: deque[tuple[Search, Trial]] = deque()
@@ -214,27 +217,33 @@ class Engine:
         return self._stop.requested or self._clock() >= self._until() or self._fitting < 1
 
     def _begin_measuring(self) -> None:
-        """Give each idle device something to do: a default when it is due, else a candidate."""
+        """Give each device something to do: a default when it is due, else a candidate."""
         if self._lab.alternate:
             self._take_turns()
         if not self._measuring:
             return
-        busy = [device for device, _, _ in self._running.values()]
-        for device in self.devices:
-            if device in busy:
-                continue
-            made = self._next_ready(device)
-            if made is None:
-                return
-            if device.is_due(made.bench):
-                self._ready.appendleft(made)
-                self._running[device.begin_baseline(made.bench)] = device, made.bench, None
-                continue
-            self._first[made.code] = None
-            best = made.search.best
-            unknown = math.inf if made.search.kind.name else 1.0  # others' first ones may be slow, or wrong
-            limit = _REJECT_AT * (min(1.0, best.score) if best else unknown)
-            self._running[device.begin(made.built.vmfb, made.bench, limit)] = device, made.bench, made
+        for depth in range(1 if self._lab.alternate else _QUEUED):
+            for device in self.devices:
+                if sum(other is device for other, _, _ in self._running.values()) > depth:
+                    continue
+                made = self._next_ready(device)
+                if made is None:
+                    return
+                if device.is_due(made.bench):
+                    self._ready.appendleft(made)
+                    self._running[device.begin_baseline(made.bench)] = device, made.bench, None
+                elif device.track(made.bench).last_us:
+                    self._begin(device, made)
+                else:  # it is compared with what is being timed
+                    self._ready.appendleft(made)
+
+    def _begin(self, device: DeviceRunner, made: _Made) -> None:
+        """Time a candidate."""
+        self._first[made.code] = None
+        best = made.search.best
+        unknown = math.inf if made.search.kind.name else 1.0  # others' first ones may be slow, or wrong
+        limit = _REJECT_AT * (min(1.0, best.score) if best else unknown)
+        self._running[device.begin(made.built.vmfb, made.bench, limit)] = device, made.bench, made
 
     def _take_turns(self) -> None:
         """Between compiling and measuring, where both want the same cores."""
@@ -322,16 +331,10 @@ class Engine:
             device.end_baseline(bench, timed)
             return
         trial = replace(
-            self._trial(made),
-            outcome=timed.outcome,
-            samples_us=timed.samples_us,
-            baseline_us=device.track(bench).last_us,
-            message=timed.message,
-            measure_s=timed.seconds,
-            device=device.measurer.device,
-            worst=timed.worst,
-            readings=timed.readings,
-        )
+            self._trial(made), outcome=timed.outcome, samples_us=timed.samples_us,
+            baseline_us=device.track(bench).last_us, message=timed.message, measure_s=timed.seconds,
+            device=device.measurer.device, worst=timed.worst, readings=timed.readings,
+        )  # fmt: skip
         self._first[made.code] = trial
         self._finish(made.search, trial)
         for twin in self._twins.pop(made.code, []):

@@ -270,6 +270,16 @@ def _call_in_a_pool(_):
         return workers.call(os.path.basename, "a/b")
 
 
+def test_c18_the_pages_that_help_names_are_there(folder, capfd):
+    capfd.readouterr()
+    assert run(["docs"]) == 0
+    assert "targets/cuda" in capfd.readouterr().out
+    assert run(["docs", "docs/kernels.md"]) == 0
+    assert capfd.readouterr().out.startswith("# Kernels that the compiler did not make")
+    assert run(["docs", "no_such_page"]) == 2
+    assert capfd.readouterr().err.startswith("error: there is no page 'no_such_page'")
+
+
 def test_c20_a_process_of_a_pool_can_tune():
     """Such processes are daemonic: `multiprocessing` refuses them children."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -414,3 +424,21 @@ def test_b3_a_missing_reference_is_a_line(folder, capfd):
     assert [line for line in told.splitlines() if "error" in line] == told.splitlines()[-1:]
     assert "PyTorch is not installed" in told.splitlines()[-1]
     assert "Traceback" not in told
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_c10_a_spec_of_kernels_can_be_moved_with_its_code(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    program = Path(__file__).parents[1] / "kernels" / "Inputs" / "gelu.mlir"
+    assert run(["kernel", "spec", str(program), "-o", "k.mlir"]) == 0
+    Path("elsewhere").mkdir()
+    for name in ("k.mlir", "k.kernels"):
+        shutil.move(name, Path("elsewhere") / name)
+    arguments = ["compile", str(program), "--kernels", "elsewhere/k.mlir", "-o", "p.vmfb"]
+    assert run(arguments) == 0
+    shutil.rmtree("elsewhere/k.kernels")
+    capfd.readouterr()
+    assert run(arguments) == 1
+    (error,) = (line for line in capfd.readouterr().err.splitlines() if line.startswith("error: "))
+    assert "elsewhere/k.kernels/iree_tuner_gemm_f32_" in error
+    assert "no such file, and a kernel is in it (it belongs into the folder of k.mlir)" in error

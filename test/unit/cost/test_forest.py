@@ -148,7 +148,7 @@ from pathlib import Path
 from iree_tuner.replay.recorded import find_recordings, read_recording
 from iree_tuner.replay.training import train
 
-forest = train([read_recording(path) for path in find_recordings([Path(sys.argv[1])])[:3]])
+forest = train([read_recording(path) for path in find_recordings([Path(sys.argv[1])])[-3:]])
 parts = [getattr(forest, name) for name in ("roots", "column", "limit", "left", "right", "value")]
 print(hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest())
 """

@@ -43,8 +43,8 @@ def test_without_provenance(context, entry):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([], "must be a JSON object"),
-        ({}, "lacks 'workload'"),
+        ([], "not well-formed: Expected `object`, got `array`"),
+        ({}, "not well-formed: Object missing required field `workload`"),
         ({"workload": {"family": "contraction"}, "configuration": []}, "not well-formed"),
         ({"workload": 3, "configuration": []}, "not well-formed"),
     ],

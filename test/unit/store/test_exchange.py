@@ -140,7 +140,7 @@ def exported(store):
         (lambda lines: [*lines[:3], lines[3].replace('"x": 1', '"x": "1"')], 4, "not an integer"),
         (lambda lines: [*lines[:3], '{"kind": "other"}'], 4, "unknown kind"),
         (lambda lines: [*lines[:3], '{"kind": "run", "run": 3, "ended": null}'], 4, "missing|not a text"),
-        (lambda lines: [lines[0], lines[1].replace('"flags"', '"flugs"')], 2, "flags is missing"),
+        (lambda lines: [lines[0], lines[1].replace('"flags"', '"flugs"')], 2, "required field `flags`"),
     ],
 )  # fmt: skip
 def test_a_damaged_file_changes_nothing(store, other, tmp_path, damage, line, message):

@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch):
 
 MISTAKES = {
     "report norows": "cpu: there are no rows yet",
-    "report broken": "broken/rows.jsonl:7: not a row: time_us is 'soon'",
+    "report broken": "broken/rows.jsonl:7: not a row: Expected `float | null`, got `str` - at `$.time_us`",
     "report h.jsonl": "h.jsonl: no results of `iree-tuner suite` (there is no run.json)",
     "report cpu -o missing/suite.html": "missing: there is no such folder",
     "changes cpu gpu": "the runs cpu and gpu have no rows in common (rows are known by operation, back end, "

@@ -306,6 +306,25 @@ def test_a_stop_ends_what_is_loading():
     assert len(trials) < 50
 
 
+def test_a_device_of_its_own_has_its_next_call_before_one_ends():
+    """So that what the coordinator does between two calls is no time of the device."""
+    queued = []
+
+    def screen(vmfb, *rest):
+        deadline = time.monotonic() + 600
+        while vmfb == b"code:1 time:101" and len(engine._running) < 2 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        queued.append(len(engine._running))
+        return fake_screen(vmfb, *rest)
+
+    lab = fake_lab(alternate=False, screen=screen)
+    engine = Engine(lab, StopRequest(), 8)
+    search = fake_search(["code:1 time:101", "code:2 time:102"], lab)
+    assert len(list(engine.run(OneSearch(search)))) == 2
+    close(lab)
+    assert max(queued) == 2
+
+
 @both
 def test_equal_code_is_measured_once(alternate):
     measured = []

@@ -6,11 +6,13 @@ from types import SimpleNamespace
 import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
+from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.tuning import queue as queues
-from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.gain import Prospects
 from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.queue import WorkloadQueue
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
@@ -84,11 +86,11 @@ class World:
         return [Baseline(task, share=1 / len(tasks)) for task in tasks]
 
     def queue(self, *weights, budget_s=60.0):
-        options = SimpleNamespace(budget_s=budget_s, effort=effort_named("quick"), starters={})
+        plan = TuningPlan(TuningOptions(effort="quick", budget_s=budget_s), ProgramRun(), {})
         findings = SimpleNamespace(stop=self.stop)
         return WorkloadQueue(
             self.tasks, {str(number): size for number, size in enumerate(weights)}, self.lab, None, findings,
-            options, Silent(), Timeline(), measure=self.measure,
+            plan, Silent(), Timeline(), measure=self.measure,
         )  # fmt: skip
 
     def run(self, queue, most=10_000):
