@@ -51,6 +51,7 @@ def page_of(report: RunReport) -> str:
         charts=_charts(report),
         spaces=list(_spaces(report)),
         saved=_saved(report),
+        above=above_the_roof(report),
     )
 
 
@@ -96,6 +97,17 @@ def headline(report: RunReport) -> str:
     parts = f"{len(wins)} of {len(report.workloads)} workloads got faster"
     tail = "the program was not compared as a whole" if compared is None or not compared.verdict else None
     return f"{parts}; {tail or 'as a whole, the difference is within the noise'}"
+
+
+def above_the_roof(report: RunReport) -> list[str]:
+    """Parts that took less time than the roofline allows, each once."""
+    profiles = [each for each in (report.before, report.after) if each is not None]
+    parts = [part for each in profiles for part in each.slices]
+    return list(
+        dict.fromkeys(
+            each.label for each in parts if each.attainable_us and each.time_us < each.attainable_us
+        )
+    )
 
 
 def _charts(report: RunReport) -> dict[str, Drawing | None]:

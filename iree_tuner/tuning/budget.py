@@ -34,7 +34,7 @@ _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
-_AFTER_PART, _AFTER_S = 0.085, 13.0  # for finals and verdict, where they can do with it
+_AFTER_PART, _AFTER_S = 0.065, 13.0  # for finals and verdict, where they can do with it
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 

@@ -88,7 +88,7 @@ EFFORTS: dict[str, Effort] = {
         program_batch_s=0.001,
         most_places=1,
         final_s=8.0,
-        options=8,
+        options=3,
         model_steps=1,
     ),
     "quick": Effort(

@@ -53,6 +53,11 @@ class Gain:
     faster: int
     slower: int
 
+    @property
+    def uncertain(self) -> int:
+        """How many have an interval on both sides of 1, or none."""
+        return self.operations - self.faster - self.slower
+
 
 def contender_of(row: Row) -> str:
     """What the page calls who computed it."""

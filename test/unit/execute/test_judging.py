@@ -10,7 +10,7 @@ from simulated import MODELS, PLACES, Device, Floats, Model, final
 from iree_tuner.execute.judging import JudgePlan, judge
 
 ALL_FINALS = 1000
-FINALS = amount(200, ALL_FINALS)
+FINALS = amount(100, ALL_FINALS)
 FEWER = 150
 MOST_FALSE = 0.01
 LEAST_FOUND = 0.9

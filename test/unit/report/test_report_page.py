@@ -21,7 +21,15 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.report import page
-from iree_tuner.report.data import Compared, RunFacts, RunReport, WholePart, WorkloadPart
+from iree_tuner.report.data import (
+    Compared,
+    RunFacts,
+    RunReport,
+    Slice,
+    TimeProfile,
+    WholePart,
+    WorkloadPart,
+)
 from iree_tuner.report.gather import gather
 from iree_tuner.report.made import Report, report_of
 from iree_tuner.report.numbers import day, micros, seconds, times
@@ -172,3 +180,13 @@ def test_a_run_in_memory_is_shown(cpu):
     text = "".join(Elements(report.html()).text)
     assert "was interrupted" in text
     assert text.count(NASTY) >= 2
+
+
+def test_c20_a_part_above_the_roof_is_named_and_times_are_explained():
+    near = Slice("softmax", 1, 4.0, 1e3, 1e3, "f32", attainable_us=5.0)
+    far = Slice("matmul", 1, 9.0, 1e3, 1e3, "f32", attainable_us=5.0)
+    report = RunReport(RunFacts(program="p"), before=TimeProfile("before", 13.0, (near, far), "hal"))
+    assert page.above_the_roof(report) == ["softmax"]
+    text = " ".join(Elements(page.page_of(report)).text)
+    assert "Above the roof: softmax." in " ".join(text.split())
+    assert "the three differ" in text

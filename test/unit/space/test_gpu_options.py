@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
+from amounts import some
 from contractions import Edit, Matmul, prepared, replacing, unchanged
 
 TILES, VECTORS = "TileAndFuse", "VectorDistribute"
@@ -122,7 +123,9 @@ def prepare(compilers):
     return partial(prepared, compilers)
 
 
-@pytest.mark.parametrize("case", OPENED, ids=lambda case: f"{case.supplement}-{case.target}-{case.label}")
+@pytest.mark.parametrize(
+    "case", some(OPENED, 2), ids=lambda case: f"{case.supplement}-{case.target}-{case.label}"
+)
 def test_opened(prepare, case: Opened) -> None:
     found = prepare(case.target)
     emitted, space = found.emitted[case.label], found.supplemented[case.label]
@@ -152,7 +155,7 @@ def test_waves(prepare, waves: int, tiles: dict[str, int]) -> None:
     assert found.build(emitted, MEMBERS[TILES] | tiles).digest == none.digest
 
 
-@pytest.mark.parametrize(("target", "label", "what", "edit"), DEAD, ids=names(DEAD))
+@pytest.mark.parametrize(("target", "label", "what", "edit"), some(DEAD, 2), ids=names(some(DEAD, 2)))
 def test_dead(prepare, target: str, label: str, what: str, edit: Edit) -> None:
     found = prepare(target)
     member = MEMBERS[label] | (HUNGRY if what == "one wave" else {})

@@ -48,6 +48,7 @@ def test_a_mean_is_geometric_and_says_of_how_many():
     numpy, torch = gains(found)
     assert (numpy.contender, numpy.speedup, numpy.operations) == ("numpy", pytest.approx(4.0), 1)
     assert (torch.contender, torch.operations, torch.faster, torch.slower) == ("torch", 3, 1, 1)
+    assert torch.uncertain == 1
     assert torch.speedup == pytest.approx(1.01 ** (1 / 3))
 
 
