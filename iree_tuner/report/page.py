@@ -103,11 +103,7 @@ def above_the_roof(report: RunReport) -> list[str]:
     """Parts that took less time than the roofline allows, each once."""
     profiles = [each for each in (report.before, report.after) if each is not None]
     parts = [part for each in profiles for part in each.slices]
-    return list(
-        dict.fromkeys(
-            each.label for each in parts if each.attainable_us and each.time_us < each.attainable_us
-        )
-    )
+    return list(dict.fromkeys(each.label for each in parts if each.time_us < (each.attainable_us or 0.0)))
 
 
 def _charts(report: RunReport) -> dict[str, Drawing | None]:

@@ -168,7 +168,7 @@ def _whole(data: bytes) -> bytes:
     end = data.rfind(b"\n") + 1
     try:
         _from_json(json.loads(data[end:]))
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, RecursionError):
         return data[:end]
     return data
 
@@ -181,9 +181,8 @@ def _records(data: bytes, path: Path) -> Sequence[tuple[RunFacts, Row]]:
             continue
         try:
             found.append(_from_json(parse_json(line.decode(), f"{path}:{number}")))
-        except (ValueError, KeyError, TypeError) as error:
-            message = f"not a row of a history: {type(error).__name__}: {error}"
-            raise TunerError(message, location=f"{path}:{number}") from None
+        except ValueError as error:
+            raise TunerError(f"not a row of a history: {error}", location=f"{path}:{number}") from None
     return found
 
 
@@ -195,7 +194,8 @@ def _to_json(facts: RunFacts, row: Row) -> dict[str, Any]:
 
 def _from_json(data: object) -> tuple[RunFacts, Row]:
     record = msgspec.convert(data, dict[str, Any])
-    facts = run_facts.from_json({"id": record["run"], **{name: record[name] for name in _KEPT}})
+    known = {name: record[name] for name in _KEPT if name in record}
+    facts = run_facts.from_json({"id": record.get("run"), **known})
     return facts, rows_.from_json(record)
 
 
