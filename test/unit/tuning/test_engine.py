@@ -103,23 +103,30 @@ def test_a_strategy_is_not_asked_for_each_candidate_where_compiling_and_measurin
 
 
 def test_devices_go_on_while_a_strategy_thinks():
-    begun = threading.Semaphore(0)
+    begun, free = threading.Semaphore(0), threading.Event()
+    allowed = threading.Semaphore(6)  # always six fewer than were asked for: there is something to go on with
 
-    def screen(*args):
+    def screen(vmfb, *rest):
+        assert vmfb == DEFAULT or free.is_set() or allowed.acquire(timeout=600.0)
         begun.release()
-        return fake_screen(*args)
+        return fake_screen(vmfb, *rest)
 
     lab = fake_lab(alternate=False, jobs=5, screen=screen)
     search = fake_search(codes(60), lab)
     ask, while_asked, told = search.ask, [], []
 
     def slow(count):
-        if search.tried and search.begun < 48:  # then there are enough on their way
+        if search.begun >= 48:
+            free.set()
+            allowed.release(60)
+        elif search.begun:
             before = len(search.strategy.told)
             while begun.acquire(blocking=False):
                 pass
+            allowed.release(3)
             while_asked.append(all(begun.acquire(timeout=600.0) for _ in range(3)))
             told.append(len(search.strategy.told) - before)
+            allowed.release(count - 3)
         return ask(count)
 
     search.ask = slow
