@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from iree_tuner.space.llvm_cpu.attributes import COMPANIONS, LEVELS, LOWERING_CONFIG, OPTIONS
+from iree_tuner.space.constraints import COMPANIONS
+from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries
 
@@ -140,6 +141,7 @@ def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -
 def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
     actual = _gpu_entries(lowering, translation)
     template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
+    template.pop(COMPANIONS, None)  # they follow the root's
     two = template.pop(_DECOMPOSITION, None)
     if two is not None and decomposition:
         _unify(two, ir.Attribute.parse(decomposition), _DECOMPOSITION, chosen)

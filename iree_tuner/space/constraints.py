@@ -9,6 +9,9 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.space.expressions import Integer, require
 
+COMPANIONS = "companions"
+"""Key of a knobs dictionary: what other ops of the dispatch are told, by their labels."""
+
 
 def build_constraints(
     pipeline: ir.Attribute, fill: Callable[[], Mapping[str, ir.Attribute]], context: ir.Context
@@ -37,6 +40,16 @@ def knob(name: str, values: Sequence[int], reason: str) -> Integer:
     declared = Integer(iree_codegen.KnobOp(name).result)
     require(declared.is_one_of(values), f"{name} ({{}}) must be {reason}", declared)
     return declared
+
+
+def declared_knobs(op: iree_codegen.ConstraintsOp) -> dict[str, Integer]:
+    """The knobs that an op declares, by name."""
+    body = op.operation.regions[0].blocks[0]
+    return {
+        ir.StringAttr(view.operation.attributes["name"]).value: Integer(view.operation.results[0])
+        for view in body.operations
+        if view.operation.name == "iree_codegen.smt.knob"
+    }
 
 
 def flag(name: str) -> Integer:

@@ -8,6 +8,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.space.constraints import COMPANIONS
 from iree_tuner.space.llvm_cpu.attributes import cpu_configuration
 from iree_tuner.space.spirv.attributes import spirv_configuration
 
@@ -28,6 +29,11 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
         values = dict(assignment)
         info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values), _optional(op))
         found = [OpConfiguration(_ROOT, "compilation_info", str(info))]
+        if COMPANIONS in ir.DictAttr(op.knobs):
+            told = iree_codegen.materialize_configuration_attr(op.operation, COMPANIONS, values)
+            for each in ir.DictAttr(told):
+                config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr(each.attr))
+                found.append(OpConfiguration(each.name, "lowering_config", str(config)))
         if _DECOMPOSITION in ir.DictAttr(op.knobs):
             other = iree_codegen.materialize_configuration_attr(op.operation, _DECOMPOSITION, values)
             found.append(OpConfiguration(_ROOT, _DECOMPOSITION, str(other)))
@@ -51,7 +57,7 @@ def _sort_entries(materialized: ir.Attribute, optional: set[str]) -> ir.Attribut
     entries = {
         named.name: named.attr
         for named in ir.DictAttr(lowering.attributes)
-        if not (named.name in optional and isinstance(named.attr, ir.UnitAttr))
+        if named.name != COMPANIONS and not (named.name in optional and isinstance(named.attr, ir.UnitAttr))
     }
     kept = {name: entries.pop(name) for name in _TRANSLATION_ENTRIES if name in entries}
     translation = iree_codegen.TranslationInfoAttr(info.translation_info)

@@ -10,7 +10,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import knob
+from iree_tuner.space.constraints import declared_knobs, knob
 from iree_tuner.space.expressions import Integer, lookup
 from iree_tuner.targets import GpuLimits
 
@@ -31,7 +31,7 @@ class Draft:
         self.workload = workload
         self.limits = limits
         self._body = op.operation.regions[0].blocks[0]
-        self._knobs = self._declared()
+        self._knobs = declared_knobs(op)
 
     @property
     def pipeline(self) -> str:
@@ -113,13 +113,6 @@ class Draft:
             for view in self._body.operations
             if view.operation.name == "iree_codegen.smt.assert"
         ]
-
-    def _declared(self) -> dict[str, Integer]:
-        return {
-            ir.StringAttr(view.operation.attributes["name"]).value: Integer(view.operation.results[0])
-            for view in self._body.operations
-            if view.operation.name == "iree_codegen.smt.knob"
-        }
 
 
 def shape_of(mma: ir.Attribute) -> tuple[int, int, int]:

@@ -1,8 +1,9 @@
-"""Generic ops that are products and sums, on CUDA and ROCm: TileAndFuse, each thread with sums of its own.
+"""Generic ops on CUDA and ROCm: TileAndFuse, each thread with results of its own; shared reductions of rows.
 
-What no family recognises and is a product all the same: a convolution of size 1 with a stride, for one,
-whose indexing map has factors. The compiler shares each sum among the lanes of a subgroup, which is slow
-where there are many of them, and in 3.13 wrong on CUDA (docs/upstream/cuda_strided_reduction.md).
+Elementwise ops and transposes, softmaxes and norms, and products that no family recognises, such as a
+convolution of size 1 with a stride, whose indexing map has factors. The compiler shares each sum of such a
+product among the lanes of a subgroup, which is slow where there are many of them, and in 3.13 wrong on CUDA
+(docs/upstream/cuda_strided_reduction.md): these are not shared here.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ _LEAST_BITS = 16
 
 
 def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """One op, TileAndFuse, for products; none for anything else."""
-    return simt_constraints(workload, limits, context) if _is_product(workload) else []
+    """TileAndFuse, and VectorDistribute where subgroups share reductions.
+
+    None for floats of a byte or less, and for products beside other reductions.
+    """
+    product = _is_product(workload)
+    beside = [companion for companion in workload.companions if _FILL not in companion.op]
+    if product and any("reduction" in companion.iterators for companion in beside):
+        return []
+    if any(kind.startswith("f") and bits_of(kind) < _LEAST_BITS for kind in workload.types):
+        return []
+    return simt_constraints(workload, limits, context, shared=not product)
 
 
 def _is_product(workload: Workload) -> bool:
-    """Whether values are read for several results each and summed, with nothing but elementwise ops around.
-
-    Sums whose values are read once are better shared by threads than taken by one of them.
-    """
+    """Whether values are read for several results each, and summed."""
     kinds = list(enumerate(workload.iterators))
     wide = {loop for loop, kind in kinds if kind == "parallel" and workload.loops[loop] > 1}
     reduced = {loop for loop, kind in kinds if kind == "reduction" and workload.loops[loop] > 1}
     inputs = [set(operand_loops(workload, operand)) for operand in range(len(workload.types) - 1)]
     factors = [loops for loops in inputs if loops & reduced]
-    if len(factors) < 2 or any(wide <= loops for loops in factors):
-        return False
-    if any(kind.startswith("f") and bits_of(kind) < _LEAST_BITS for kind in workload.types):
-        return False
-    return all(
-        _FILL in companion.op or "reduction" not in companion.iterators for companion in workload.companions
-    )
+    return len(factors) >= 2 and not any(wide <= loops for loops in factors)

@@ -155,10 +155,11 @@ class SimtTiles:
         found: dict[str, ir.Attribute] = {
             "workgroup": self._level({**workgroup, **{loop: f"wg_{loop}" for loop in self.workgroup}}),
             "thread": self._level({**thread, **{loop: f"th_{loop}" for loop in self.thread}}),
-            "reduction": self._level({**steps, **{loop: f"red_{loop}" for loop in self.step}}),
             "workgroup_size": integers(size),
             "subgroup_size": integers([self.limits.subgroup_size])[0],
         }
+        if self.reduced:
+            found["reduction"] = self._level({**steps, **{loop: f"red_{loop}" for loop in self.step}})
         if not self._promotes:
             return {**found, OPTIONS: plain_options(ir.BoolAttr.get(False))}
         # A unit attribute stands for leaving the entry out.

@@ -14,6 +14,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.space.constraints import COMPANIONS
 
 Pipeline = Literal[
     "DoubleTilingExpert",
@@ -35,8 +36,7 @@ LEVELS = (
 
 LOWERING_CONFIG = "lowering_config"
 OPTIONS = "options"
-COMPANIONS = "companions"
-"""Keys of a knobs dictionary: the root's levels, the pipeline's options, the companions' levels by label."""
+"""Keys of a knobs dictionary: the root's levels, the pipeline's options."""
 
 
 def pipeline(name: Pipeline) -> ir.Attribute:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from iree.compiler import ir
 
 from iree_tuner.ops.workload import Companion, Workload
-from iree_tuner.space.constraints import flag, integers, knob, knob_attribute
+from iree_tuner.space.constraints import COMPANIONS, flag, integers, knob, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, product, require
-from iree_tuner.space.llvm_cpu.attributes import COMPANIONS, LOWERING_CONFIG, OPTIONS
+from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.llvm_cpu.ladders import coarseness_for, ladder
 from iree_tuner.space.llvm_cpu.tiles import element_bytes, require_small_vector, tile
 from iree_tuner.targets import CpuLimits
