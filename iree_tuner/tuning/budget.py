@@ -162,10 +162,10 @@ class Budget:
         return max(_LEAST_ROUNDS_S, min(most_s, left_s, self._rounds_s))
 
     def finals_that_fit(self, after_s: float, checks_s: Sequence[float]) -> int:
-        """How many finals there is time for, with a check of such a length each; one at least."""
+        """How many finals there is time for, with a check of such a length each."""
         left_s = self.left_s - after_s - _END_S
         ends_s = accumulate(_LEAST_FINAL_S + check_s for check_s in checks_s)
-        return max(1, sum(end_s <= left_s for end_s in ends_s))
+        return sum(end_s <= left_s for end_s in ends_s)
 
     def final_plan(self, effort: Effort, places: int, left: int, keep: int, after_s: float) -> FinalPlan:
         """How the next of so many comparisons of finals is made; each final has two at most.

@@ -118,38 +118,55 @@ def _finals(
     queue: WorkloadQueue, engine: Engine, lab: Lab, findings: Findings, plan: TuningPlan, budget:
     Budget, watch: Observer, after_s: float, lost: str,
 ) -> list[WorkloadResult]:  # fmt: skip
-    """Of the searches that promise most, as many as there is time for."""
-    order = sorted(queue.workloads, key=lambda each: -each.gained_us)
+    """Of the searches that promise most, as many as there is time for; then of others, if some is left."""
+    waiting = sorted(queue.workloads, key=lambda each: -each.gained_us)
     if budget.limited:
-        checks_s = [_check_s(each, lab) for each in order]
-        order = order[: min(len(queue.promising), budget.finals_that_fit(after_s, checks_s))]
-    judged = [] if lost else [(each, search) for each in order for search in each.searches if search.trials]
-    left = len(judged)
-    all_checks_s = sum(_check_s(each, lab) for each in order)
+        waiting = waiting[: len(queue.promising)]
+    finals: dict[Search, Final] = {}
+    while waiting and not lost:
+        checks_s = [_check_s(each, lab) for each in waiting]
+        fitting = budget.finals_that_fit(after_s, checks_s) if budget.limited else len(waiting)
+        count = max(fitting, 0 if finals else 1)
+        if not count:
+            break
+        finals |= _played(waiting[:count], lab, plan, budget, watch, after_s)
+        waiting = waiting[count:]
+    results: list[WorkloadResult] = []
+    for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
+        first = workload.searches[0]
+        if workload.configurations is not None and (final := finals.get(first)) and final.winner:
+            everywhere = budget.final_plan(
+                plan.effort, plan.effort.places(lab.target), 2, plan.options.in_model, after_s
+            )
+            finals[first] = _everywhere(workload, final, lab, everywhere)
+        promised = workload in queue.promising
+        note = note_of(workload, finals.get(first), engine, lost, findings, promised=promised)
+        results.append(workload.result(finals, note, lab.target))
+        watch.finished(results[-1])
+    return results
+
+
+def _played(
+    workloads: Sequence[WorkloadSearch], lab: Lab, plan: TuningPlan, budget: Budget, watch: Observer, after_s:
+    float,
+) -> dict[Search, Final]:  # fmt: skip
+    """Finals that share the time that is left."""
+    searches = [search for each in workloads for search in each.searches if search.trials]
+    left = len(searches)
+    all_checks_s = sum(_check_s(each, lab) for each in workloads)
 
     def final_plan(search: Search, comparisons: int) -> FinalPlan:
         places = plan.effort.places(lab.target)
-        checks_s = all_checks_s * min(1.0, comparisons / (2 * len(judged)))
+        checks_s = all_checks_s * min(1.0, comparisons / (2 * len(searches)))
         found = budget.final_plan(plan.effort, places, comparisons, plan.options.in_model, after_s + checks_s)
         return found if not search.kind.name else replace(found, keep=1, least=NEARLY)
 
     def done(_: Search, __: Final) -> None:
         nonlocal left
         left -= 1
-        watch.working(f"finals: {left} of {len(judged)} to go")
+        watch.working(f"finals: {left} of {len(searches)} to go")
 
-    searches = [search for _, search in judged]
-    finals = dict(zip(searches, play_finals(searches, lab, final_plan, done), strict=True))
-    results: list[WorkloadResult] = []
-    for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
-        first = workload.searches[0]
-        if workload.configurations is not None and (final := finals.get(first)) and final.winner:
-            finals[first] = _everywhere(workload, final, lab, final_plan(first, 2))
-        promised = workload in queue.promising
-        note = note_of(workload, finals.get(first), engine, lost, findings, promised=promised)
-        results.append(workload.result(finals, note, lab.target))
-        watch.finished(results[-1])
-    return results
+    return dict(zip(searches, play_finals(searches, lab, final_plan, done), strict=True))
 
 
 def _check_s(workload: WorkloadSearch, lab: Lab) -> float:

@@ -70,7 +70,7 @@ def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloa
         return  # not even what must be done fits
     clock.now += late * (until - clock.now)
     after_s = kept.verdict_s(2) + kept.proof_s
-    finals = min(workloads, kept.finals_that_fit(after_s, [agree_s] * workloads))
+    finals = max(1, kept.finals_that_fit(after_s, [agree_s] * workloads))
     for left in range(2 * finals, 0, -1):
         plan = kept.final_plan(effort_named(effort), 2, left, 1, after_s + agree_s * left / 2)
         clock.now += plan.seconds / 0.7 + agree_s / 2  # and what is built for the next

@@ -381,7 +381,7 @@ def test_a_request_to_stop_ends_it_and_keeps_what_was_measured(alternate):
         if len(found) == 10:
             stop.request()
     close(lab)
-    assert 10 <= len(found) <= 12, "a device may finish what it had begun"
+    assert 10 <= len(found) <= 14, "a device may finish what it has, two calls where others compile"
     assert found == search.trials
 
 
