@@ -152,7 +152,7 @@ def _grammar(module: ir.Module) -> Iterator[Problem]:
         yield Problem("not_a_library", f"the module lacks the attribute {WITH_NAMED_SEQUENCE}")
     entry = entry_sequence(module)
     if entry is None:
-        yield Problem("no_entry_point", f"no sequence is named @{ENTRYPOINT_NAME}")
+        yield Problem("no_entry_point", f"no sequence has the attribute {ENTRYPOINT}")
     elif ENTRYPOINT not in entry.attributes:
         yield Problem("no_entry_point", f"the sequence lacks the attribute {ENTRYPOINT}", ENTRYPOINT_NAME)
 

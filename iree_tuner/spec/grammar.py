@@ -57,8 +57,10 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def entry_sequence(module: ir.Module) -> ir.Operation | None:
-    """The sequence that the compiler runs, or None."""
-    return sequences(module).get(ENTRYPOINT_NAME)
+    """The sequence that the compiler runs, whatever its name: the one that says so; None without one."""
+    known = sequences(module)
+    said = (op for op in known.values() if ENTRYPOINT in op.attributes)
+    return next(said, known.get(ENTRYPOINT_NAME))
 
 
 def pairs(module: ir.Module) -> list[Pair]:

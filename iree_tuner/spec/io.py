@@ -11,7 +11,7 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.files import name_of, read_bytes, write
-from iree_tuner.spec.grammar import ENTRYPOINT_NAME, entry_sequence
+from iree_tuner.spec.grammar import ENTRYPOINT, entry_sequence
 
 
 def load_spec(source: Path | str | bytes, context: ir.Context, *, name: str = "spec.mlir") -> ir.Module:
@@ -32,7 +32,7 @@ def load_spec(source: Path | str | bytes, context: ir.Context, *, name: str = "s
         raise TunerError("the spec is empty", location=name)
     module = parse_module(_as_input(source, name), context, name)
     if entry_sequence(module) is None:
-        raise TunerError(f"not a tuning spec: no sequence named @{ENTRYPOINT_NAME}", location=name)
+        raise TunerError(f"not a tuning spec: no sequence has the attribute {ENTRYPOINT}", location=name)
     return module
 
 

@@ -23,6 +23,7 @@ from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.canonical import canonical, meaning
 from iree_tuner.spec.grammar import (
     DEFAULT_ENTRYPOINT,
+    ENTRYPOINT,
     ENTRYPOINT_NAME,
     WITH_NAMED_SEQUENCE,
     Pair,
@@ -77,8 +78,11 @@ def link_specs(
             _Spec(label, parse_module(to_bytecode(module), home, label))
             for label, module in zip(labels, modules, strict=True)
         ]
+        for spec in copies:
+            _name_entry(spec.module)
+        without_pairs = [spec for spec in copies if not pairs(spec.module) and _does_something(spec.module)]
         _drop_repeated(copies)
-        specs = [spec for spec in copies if pairs(spec.module)]
+        specs = [spec for spec in copies if spec in without_pairs or pairs(spec.module)]
         if not specs:
             return build_spec([], home, name=name)
         prologue = _take_prologues(specs)
@@ -89,6 +93,23 @@ def link_specs(
         _put_prologue(linked, prologue)
         _verify(linked)
     return linked
+
+
+def _name_entry(module: ir.Module) -> None:
+    """Call a spec's one entry point what the compiler calls it where the spec has no other."""
+    known = sequences(module)
+    found = [name for name, op in known.items() if ENTRYPOINT in op.attributes]
+    if len(found) != 1 or ENTRYPOINT_NAME in known:
+        return
+    ir.SymbolTable.replace_all_symbol_uses(found[0], ENTRYPOINT_NAME, module.operation)
+    known[found[0]].attributes["sym_name"] = ir.StringAttr.get(ENTRYPOINT_NAME)
+
+
+def _does_something(module: ir.Module) -> bool:
+    """Whether a spec's entry points hold more than what ends them: matchers, or ops of their own."""
+    entries = [op for op in sequences(module).values() if ENTRYPOINT in op.attributes]
+    entries = entries or list(filter(None, [entry_sequence(module)]))
+    return any(len(list(op.regions[0].blocks[0])) > 1 for op in entries)
 
 
 def _drop_repeated(specs: Sequence[_Spec]) -> None:
