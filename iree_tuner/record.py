@@ -11,7 +11,6 @@ from iree_tuner.execute.machine import machine_of
 from iree_tuner.program.source import Program
 from iree_tuner.space.starting_point import starting_point_of
 from iree_tuner.store.recordings import Recording
-from iree_tuner.targets import target_for_devices
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.candidate import Configurations
 from iree_tuner.tuning.effort import effort_named
@@ -52,7 +51,7 @@ def record_program(
     watch = observer or Silent()
     stop = StopRequest(watch.stopping)
     count, seed = options.count, options.seed
-    target, others = target_for_devices(options.devices, options.chip)
+    target, others = options.targets
     started = {"record": count, "seed": seed, "device": target.device, "chip": options.chip}
     with (
         open_records(options.db, program.name, started, stop=stop, fresh=options.fresh) as records,

@@ -30,7 +30,7 @@ from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import Progress
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
-from iree_tuner.targets import Target, target_for_devices
+from iree_tuner.targets import Target
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuned import TuningResult, findings_of
 from iree_tuner.tuning.budget import Budget
@@ -100,7 +100,7 @@ def tune_program(
 ) -> TuningResult:  # fmt: skip
     """`tune_module` for a program that is loaded, see there."""
     timeline, db, watch = Timeline(), options.db, observer or Silent()
-    target, others = target_for_devices(options.devices, options.chip)
+    target, others = options.targets
     started = {
         "effort": options.effort, "strategy": options.strategy, "seed": options.seed,
         "device": target.device, "chip": options.chip,
@@ -109,7 +109,9 @@ def tune_program(
         open_records(
             db, program.name, started, stop=StopRequest(watch.stopping), fresh=options.fresh
         ) as records,
-        Lab(target, options.jobs, devices=others, cold=not options.warm) as lab,
+        Lab(
+            target, options.jobs, devices=others, cold=not options.warm, restriction=options.restriction
+        ) as lab,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
         plan = TuningPlan(
@@ -350,7 +352,8 @@ class _TuningRun:
         chosen = self.kernel_versions.get(verdict.version, [])
         return TuningResult(
             self.program, target, verdict.tuned.results,
-            build_spec(verdict.version.entries, lab.context, flags=flags), verdict.found,
+            build_spec(verdict.version.entries, lab.context, flags=(*flags, *target.user_flags)),
+            verdict.found,
             "; ".join(dict.fromkeys(filter(None, told))), self.findings.stop.requested,
             bool(verdict.left_out) and not verdict.version.entries, flags=flags,
             flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=verdict.version.entries,

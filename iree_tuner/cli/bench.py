@@ -28,7 +28,6 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.search.registry import check_strategy
-from iree_tuner.targets import target_for_devices
 from iree_tuner.transforms.build import compile_with_script
 from iree_tuner.transforms.check import reduction_length_of
 from iree_tuner.transforms.script import Script
@@ -121,10 +120,7 @@ def bench(
         One JSON object a line on standard output.
     """
     options = with_database(options, no_db=no_db)
-    source, (target, others) = (
-        inputs.sized(load_program(program)),
-        target_for_devices(options.devices, options.chip),
-    )
+    source, (target, others) = inputs.sized(load_program(program)), options.targets
     script = scripting.load()
     if options.search and script is None:
         raise UsageError("--search is of a script's knobs", hint="give --transform-script")

@@ -27,6 +27,9 @@ from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import Target, parse_target
+from iree_tuner.tuning.compiler_flags import CompilerFlags
+
+_NO_FLAGS = CompilerFlags()
 
 
 def compile_(
@@ -37,6 +40,7 @@ def compile_(
     spec: Path | None = None,
     kernels: Path | None = None,
     target: str = "llvm-cpu:host",
+    compiling: CompilerFlags = _NO_FLAGS,
     strict: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -59,7 +63,7 @@ def compile_(
     as_json
         Print what was done as JSON.
     """
-    source, chosen = load_program(program), parse_target(target)
+    source, chosen = load_program(program), compiling.on(parse_target(target))
     if strict and spec is None:
         raise UsageError("--strict is of a spec", hint="give --spec")
     module = None if spec is None else load_spec(spec, new_context())

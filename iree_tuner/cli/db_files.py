@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
@@ -25,12 +26,13 @@ from iree_tuner.store.prune import Unwanted, unwanted
 from iree_tuner.store.prune import prune as delete
 from iree_tuner.store.queries import all_studies, find_studies, key_of
 from iree_tuner.store.recordings import Recording, to_recording
+from iree_tuner.store.spreadsheet import csv_rows
 from iree_tuner.store.t4 import to_t4
 
-Form = Literal["trials", "recordings", "t4"]
+Form = Literal["trials", "csv", "recordings", "t4"]
 
 _SUFFIXES: Mapping[Form, tuple[str, ...]] = {
-    "trials": (".jsonl",), "recordings": (".jsonl",), "t4": (".json",),
+    "trials": (".jsonl",), "csv": (".csv",), "recordings": (".jsonl",), "t4": (".json",),
 }  # fmt: skip
 ImportedFile = Annotated[Path, Parameter(help="What `db export`, `db record` or a run wrote.")]
 OtherDatabase = Annotated[Path, Parameter(help="The database to take from; it stays as it is.")]
@@ -56,7 +58,7 @@ def export(
     """
     with to_read(db) as store:
         chosen = all_studies(store) if study is None else find_studies(store, study)
-        if form != "trials" and len(chosen) != 1:
+        if form in ("recordings", "t4") and len(chosen) != 1:
             raise UsageError(f"{form} hold one study, and these are {len(chosen)}", hint="name one by number")
         if output == STANDARD:
             _export(store, chosen, form, sys.stdout)
@@ -74,6 +76,9 @@ def export(
 def _export(store: Store, chosen: list[int], form: Form, stream: TextIO) -> None:
     if form == "trials":
         write_lines(stream, records(store, chosen))
+        return
+    if form == "csv":
+        csv.writer(stream, lineterminator="\n").writerows(csv_rows(store, chosen))
         return
     trials = store.trials(chosen[0]).values()
     if form == "t4":

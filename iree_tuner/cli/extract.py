@@ -10,11 +10,14 @@ from cyclopts import Parameter
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.task import preload
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from iree_tuner.program.dispatch import Dispatch
+
+_NO_FLAGS = CompilerFlags()
 
 
 def extract(
@@ -23,6 +26,7 @@ def extract(
     *,
     device: str = "local-task",
     target: str | None = None,
+    compiling: CompilerFlags = _NO_FLAGS,
     dim: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     function: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -56,7 +60,7 @@ def extract(
         from iree_tuner.targets import parse_target, target_for_device
 
         source = sized(load_program(program), dim)
-        chosen = parse_target(target) if target else target_for_device(device)
+        chosen = compiling.on(parse_target(target) if target else target_for_device(device))
         found = extract_dispatches(source, chosen, workers, [name.removeprefix("@") for name in function])
     for diagnostic in found.diagnostics:
         people.print(str(diagnostic), style="yellow", markup=False)

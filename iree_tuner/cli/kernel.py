@@ -49,7 +49,8 @@ from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.report.progress import tell_stopping
-from iree_tuner.targets import Target, parse_target, target_for_devices
+from iree_tuner.targets import Target, parse_target
+from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.options import (
@@ -73,6 +74,7 @@ app = App(
 )
 
 _DEFAULTS = InputFlags()
+_NO_FLAGS = CompilerFlags()
 
 Names = Annotated[
     tuple[str, ...],
@@ -109,6 +111,7 @@ def spec(
     ] = "llvm-cpu:host",
     kernel: Names = (),
     knob: Annotated[Knobs, Parameter(help="A knob's value, as rows=6.")] = (),
+    compiling: CompilerFlags = _NO_FLAGS,
     as_json: AsJson = False,
 ) -> int:
     """Write a spec that puts kernels in all places of a program that they compute, without measuring.
@@ -117,7 +120,8 @@ def spec(
     """
     source = load_program(program)
     planned_output(output, ".mlir")
-    chosen, wanted = parse_target(target), _chosen(kernel, parse_target(target))
+    chosen = compiling.on(parse_target(target))
+    wanted = _chosen(kernel, chosen)
     knobs = parse_knobs(knob)
     with Workers(1) as workers, people.status("reading the program"):
         outlook = outlook_of(find_places(source, chosen, workers), wanted)
@@ -195,7 +199,7 @@ def bench(
         note_input(options.spec)
     if output is not None:
         planned_output(output, ".mlir")
-    target, others = target_for_devices(options.devices, options.chip)
+    target, others = options.targets
     wanted = _chosen(kernel, target)
     started = {"kernels": [each.name for each in wanted], "device": target.device, "chip": options.chip}
     stop = StopRequest(tell_stopping)

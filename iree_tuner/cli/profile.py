@@ -22,9 +22,11 @@ from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 _METHODS = cast("tuple[str, ...]", get_args(Method))
 _DEFAULTS = InputFlags()
+_NO_FLAGS = CompilerFlags()
 _COLUMNS = ("share", "calls", "time us", "GFLOP/s", "GB/s", "least us", "of roof", "dispatch", "workload")
 _SHORTEST = 0.0005  # rows below this share are summed, unless all are asked for
 
@@ -35,6 +37,7 @@ def profile(
     *,
     device: str = "local-task",
     chip: str = "host",
+    compiling: CompilerFlags = _NO_FLAGS,
     inputs: InputFlags = _DEFAULTS,
     method: str | None = None,
     no_roofline: Annotated[bool, Parameter(negative="")] = False,
@@ -69,7 +72,7 @@ def profile(
     source = inputs.sized(load_program(program))
     if output is not None:
         planned_output(output, ".json")
-    target = target_for_device(device, chip)
+    target = compiling.on(target_for_device(device, chip))
     with people.status("profiling"):
         found = profile_program(
             source, target, run=inputs.request(source), method=cast("Method | None", method),

@@ -27,12 +27,14 @@ from iree_tuner.targets import target_for_device
 from iree_tuner.transforms.build import Scripted, compile_with_script
 from iree_tuner.transforms.check import agree_alone, reduction_length_of
 from iree_tuner.transforms.script import Script
+from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
 
 Compare = Literal["default", "numpy", "none"]
 
 _DEFAULTS = InputFlags()
 _NO_SCRIPT = ScriptFlags()
+_NO_FLAGS = CompilerFlags()
 
 
 def run(
@@ -43,6 +45,7 @@ def run(
     compare: Compare = "default",
     device: str = "local-task",
     chip: str = "host",
+    compiling: CompilerFlags = _NO_FLAGS,
     inputs: InputFlags = _DEFAULTS,
     save: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -68,7 +71,7 @@ def run(
     as_json
         One JSON object a line on standard output.
     """
-    source, target = inputs.sized(load_program(program)), target_for_device(device, chip)
+    source, target = inputs.sized(load_program(program)), compiling.on(target_for_device(device, chip))
     script, request = scripting.load(), inputs.request(source)
     with ExitStack() as stack:
         folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iree_tuner_")))

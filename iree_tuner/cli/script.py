@@ -18,8 +18,11 @@ from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
 from iree_tuner.transforms.script import Script, load_script, shipped
 from iree_tuner.transforms.stages import stages_of
+from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 LIBRARY_FLAG = "--iree-codegen-transform-dialect-library"
+
+_NO_FLAGS = CompilerFlags()
 
 app = App(name="script", help="Codegen scripts in the transform dialect (docs/transforms.md).")
 
@@ -82,6 +85,7 @@ def stages(
     knob: Knobs = (),
     stage: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     target: str = "llvm-cpu:host",
+    compiling: CompilerFlags = _NO_FLAGS,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Print the IR of the functions that a script lowers, at first and after each stage, for FileCheck too.
@@ -103,7 +107,7 @@ def stages(
     """
     source, chosen = load_program(program), load_script(script).chosen(parse_knobs(knob))
     with Workers(1) as workers, people.status("applying the script"):
-        found = stages_of(source, parse_target(target), chosen, workers)
+        found = stages_of(source, compiling.on(parse_target(target)), chosen, workers)
     known = dict.fromkeys(each.name for each in found)
     for name in stage:
         if name not in known:

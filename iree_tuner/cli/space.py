@@ -13,6 +13,7 @@ from iree_tuner.cli.space_inputs import read_spaces
 from iree_tuner.cli.space_show import Shown, show
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets import parse_target, target_for_device
+from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 
 @Parameter(name="*")
@@ -74,9 +75,12 @@ class SpaceFlags:
 
 
 _DEFAULTS = SpaceFlags()
+_NO_FLAGS = CompilerFlags()
 
 
-def space(source: ProgramName, /, *, flags: SpaceFlags = _DEFAULTS) -> int:
+def space(
+    source: ProgramName, /, *, flags: SpaceFlags = _DEFAULTS, compiling: CompilerFlags = _NO_FLAGS
+) -> int:
     """Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.
 
     Example: `iree-tuner space model.mlir --target hip:gfx942 --sample 20 --compile`
@@ -93,7 +97,7 @@ def space(source: ProgramName, /, *, flags: SpaceFlags = _DEFAULTS) -> int:
         raise UsageError(f"--timeout must be above 0, but is {flags.timeout:g}")
     if flags.compile_ and not flags.sample:
         raise UsageError("--compile needs samples to compile", hint="add --sample 20")
-    target = parse_target(flags.target) if flags.target else target_for_device(flags.device)
+    target = compiling.on(parse_target(flags.target) if flags.target else target_for_device(flags.device))
     shown = Shown(
         count=flags.count,
         sample=flags.sample,

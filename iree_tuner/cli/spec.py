@@ -29,6 +29,7 @@ from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import load_spec, save_spec
 from iree_tuner.spec.link import link_specs
 from iree_tuner.targets import Target, parse_target, target_for_device
+from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 app = App(
     name="spec",
@@ -37,6 +38,8 @@ app = App(
     Example: `iree-tuner spec explain model.spec.mlir`
     """,
 )
+
+_NO_FLAGS = CompilerFlags()
 
 Output = Annotated[
     Path,
@@ -109,6 +112,7 @@ def check(
     ] = None,
     target: TargetName = None,
     device: Device = None,
+    compiling: CompilerFlags = _NO_FLAGS,
     as_json: AsJson = False,
 ) -> int:
     """Check a spec's grammar and names, and with `--program` what it does. Status 1 when something is wrong.
@@ -120,7 +124,7 @@ def check(
     matchers: tuple[MatcherHits, ...] = ()
     if program is not None:
         source = load_program(program)
-        chosen = with_own_flags(_target(target, device), module)
+        chosen = with_own_flags(compiling.on(_target(target, device)), module)
         found = check_against_program(module, source.data, chosen, name=source.name)
         problems, matchers = [*problems, *found.problems], found.matchers
     if as_json:

@@ -121,6 +121,7 @@ class SuiteOptions(DeviceOptions):
             folder=folder,
             conditions=self.conditions(),
             chip=self.chip,
+            flags=self.flags,
             verify=self.verify,
             reference=self.reference,
             rooflines=None if self.roofline in (_USUAL, _MEASURED) else Path(self.roofline),
@@ -133,7 +134,7 @@ class SuiteOptions(DeviceOptions):
 
     def items(self, sources: Sequence[str]) -> list[Item]:
         """The operations. Raises TunerError where none are left."""
-        targets = [target_for_device(uri, self.chip) for uri in self.devices]
+        targets = [self.on(target_for_device(uri, self.chip)) for uri in self.devices]
         patterns = patterns_of(self.only)
         found = items_from(sources, own_f8(targets[0]))
         left = [each for each in found if is_found(patterns, each.operation.name)]

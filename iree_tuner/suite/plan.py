@@ -23,6 +23,7 @@ class Plan:
         items: the operations.
         devices: URIs; operations are spread over them.
         chip: what is compiled for, see `targets.target_for_device`.
+        flags: of the compiler, a user's own.
         folder: of the results.
         conditions: of the samples; `timing` and `threads` as each device's own where they are not given.
         backends: beside IREE's default.
@@ -48,6 +49,7 @@ class Plan:
     folder: Path
     conditions: Conditions
     chip: str = "host"
+    flags: tuple[str, ...] = ()
     backends: Sequence[Backend] = ()
     tuning: Tuning | None = None
     choice: Choice | None = None

@@ -27,6 +27,7 @@ from iree_tuner.suite.row import Row
 from iree_tuner.suite.run_facts import RunFacts
 from iree_tuner.suite.watch import Watch
 from iree_tuner.targets import Target, target_for_device
+from iree_tuner.targets.user_flags import with_user_flags
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
 
@@ -73,7 +74,9 @@ class _Session:
     def run(self) -> Results:
         """All of it."""
         plan = self._plan
-        targets = {uri: target_for_device(uri, plan.chip) for uri in plan.devices}
+        targets = {
+            uri: with_user_flags(target_for_device(uri, plan.chip), plan.flags) for uri in plan.devices
+        }
         self._rows = self._known()
         devices = self._devices(targets)
         facts = self._facts(devices)

@@ -75,7 +75,7 @@ def tuned_version(program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: 
     if not kept.is_file():
         options = TuningOptions(
             device=lab.target.device or "", chip=chip, jobs=lab.jobs, effort=tuning.effort or "quick",
-            budget_s=tuning.budget_s, db=tuning.db, profile=False,
+            budget_s=tuning.budget_s, db=tuning.db, profile=False, compiler_flags=lab.target.user_flags,
         )  # fmt: skip
         tune_apart(program, options, kept)
     return _of_spec(kept, lab)

@@ -11,6 +11,7 @@ from iree_tuner.targets import cuda, hip, llvm_cpu, vulkan
 from iree_tuner.targets.cuda_devices import cuda_devices, find_cuda_device
 from iree_tuner.targets.options import options_of, with_gpu_options
 from iree_tuner.targets.target import Target
+from iree_tuner.targets.user_flags import with_user_flags
 
 _Make = Callable[[str, str | None], Target]
 _GPUS: dict[str, tuple[_Make, tuple[str, ...]]] = {
@@ -50,7 +51,8 @@ def with_options(target: Target, options: Sequence[str]) -> Target:
     base = target.chip.split("+")[0]
     if tuple(options) == options_of(target):
         return target
-    return replace(parse_target(f"{target.backend}:{'+'.join((base, *options))}"), device=target.device)
+    found = replace(parse_target(f"{target.backend}:{'+'.join((base, *options))}"), device=target.device)
+    return with_user_flags(found, target.user_flags)
 
 
 def _chip_of(uri: str, driver: str) -> str:

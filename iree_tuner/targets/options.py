@@ -42,9 +42,9 @@ def options_of(target: Target) -> tuple[str, ...]:
 
 
 def flags_for_options(target: Target) -> tuple[str, ...]:
-    """The compiler flags of a target's options: what a user adds to a command line."""
-    count = len(options_of(target))
-    return target.flags[len(target.flags) - count :]
+    """The compiler flags of a target's options: what stands on a command line beside the chip's."""
+    end = len(target.flags) - len(target.user_flags)
+    return target.flags[end - len(options_of(target)) : end]
 
 
 def with_gpu_options(target: Target, options: Sequence[str]) -> Target:

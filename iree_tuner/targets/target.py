@@ -22,6 +22,7 @@ class Target:
             (see docs/measuring.md); 1 where it makes no difference.
         device_targets: text of the program's `hal.device.targets`, for a chip that the compiler's flags
             do not know; empty where the flags do it.
+        user_flags: the last of `flags`, which a user has added (`targets.user_flags`).
     """
 
     backend: str
@@ -33,6 +34,7 @@ class Target:
     axes: tuple[tuple[str, ...], ...] = ()
     placements: int = 1
     device_targets: str = ""
+    user_flags: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.backend}:{self.chip}"

@@ -18,6 +18,7 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.space.build import build_spaces
 from iree_tuner.space.emitted import Emitted, begin_emitting
 from iree_tuner.space.joint import JointSpace
+from iree_tuner.space.restriction import restricted
 from iree_tuner.targets import GpuLimits
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
@@ -96,7 +97,7 @@ def _baseline_of(
     space, note = None, ""
     try:
         spaces = build_spaces(task.workload, task.dispatches[0].limits, lab.context, emitting().modules)
-        space = JointSpace(spaces)
+        space = JointSpace(restricted(spaces, lab.restriction) if lab.restriction else spaces)
     except TunerError as error:
         note = str(error)
     lab.settle()

@@ -14,7 +14,10 @@ from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.execute.loader import loader_for
 from iree_tuner.execute.measurer import Measurer
 from iree_tuner.execute.pool import Builder
+from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target
+
+EVERYTHING = Restriction()
 
 _COMPILES_PER_WORKER = 2000
 
@@ -27,6 +30,7 @@ class Lab:
         jobs: compile workers; one a core by default.
         devices: further devices of the same kind, on which candidates are measured side by side.
         cold: see `execute.bench.Bench`.
+        restriction: what of each space is searched.
 
     Raises:
         UsageError: there is no device, or another number of workers is needed.
@@ -37,12 +41,14 @@ class Lab:
     """
 
     def __init__(
-        self, target: Target, jobs: int | None = None, *, devices: Sequence[str] = (), cold: bool = True
-    ) -> None:
+        self, target: Target, jobs: int | None = None, *, devices: Sequence[str] = (), cold: bool = True,
+        restriction: Restriction = EVERYTHING,
+    ) -> None:  # fmt: skip
         if target.device is None:
             raise UsageError(f"target {target} has no device to measure on", hint="give a device")
         self.target = target
         self.cold = cold
+        self.restriction = restriction
         self.jobs = jobs or usable_cores()
         self.alternate = target.device.startswith("local-")
         if self.alternate and devices:

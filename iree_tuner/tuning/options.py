@@ -21,6 +21,9 @@ from iree_tuner.errors import UsageError
 from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.program.source import ProgramSource
 from iree_tuner.search.registry import DEFAULT, check_strategy, strategy_names
+from iree_tuner.space.restriction import Restriction
+from iree_tuner.targets import Target, target_for_devices
+from iree_tuner.tuning.compiler_flags import DEVICE, CompilerFlags
 from iree_tuner.tuning.durations import parse_duration
 from iree_tuner.tuning.effort import EffortName, effort_named
 
@@ -28,7 +31,6 @@ P = ParamSpec("P")
 Options = TypeVar("Options")
 R = TypeVar("R")
 
-DEVICE = Group("Where it runs", sort_key=2)
 AMOUNT = Group("How much is tried", sort_key=3)
 CANDIDATES = Group("What is tried", sort_key=4)
 MEASURING = Group("How it is measured", sort_key=5)
@@ -54,7 +56,7 @@ Duration = Annotated[float | None, Parameter(converter=seconds, n_tokens=1, meta
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class DeviceOptions:
+class DeviceOptions(CompilerFlags):
     """Where it runs.
 
     Attributes
@@ -86,6 +88,12 @@ class DeviceOptions:
     def devices(self) -> tuple[str, ...]:
         """The URIs."""
         return (self.device,) if isinstance(self.device, str) else tuple(self.device)
+
+    @property
+    def targets(self) -> tuple[Target, tuple[str, ...]]:
+        """The target of the first device, with the flags, and the others. Raises UsageError, TunerError."""
+        target, others = target_for_devices(self.devices, self.chip)
+        return self.on(target), others
 
 
 @Parameter(name="*")
@@ -122,6 +130,11 @@ class TuningOptions(DatabaseOptions, DeviceOptions):
         and budget allow.
     in_model
         Candidates of a workload that are tried in the whole program, where several win alone.
+    pipelines
+        Search only spaces of this pipeline: TileAndFuse. May be given several times.
+    knobs
+        Search only these values of a knob: th_k=4, or wg_0=64,128. May be given several times; workloads
+        without such a knob are left alone.
     strategy
         In what order candidates are tried, one of `search.registry.strategy_names()`.
     seed
@@ -143,6 +156,12 @@ class TuningOptions(DatabaseOptions, DeviceOptions):
     budget_s: Annotated[Duration, Parameter(name="--budget", group=AMOUNT, help=_BUDGET)] = None
     candidates: Annotated[int | None, Parameter(group=AMOUNT)] = None
     in_model: Annotated[int, Parameter(group=AMOUNT)] = 1
+    pipelines: Annotated[
+        tuple[str, ...], Parameter(name="--pipeline", negative="", group=CANDIDATES, metavar="NAME")
+    ] = ()
+    knobs: Annotated[
+        tuple[str, ...], Parameter(name="--knob", negative="", group=CANDIDATES, metavar="NAME=VALUES")
+    ] = ()
     strategy: Annotated[str, Parameter(group=CANDIDATES, help=_STRATEGY)] = DEFAULT
     seed: Annotated[int, Parameter(group=CANDIDATES)] = 0
     starters: Annotated[
@@ -164,6 +183,12 @@ class TuningOptions(DatabaseOptions, DeviceOptions):
         at_least(1, candidates=self.candidates, in_model=self.in_model)
         at_least(0, seed=self.seed)
         check_budget(self.budget_s)
+        Restriction.of(self.pipelines, self.knobs)
+
+    @property
+    def restriction(self) -> Restriction:
+        """What of each space is searched."""
+        return Restriction.of(self.pipelines, self.knobs)
 
 
 @Parameter(name="*")

@@ -1,0 +1,36 @@
+"""Compiler flags of a user's own, beside those that select a target: part of it like the others.
+
+They may decide what a program's dispatches are. Trials are kept and used again for the same flags only, and a
+spec names those that it was made with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from iree_tuner.errors import UsageError
+from iree_tuner.files import read_text
+from iree_tuner.targets.target import Target
+
+_SELECTING = ("--iree-hal-target-device", "--iree-hal-target-backends", "--compile-to", "--compile-from")
+
+
+def with_user_flags(target: Target, flags: Sequence[str]) -> Target:
+    """The target with more compiler flags. Raises UsageError for what is no flag, or selects a target."""
+    for flag in flags:
+        if not flag.startswith("-"):
+            raise UsageError(f"'{flag}' is no compiler flag", hint="write it as --name or --name=value")
+        if flag.partition("=")[0] in _SELECTING:
+            raise UsageError(f"{flag} is decided here", hint="give a target, or a device and a chip")
+    return replace(target, flags=(*target.flags, *flags), user_flags=(*target.user_flags, *flags))
+
+
+def flags_given(flags: Sequence[str], file: Path | str | None) -> tuple[str, ...]:
+    """Flags one by one, and those of a file: one a line; empty lines and what follows a # are passed over.
+
+    Raises TunerError where the file cannot be read.
+    """
+    lines = read_text(file).splitlines() if file is not None else []
+    return tuple(filter(None, (line.partition("#")[0].strip() for line in lines))) + tuple(flags)
