@@ -62,7 +62,10 @@ def _show_why(given: Given, built: Space, text: str, as_json: bool) -> bool:
         assignment, reasons = default.assignment, list(default.reasons)
     else:
         assignment = parse_assignment(text)
-        reasons = built.violations(assignment)
+        reasons = [f"there is no knob '{name}'" for name in assignment if name not in built.names]
+        if not reasons:  # where some are open: can they be chosen?
+            reasons = built.violations_of_part(assignment)
+            assignment = assignment if reasons else built.complete(assignment)
     legal = assignment is not None and not reasons
     if as_json:
         print_json(

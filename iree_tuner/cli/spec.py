@@ -248,7 +248,7 @@ def _table(rows: list[Row]) -> Table:
 
 def _matched(row: Row) -> str:
     sizes = ", ".join(f"{role}={'x'.join(map(str, values))}" for role, values in row.sizes)
-    return "\n".join(line for line in (row.op, sizes, ", ".join(row.types)) if line)
+    return "\n".join(line for line in (row.op, sizes, ", ".join(row.types), *row.conditions) if line)
 
 
 def _set(row: Row) -> str:

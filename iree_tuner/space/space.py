@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,13 +17,16 @@ from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.enumeration import Members, enumerate_members
-from iree_tuner.space.interpreter import Assertion, Program, pinned, read_program
+from iree_tuner.space.interpreter import Assertion, Node, Program, pinned, read_program
 from iree_tuner.space.join import Join
 from iree_tuner.space.judge import Judge
 from iree_tuner.space.materialize import materialize
 from iree_tuner.space.moves import neighbors
 from iree_tuner.space.sampling import shuffled
 from iree_tuner.space.secondary import plain_values
+
+_MOST_TRIED = 4096
+"""Combinations of open knobs, to see what an assert says for all of them."""
 
 VARIANT = "iree_tuner.variant"
 """Attribute of a constraints op that tells it from another one of the same pipeline."""
@@ -156,7 +160,8 @@ class Space:
         The messages of the asserts that fail, each taken by itself; where there are none, one message that
         joins those of a few asserts that cannot hold together.
         """
-        alone = self._messages(self._judge.failing(values), values)
+        failing = {*self._judge.failing(values), *self._broken_by(values)}
+        alone = self._messages(sorted(failing), values)
         if alone or self._judge.accepts(values):
             return alone
         together = self._messages(self._judge.conflict(values), values)
@@ -199,14 +204,33 @@ class Space:
     def _assignment(self, values: Sequence[int]) -> Assignment:
         return Assignment.of(dict(zip(self.names, values, strict=True)))
 
+    def _each(self, node: Node, values: Mapping[str, int]) -> NDArray[np.generic] | None:
+        """What an expression can be with these values, whatever open ones are; None where they are too many."""
+        domains = self._join.relations.domains
+        open_ones = [name for name in sorted(node.support) if name not in values]
+        if any(name not in domains for name in open_ones):
+            return None
+        if math.prod(len(domains[name]) for name in open_ones) > _MOST_TRIED:
+            return None
+        known = {name: np.asarray(value) for name, value in values.items()}
+        grid = np.meshgrid(*(domains[name] for name in open_ones), indexing="ij")
+        return np.unique(node.evaluate({**known, **dict(zip(open_ones, grid, strict=True))}))
+
+    def _broken_by(self, values: Mapping[str, int]) -> Iterator[int]:
+        """Places of asserts that cannot hold with these values, whatever the open ones are."""
+        for place, assertion in enumerate(self._program.assertions):
+            found = self._each(assertion.condition, values)
+            if found is not None and not found.any():
+                yield place
+
     def _messages(self, places: Sequence[int], assignment: Mapping[str, int]) -> list[str]:
         return [self._message(self._program.assertions[place], assignment) for place in places]
 
     def _message(self, assertion: Assertion, assignment: Mapping[str, int]) -> str:
-        values = {name: np.asarray(value) for name, value in assignment.items()}
         message = assertion.message
         for node in assertion.shown:
-            shown = str(int(node.evaluate(values))) if node.support <= values.keys() else "?"
+            found = self._each(node, assignment)
+            shown = str(int(found[0])) if found is not None and len(found) == 1 else "?"
             message = message.replace("{}", shown, 1)
         return message
 

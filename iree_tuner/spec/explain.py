@@ -14,6 +14,13 @@ from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, walk
 _MATCH = "transform.iree.match."
 _DAG = _MATCH + "cast_compatible_dag_from_root"
 _DIMS_EQUAL = _MATCH + "dims_equal"
+_OF_VALUES = {
+    f"{_MATCH}cast_compatible_type": "{target_type}",
+    f"{_MATCH}dim_is_multiple_of": "dim {dim} is a multiple of {size}",
+    f"{_MATCH}dim_bounds": "dim {dim} is {lower_bound} to {upper_bound}",
+}
+"""Match ops that require something of one value, and how they are told."""
+
 _STRUCTURED = ("linalg.", "iree_linalg_ext.")
 _NOT_SAID = {"linalg.fill", "linalg.yield", "linalg.index", "iree_linalg_ext.yield"}
 _ROLES = {
@@ -52,6 +59,7 @@ class Row:
         settings: all attributes that are set.
         workload: key of the workload it was built for, None for specs that were not built here.
         provenance: measured gain, and where and when; None when the spec does not say.
+        conditions: what else is required of operands, in words: `operand 0: dim 0 is a multiple of 128`.
     """
 
     matcher: str
@@ -62,6 +70,7 @@ class Row:
     settings: tuple[Setting, ...]
     workload: str | None
     provenance: Provenance | None
+    conditions: tuple[str, ...] = ()
 
 
 def explain(module: ir.Module) -> list[Row]:
@@ -81,9 +90,19 @@ def _row(pair: Pair) -> Row:
     settings, pipeline = _settings(pair)
     key = read_workload_key(matcher)
     op = read_op_name(matcher) or op
-    if not sizes and not types:  # matched op by op: the sizes are spread over many match ops
+    if not sizes and not types and read_loops(matcher):  # matched op by op: sizes are spread over many ops
         sizes = (("loops", read_loops(matcher)),)
-    return Row(pair.matcher, op, sizes, types, pipeline, settings, key, read_provenance(matcher))
+    return Row(
+        pair.matcher,
+        op,
+        sizes,
+        types,
+        pipeline,
+        settings,
+        key,
+        read_provenance(matcher),
+        _conditions(matcher),
+    )
 
 
 def _matched(
@@ -100,6 +119,37 @@ def _matched(
             return _dag(op)
     names = [str(op.attributes["op_names"]) for op in ops if op.name == "transform.match.operation_name"]
     return (names[0].strip('[]"') if names else "?"), (), ()
+
+
+def _conditions(matcher: ir.Operation) -> tuple[str, ...]:
+    """What a matcher requires of single values, in its order."""
+    found: list[str] = []
+    for view in matcher.regions[0].blocks[0]:
+        op = view.operation
+        if op.name not in _OF_VALUES:
+            continue
+        said = {name: _number(op.attributes[name]) for name in op.attributes}
+        if "lower_bound" not in said and "upper_bound" in said:
+            said["lower_bound"] = "0"
+        text = _OF_VALUES[op.name]
+        if op.name.endswith("dim_bounds") and "upper_bound" not in said:
+            text = "dim {dim} is {lower_bound} or more"
+        found.append(f"{_value_name(op.operands[0])}: {text.format(**said)}")
+    return tuple(found)
+
+
+def _number(attribute: ir.Attribute) -> str:
+    return str(attribute.value) if isinstance(attribute, ir.IntegerAttr) else str(attribute)
+
+
+def _value_name(value: ir.Value) -> str:
+    """Which operand or result of the matched op a handle stands for."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or "raw_position_list" not in owner.operation.attributes:
+        return "a value"
+    places = ir.DenseI64ArrayAttr(owner.operation.attributes["raw_position_list"])
+    kind = "result" if owner.operation.name == "transform.get_result" else "operand"
+    return f"{kind} {' '.join(map(str, places))}"
 
 
 def _sizes(op: ir.Operation, kind: str, ops: list[ir.Operation]) -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.finals import FinalPlan
@@ -34,7 +33,7 @@ _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
-_AFTER_PART, _AFTER_S = 0.065, 13.0  # for finals and verdict, where they can do with it
+_AFTER_PART, _AFTER_S = 0.05, 13.0  # for finals and verdict, where they can do with it
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 
@@ -161,11 +160,15 @@ class Budget:
         left_s = self.left_s - _END_S - _MARGIN * self.versions_s(versions, places)
         return max(_LEAST_ROUNDS_S, min(most_s, left_s, self._rounds_s))
 
-    def finals_that_fit(self, after_s: float, checks_s: Sequence[float]) -> int:
-        """How many finals there is time for, with a check of such a length each."""
+    def finals_that_fit(self, after_s: float, checks_s: Sequence[float]) -> list[int]:
+        """Which finals there is time for, with a check of such a length each, in their order."""
         left_s = self.left_s - after_s - _END_S
-        ends_s = accumulate(_LEAST_FINAL_S + check_s for check_s in checks_s)
-        return sum(end_s <= left_s for end_s in ends_s)
+        found: list[int] = []
+        for place, check_s in enumerate(checks_s):
+            if _LEAST_FINAL_S + check_s <= left_s:
+                found.append(place)
+                left_s -= _LEAST_FINAL_S + check_s
+        return found
 
     def final_plan(self, effort: Effort, places: int, left: int, keep: int, after_s: float) -> FinalPlan:
         """How the next of so many comparisons of finals is made; each final has two at most.

@@ -123,14 +123,18 @@ def _finals(
     if budget.limited:
         waiting = waiting[: len(queue.promising)]
     finals: dict[Search, Final] = {}
+    pace = 1.0  # of checks, times what was predicted
     while waiting and not lost:
-        checks_s = [_check_s(each, lab) for each in waiting]
-        fitting = budget.finals_that_fit(after_s, checks_s) if budget.limited else len(waiting)
-        count = max(fitting, 0 if finals else 1)
-        if not count:
+        checks_s = [pace * _check_s(each, lab) for each in waiting]
+        fitting = budget.finals_that_fit(after_s, checks_s) if budget.limited else list(range(len(waiting)))
+        if not fitting and finals:
             break
-        finals |= _played(waiting[:count], lab, plan, budget, watch, after_s)
-        waiting = waiting[count:]
+        chosen = [waiting[place] for place in fitting or (0,)]
+        began = budget.timeline.clock()
+        finals |= _played(chosen, lab, plan, budget, watch, after_s)
+        took_s, predicted_s = budget.timeline.clock() - began, sum(_check_s(each, lab) for each in chosen)
+        pace = min(pace, took_s / predicted_s) if predicted_s else pace
+        waiting = [each for each in waiting if each not in chosen]
     results: list[WorkloadResult] = []
     for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
         first = workload.searches[0]

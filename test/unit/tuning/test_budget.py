@@ -70,7 +70,7 @@ def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloa
         return  # not even what must be done fits
     clock.now += late * (until - clock.now)
     after_s = kept.verdict_s(2) + kept.proof_s
-    finals = max(1, kept.finals_that_fit(after_s, [agree_s] * workloads))
+    finals = max(1, len(kept.finals_that_fit(after_s, [agree_s] * workloads)))
     for left in range(2 * finals, 0, -1):
         plan = kept.final_plan(effort_named(effort), 2, left, 1, after_s + agree_s * left / 2)
         clock.now += plan.seconds / 0.7 + agree_s / 2  # and what is built for the next
@@ -78,6 +78,14 @@ def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloa
     clock.now += kept.versions_s(2, kept.places_that_fit(2, 2))
     clock.now += max(0.0, min(kept.comparison_s(0, 0, 60.0), kept.left_s))
     assert clock.now <= kept.end + max(3.0, 0.05 * total_s)
+
+
+def test_a_final_with_a_long_check_does_not_keep_others_from_theirs():
+    clock = Clock()
+    kept = budget(90.0, clock)
+    clock.now += 70.0
+    assert kept.finals_that_fit(5.0, [2.0, 30.0, 0.5, 4.0, 2.0]) == [0, 2, 3]
+    assert kept.finals_that_fit(20.0, [2.0]) == []
 
 
 def test_versions_that_do_not_fit_are_not_compiled():
