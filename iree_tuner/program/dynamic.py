@@ -97,6 +97,28 @@ def pin(module: ir.Module, sizes: Sequence[Size], session: CompilerSession, name
     run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
 
 
+def pin_scalars(module: ir.Module, session: CompilerSession) -> None:
+    """Make floats that functions of a module at `executable-sources` take constants of one, there only.
+
+    A dispatch takes such a number as an argument, as it takes a size: a factor of its result, say.
+    Integers are left alone: they may be offsets.
+    """
+    arguments = [
+        argument
+        for view in module.body.operations
+        if view.operation.name == "util.func" and view.operation.regions[0].blocks
+        for argument in view.operation.regions[0].blocks[0].arguments
+        if isinstance(argument.type, ir.FloatType) and list(argument.uses)
+    ]
+    with ir.Location.unknown(module.context):
+        for argument in arguments:
+            with ir.InsertionPoint.at_block_begin(argument.owner):
+                one = arith.ConstantOp(argument.type, 1.0).result
+            argument.replace_all_uses_with(one)
+    if arguments:
+        run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
+
+
 def is_open(module: ir.Module) -> bool:
     """Whether a module at `executable-sources` has inputs with dynamic dimensions that no size stands for."""
     return bool(_open_dimensions(module))

@@ -18,7 +18,15 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls
 from iree_tuner.program.dispatch import Calls, Dispatch
-from iree_tuner.program.dynamic import Size, is_open, pin, sizes_of, why_wrong, with_sizes
+from iree_tuner.program.dynamic import (
+    Size,
+    is_open,
+    pin,
+    pin_scalars,
+    sizes_of,
+    why_wrong,
+    with_sizes,
+)
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
@@ -75,6 +83,7 @@ def _dispatches(
 ) -> tuple[Dispatch, ...]:  # fmt: skip
     exports = _exports(module)
     found: dict[str, Dispatch] = {}
+    pin_scalars(module, session)
     pin(module, sizes, session, name)
     for raw in _harnesses(module, session):
         found[raw.export] = _sized(_describe(raw, calls.get(raw.export, Calls(0)), target, session))
@@ -86,7 +95,7 @@ def _dispatches(
                 found[raw.export] = _without_size(dispatch)
     for export in exports:
         if export not in found:
-            reason = "its sizes or offsets are known only at run time, and not from the inputs' dimensions"
+            reason = "it takes sizes, offsets or integers that are not known before the program runs"
             found[export] = Dispatch(export, calls.get(export, Calls(0)), None, reason)
     return tuple(found[export] for export in exports)
 

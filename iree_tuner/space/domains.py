@@ -30,8 +30,11 @@ def conditions(program: Program) -> list[Node]:
     return [part for assertion in program.assertions for part in conjuncts(assertion.condition)]
 
 
-def find_domains(program: Program) -> Domains:
-    """The values of each variable, ascending. Raises TunerError for a variable without finite bounds."""
+def find_domains(program: Program, *, together: bool = True) -> Domains:
+    """The values of each variable, ascending. Raises TunerError for a variable without finite bounds.
+
+    Without `together`, asserts that concern several open variables leave values in.
+    """
     parts = conditions(program)
     bounds = find_bounds((*program.knobs, *program.auxiliaries), parts)
     domains: Domains = {}
@@ -46,7 +49,7 @@ def find_domains(program: Program) -> Domains:
         fixed = {name: values for name, values in domains.items() if len(values) == 1}
         narrowed = {name: _filter(name, values, parts, fixed) for name, values in domains.items()}
         if all(len(narrowed[name]) == len(values) for name, values in domains.items()):
-            return _narrow_together(narrowed, parts)
+            return _narrow_together(narrowed, parts) if together else narrowed
         domains = narrowed
 
 

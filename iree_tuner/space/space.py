@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment, Configuration
+from iree_tuner.space.domains import Domains, find_domains
 from iree_tuner.space.enumeration import Members, enumerate_members
 from iree_tuner.space.interpreter import Assertion, Node, Program, pinned, read_program
 from iree_tuner.space.join import Join
@@ -186,6 +187,11 @@ class Space:
         return [self._assignment(values) for values in neighbors(self._join, assignment)]
 
     @cached_property
+    def _own_domains(self) -> Domains:
+        """Of each variable for itself: what others leave of them is another reason than an assert's own."""
+        return find_domains(self._program, together=False)
+
+    @cached_property
     def _join(self) -> Join:
         return Join(self._program)
 
@@ -205,8 +211,8 @@ class Space:
         return Assignment.of(dict(zip(self.names, values, strict=True)))
 
     def _each(self, node: Node, values: Mapping[str, int]) -> NDArray[np.generic] | None:
-        """What an expression can be with these values, whatever open ones are; None where they are too many."""
-        domains = self._join.relations.domains
+        """What an expression can be with these values, whatever open ones are; None where they are many."""
+        domains = self._own_domains
         open_ones = [name for name in sorted(node.support) if name not in values]
         if any(name not in domains for name in open_ones):
             return None
