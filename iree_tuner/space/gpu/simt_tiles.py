@@ -121,6 +121,14 @@ class SimtTiles:
         work = product([results, *self.step.values()])
         message = f"{{}} multiplications of a thread are unrolled: at most {_MOST_UNROLLED}"
         require(work <= _MOST_UNROLLED, message, work)
+        for companion in self.workload.companions:
+            # Fused into the thread's tile, its reduction is no loop: 8 results of rows of 512 took 60 s.
+            kinds = zip(companion.loops, companion.iterators, strict=True)
+            length = math.prod(size for size, kind in kinds if kind == "reduction")
+            if length > 1:
+                own = results * length
+                message = f"{companion.label} is unrolled to {{}} steps of a thread: at most {_MOST_UNROLLED}"
+                require(own <= _MOST_UNROLLED, message, own)
 
     def declare_promotion(self) -> None:
         """Whether both operands are copied to shared memory first, and their rows padded there."""
