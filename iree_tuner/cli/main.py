@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -21,6 +22,10 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import of_one_command
 
 _INTERRUPTED, _DEFECT = 130, 70
+
+_UNKNOWN_CPU = re.compile(
+    r"Unknown CPU for target architecture (\w+)\.\s+List of accepted CPUs:\s+([\w ,.+-]+)"
+)
 
 _LONGEST = 1000
 """Characters of a message on one line."""
@@ -176,12 +181,12 @@ def run(arguments: Sequence[str]) -> int:
         except KeyboardInterrupt:
             return _tell(signals.name, signals.status or _INTERRUPTED)
         except BaseException as error:
-            status = _failed(error)
+            status = _failed(error, arguments)
             return signals.status or status
         return signals.status or (result if isinstance(result, int) else 0)
 
 
-def _failed(error: BaseException) -> int:
+def _failed(error: BaseException, arguments: Sequence[str]) -> int:
     """Tell what ended a command in one line; the status."""
     match error:
         case SystemExit():
@@ -191,7 +196,7 @@ def _failed(error: BaseException) -> int:
         case UsageError():
             return _tell(str(error), 2)
         case TunerError():
-            return _tell(str(error), 1)
+            return _tell(_unknown_cpu(str(error), arguments), 1)
         case BrokenPipeError():  # who reads has had enough
             _drop_output()
             return 1
@@ -202,6 +207,20 @@ def _failed(error: BaseException) -> int:
             return _tell("there is not enough memory", 1)
         case _:
             return _tell(_defect(error), _DEFECT)
+
+
+def _unknown_cpu(message: str, arguments: Sequence[str]) -> str:
+    """LLVM lists all CPUs where one is not known, and does not name it: name it, and those like it."""
+    found = _UNKNOWN_CPU.search(message)
+    if found is None:
+        return message
+    import difflib  # hardly ever needed
+
+    words = [word for each in arguments for word in re.split("[:+=]", each) if word]
+    like = {word: difflib.get_close_matches(word, found[2].split(", "), n=4) for word in words}
+    name, near = max(like.items(), key=lambda pair: len(pair[1]))
+    hint = f" (near: {', '.join(near)})" if near else ""
+    return f"the compiler knows no CPU {repr(name) if near else 'of that name'} for {found[1]}{hint}"
 
 
 def _drop_output() -> None:

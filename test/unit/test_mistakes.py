@@ -115,6 +115,9 @@ CASES = {
     "C7, seed": Case("tune p.mlir --no-db --seed=-1", 2, "seed must be at least 0, and is -1"),
     "C7, time-out": Case("space p.mlir --compile --timeout=-1", 2, "--timeout must be above 0"),
     "C8": Case("tune p.mlir --device cuda://0", 1, "cuda://0: no CUDA driver found"),
+    "C8, a CPU": Case(
+        "compile p.mlir --target llvm-cpu:znver99 -o p.vmfb", 1, "the compiler knows no CPU 'znver99' for "
+    ),
     "C9": Case("extract --nonsense", 2, "unknown option --nonsense"),
     "C10": Case("compile p.mlir --kernels no.mlir -o p.vmfb", 1, "no.mlir: no such file"),
     "C12": Case("db import t4.json --db d.db", 1, "a T4 file does not say what its trials are of"),
