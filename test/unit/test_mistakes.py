@@ -194,6 +194,15 @@ def test_a_default_that_does_not_run_is_not_judged(folder, capfd):
     assert (folder / "old.mlir").read_text() == "an earlier result"
 
 
+@pytest.mark.parametrize("command", ["run", "bench", "profile"])
+def test_b8_a_program_that_is_too_large_is_a_line(folder, capfd, command):
+    (folder / "big.mlir").write_text(SCALED.replace("SIZEx", "500000x", 1_000).replace("SIZE", "500000"))
+    assert run([command, "big.mlir"]) == 1
+    told = capfd.readouterr()
+    assert told.err.strip().splitlines()[-1].startswith("error: ")
+    assert "Traceback" not in told.err + told.out
+
+
 def test_a8_a_spec_that_hits_nothing_is_told(folder, capfd):
     assert run(["compile", "p.mlir", "--spec", "other.spec.mlir", "-o", "p.vmfb", "--json"]) == 0
     told = capfd.readouterr()
@@ -271,6 +280,12 @@ def test_c6_progress_is_that_of_the_command(capfd):
 def _call_in_a_pool(_):
     with Workers(1) as workers:
         return workers.call(os.path.basename, "a/b")
+
+
+def test_c19_old_names_answer_with_the_new_one(capfd):
+    capfd.readouterr()
+    assert run(["specs", "list", "--backend", "vulkan"]) == 0
+    assert capfd.readouterr().err == "note: 'iree-tuner specs list' is now 'iree-tuner spec shipped'\n"
 
 
 def test_c18_the_pages_that_help_names_are_there(folder, capfd):
