@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +88,12 @@ def object_of(code: Code, path: str) -> ir.Attribute:
     fields: dict[str, ir.Attribute] = {"path": ir.StringAttr.get(path)}
     if code.kind == "ptx":
         fields["data"] = ir.DenseElementsAttr.get(np.frombuffer(code.data, dtype=np.int8))  # pyright: ignore
-    return ir.Attribute.parse(f"#hal.executable.object<{ir.DictAttr.get(fields)}>")  # has no builder
+    return object_attribute(fields)
+
+
+def object_attribute(fields: Mapping[str, ir.Attribute]) -> ir.Attribute:
+    """`#hal.executable.object`, which has no builder and is parsed here."""
+    return ir.Attribute.parse(f"#hal.executable.object<{ir.DictAttr.get(dict(fields))}>")
 
 
 def layout_of(ports: Ports) -> ir.Attribute:

@@ -12,6 +12,7 @@ from iree.compiler.dialects import hal
 
 from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
+from iree_tuner.kernels.executable import object_attribute
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import Placement, build_kernel_spec
@@ -84,4 +85,4 @@ def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
     if not path.is_file():
         hint = f"it belongs into the folder of {spec.name}"
         raise TunerError("no such file, and a kernel is in it", location=str(path), hint=hint)
-    return ir.Attribute.parse(f'#hal.executable.object<{{path = "{path}"}}>')
+    return object_attribute({"path": ir.StringAttr.get(str(path))})
