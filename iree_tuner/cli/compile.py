@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from iree.compiler import ir
 
+from iree_tuner.cli.hits import tell_hits, with_own_flags
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.context import new_context, to_bytecode
@@ -24,7 +25,6 @@ from iree_tuner.program.phases import submit_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.spec.check import MatcherHits, check_against_program
 from iree_tuner.spec.embed import embed_bytes
-from iree_tuner.spec.entry import read_flags
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.compiler_flags import CompilerFlags
@@ -78,7 +78,7 @@ def compile_(
     planned_output(output, ".vmfb")
     with _with_kernels(chosen, kernels) as chosen, people.status("compiling"):
         vmfb, matchers = _compiled(source, module, chosen)
-    hits = {} if module is None else _tell_hits(spec, matchers, strict=strict)
+    hits = {} if spec is None else tell_hits(spec, matchers, strict=strict)
     write(output, vmfb)
     record = {"program": program, "output": str(output), "flags": flags, "bytes": len(vmfb)}
     record |= hits
@@ -111,23 +111,3 @@ def _compiled(
         compiling = submit_program(tuned, target, workers)
         found = check_against_program(spec, source.data, target, name=source.name, workers=workers)
         return workers.wait(compiling).data, found.matchers
-
-
-def _tell_hits(spec: Path | None, matchers: Sequence[MatcherHits], *, strict: bool) -> dict[str, object]:
-    """Say how many of a spec's matchers hit. Raises TunerError where none does, if that is an error."""
-    hit = sum(each.hits != () for each in matchers)  # where it cannot be seen, it may
-    said = f"{hit} of {len(matchers)} matchers hit"
-    if matchers and not hit:
-        why = "the spec is for other dispatches, or for another target: iree-tuner spec explain shows them"
-        if strict:
-            raise TunerError(f"{said}: {why}", location=str(spec))
-        people.print(f"warning: {spec}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
-    else:
-        people.print(f"{spec}: {said}", soft_wrap=True, markup=False)
-    return {"matchers": len(matchers), "hits": hit}
-
-
-def with_own_flags(target: Target, spec: ir.Module) -> Target:
-    """The target with the flags that a spec was made with."""
-    flags = tuple(flag for flag in read_flags(spec) if flag not in target.flags)
-    return replace(target, flags=(*target.flags, *flags))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from cyclopts import App, Parameter
 from iree.compiler import ir
 from rich.table import Table
 
-from iree_tuner.cli.compile import with_own_flags
+from iree_tuner.cli.hits import hits_in, tell_hits, with_own_flags
 from iree_tuner.cli.output import answers, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context, to_bytecode
@@ -56,6 +57,10 @@ TargetName = Annotated[
 Device = Annotated[
     str | None, Parameter(name="--device", help="Take the target from a device: `local-task`.")
 ]
+Strict = Annotated[
+    bool,
+    Parameter(name="--strict", negative="", help="Write nothing where none of the spec's matchers hits."),
+]
 AnySpec = Annotated[
     Path, Parameter(allow_leading_hyphen=True, help="A spec, text or bytecode; `-` reads standard input.")
 ]
@@ -88,6 +93,13 @@ def link(
     *specs: AnySpec,
     output: Output = STANDARD,
     name: Annotated[str, Parameter(help="Symbol name of the module.")] = "linked_tuning_spec",
+    program: Annotated[
+        Path | None, Parameter(help="Say how many of the matchers hit a dispatch of this program.")
+    ] = None,
+    target: TargetName = None,
+    device: Device = None,
+    strict: Strict = False,
+    compiling: CompilerFlags = _NO_FLAGS,
     as_json: AsJson = False,
 ) -> None:
     """Link specs into one; those named first win. Specs that contradict each other are an error.
@@ -96,10 +108,16 @@ def link(
     """
     if not specs:
         raise UsageError("name the specs to link")
+    if strict and program is None:
+        raise UsageError("--strict is of a program", hint="give --program")
     context = new_context()
     modules = [_load(path, context) for path in specs]
     linked = link_specs(modules, labels=[str(path) for path in specs], name=name, context=context)
-    _write(linked, output, as_json=as_json)
+    hits: dict[str, object] = {}
+    if program is not None:
+        found = hits_in(linked, load_program(program), compiling.on(_target(target, device)))
+        hits = tell_hits(name_of(output), found, strict=strict)
+    _write(linked, output, as_json=as_json, facts=hits)
 
 
 @app.command
@@ -148,25 +166,34 @@ def embed(
     output: Output = STANDARD,
     replace: Annotated[bool, Parameter(negative="", help="Replace a spec that the program carries.")] = False,
     target: TargetName = None,
+    strict: Strict = False,
+    compiling: CompilerFlags = _NO_FLAGS,
     as_json: AsJson = False,
 ) -> None:
     """Put a spec into a program, so that plain `iree-compile` applies it on every target.
 
-    With `--target`, a chip that no flag of the compiler selects (cuda:sm_90) is put into it too.
+    With `--target` it is said how many of the spec's matchers hit, and a chip that no flag of the compiler
+    selects (cuda:sm_90) is put into the program too.
 
     Example: `iree-tuner spec embed model.mlir model.spec.mlir -o tuned.mlir`
     """
+    if strict and target is None:
+        raise UsageError("--strict is of a target", hint="give --target")
     context = new_context()
     source = load_program(_checked(program))
     module = parse_module(source.data, context, source.name)
     tuned = _load(spec, context)
-    if target is not None:
-        select_target(module, parse_target(target))
+    chosen = None if target is None else compiling.on(parse_target(target))
+    if chosen is not None:
+        select_target(module, chosen)
     try:
         embed_spec(module, tuned, replace=replace)
     except TunerError as error:
         raise TunerError(error.message, location=str(program), hint="--replace drops it") from None
-    _write(module, output, as_json=as_json, count=len(pairs(tuned)))
+    hits: dict[str, object] = {}
+    if chosen is not None:
+        hits = tell_hits(spec, hits_in(tuned, source, chosen), strict=strict)
+    _write(module, output, as_json=as_json, count=len(pairs(tuned)), facts=hits)
 
 
 @app.command
@@ -206,7 +233,14 @@ def _entries(path: Path) -> list[SpecEntry]:
     return [entry_from_json(parse_json(line, place), location=place) for place, line in lines if line.strip()]
 
 
-def _write(module: ir.Module, output: Path, *, as_json: bool, count: int | None = None) -> None:
+def _write(
+    module: ir.Module,
+    output: Path,
+    *,
+    as_json: bool,
+    count: int | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> None:
     """Save a module, or print it; say so to people or as JSON."""
     if _checked(output) == STANDARD:
         if as_json:
@@ -216,7 +250,7 @@ def _write(module: ir.Module, output: Path, *, as_json: bool, count: int | None 
     save_spec(module, output)
     matchers = len(pairs(module)) if count is None else count
     if as_json:
-        print_json({"path": str(output), "count": matchers, "bytes": len(to_bytecode(module))})
+        print_json({"path": str(output), "count": matchers, "bytes": len(to_bytecode(module)), **(facts or {})})
     else:
         noun = "matcher" if matchers == 1 else "matchers"
         people.print(f"{output}: {matchers} {noun}", soft_wrap=True, markup=False)

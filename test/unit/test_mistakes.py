@@ -87,6 +87,20 @@ CASES = {
     "A3, compile": Case("compile p.mlir -o p.mlir", 2, "p.mlir: the name must end in .vmfb"),
     "two outputs": Case("tune p.mlir -o o.mlir --kernels o.mlir", 2, "o.mlir: two outputs have this name"),
     "A8": Case("compile p.mlir --spec other.spec.mlir -o p.vmfb --strict", 1, "0 of 1 matchers hit"),
+    "A8, embed": Case(
+        "spec embed p.mlir other.spec.mlir -o t.mlir --target llvm-cpu:host --strict",
+        1,
+        "other.spec.mlir: 0 of 1 matchers hit",
+    ),
+    "A8, link": Case(
+        "spec link other.spec.mlir -o l.mlir --program p.mlir --strict", 1, "l.mlir: 0 of 1 matchers hit"
+    ),
+    "A8, embed without a target": Case(
+        "spec embed p.mlir other.spec.mlir -o t.mlir --strict", 2, "--strict is of a target"
+    ),
+    "A8, link without a program": Case(
+        "spec link other.spec.mlir -o l.mlir --strict", 2, "--strict is of a program"
+    ),
     "A5, device": Case("tune p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
     "A5, not a number": Case("tune p.mlir --device local-sync://abc", 2, "there is no device"),
     "A5, no GPU": Case(
@@ -200,6 +214,35 @@ def test_b8_a_program_that_is_too_large_is_a_line(folder, capfd, command):
     assert run([command, "big.mlir"]) == 1
     told = capfd.readouterr()
     assert told.err.strip().splitlines()[-1].startswith("error: ")
+    assert "Traceback" not in told.err + told.out
+
+
+ENDLESS = """
+func.func @main(%first: i32) -> i32 {
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i32
+  %end = scf.while (%i = %first) : (i32) -> i32 {
+    %bit = arith.andi %i, %one : i32
+    %goes_on = arith.cmpi sge, %bit, %zero : i32
+    scf.condition(%goes_on) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    %next = arith.addi %i, %one : i32
+    scf.yield %next : i32
+  }
+  return %end : i32
+}
+"""
+
+
+def test_b8_a_program_without_an_end_is_a_line(folder, capfd, monkeypatch):
+    monkeypatch.setattr("iree_tuner.execute.program._TIMEOUT_S", 3.0)
+    (folder / "endless.mlir").write_text(ENDLESS)
+    assert run(["run", "endless.mlir"]) == 1
+    told = capfd.readouterr()
+    last = told.err.strip().splitlines()[-1]
+    assert last.startswith("error: ")
+    assert "3 s" in last
     assert "Traceback" not in told.err + told.out
 
 

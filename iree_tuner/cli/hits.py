@@ -1,0 +1,45 @@
+"""What commands say of the dispatches that a spec's matchers hit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from iree.compiler import ir
+
+from iree_tuner.cli.output import people
+from iree_tuner.errors import TunerError
+from iree_tuner.program.source import Program
+from iree_tuner.spec.check import MatcherHits, check_against_program
+from iree_tuner.spec.entry import read_flags
+from iree_tuner.targets import Target
+
+
+def hits_in(spec: ir.Module, program: Program, target: Target) -> tuple[MatcherHits, ...]:
+    """What a spec's matchers hit in a program that is compiled with the spec's own flags.
+
+    Raises what `check_against_program` raises.
+    """
+    target = with_own_flags(target, spec)
+    return check_against_program(spec, program.data, target, name=program.name).matchers
+
+
+def tell_hits(name: str | Path, matchers: Sequence[MatcherHits], *, strict: bool) -> dict[str, object]:
+    """Say how many of a spec's matchers hit. Raises TunerError where none does, if that is an error."""
+    hit = sum(each.hits != () for each in matchers)  # where it cannot be seen, it may
+    said = f"{hit} of {len(matchers)} matchers hit"
+    if matchers and not hit:
+        why = "the spec is for other dispatches, or for another target: iree-tuner spec explain shows them"
+        if strict:
+            raise TunerError(f"{said}: {why}", location=str(name))
+        people.print(f"warning: {name}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
+    else:
+        people.print(f"{name}: {said}", soft_wrap=True, markup=False)
+    return {"matchers": len(matchers), "hits": hit}
+
+
+def with_own_flags(target: Target, spec: ir.Module) -> Target:
+    """The target with the flags that a spec was made with."""
+    flags = tuple(flag for flag in read_flags(spec) if flag not in target.flags)
+    return replace(target, flags=(*target.flags, *flags))
