@@ -97,7 +97,7 @@ def search_script(
     watch("checking the best")
     plan = FinalPlan(finalists, 1, rounds, _FINAL_S, keep=finalists, least=0.0)
     (final,) = play_finals([search], lab, lambda _, __: plan)
-    ranked = [each.winner for each in final.winners if each.winner is not None]
+    ranked = [each.winner for each in final.named if each.winner is not None]
     return ScriptSearch(subjects, tuple(search.trials), tuple(ranked), kind.size, left_out)
 
 

@@ -177,7 +177,7 @@ class Budget:
             effort: how much is compared without a budget.
             places: addresses of the code.
             left: comparisons that are not made yet, this one too.
-            keep: winners to name.
+            keep: candidates to name.
             after_s: what comes after all finals, and the checks of those that are left.
         """
         if self.stop.requested:  # who waits wants no more than the least that a verdict takes

@@ -44,8 +44,8 @@ class FinalPlan:
         places: addresses of the code at which the chosen one is judged.
         rounds: pairs of a comparison at most.
         seconds: what each of the two comparisons may take.
-        keep: winners that are named: `Final.others` are for whoever tries them in the program.
-        least: what is at least so many times as fast as the default is named, too; without, what wins.
+        keep: candidates that are named: `Final.others` are for whoever tries them in the program.
+        least: what is at least so many times as fast as the default is a winner; without, what wins.
     """
 
     finalists: int
@@ -56,8 +56,18 @@ class FinalPlan:
     least: float = math.inf
 
     def takes(self, comparison: Comparison) -> bool:
-        """Whether a candidate with this comparison is named."""
+        """Whether a candidate with this comparison is a winner."""
         return comparison.verdict == "win" or comparison.speedup >= self.least
+
+    def names(self, comparison: Comparison) -> bool:
+        """Whether it is named: of several also one that does not win alone, and may in the program."""
+        return self.takes(comparison) or (self.keep > 1 and comparison.speedup >= NEARLY)
+
+    @property
+    def most_score(self) -> float:
+        """Of a finalist: its time, relative to the default's."""
+        least = min(self.least, NEARLY if self.keep > 1 else math.inf)
+        return max(_PROMISING, 1.0 / max(least, _TINY))
 
 
 @dataclass(frozen=True)
@@ -68,7 +78,7 @@ class Final:
         winner: the best, if it won.
         comparison: its last one with the default, or that of the best that did not win.
         note: why others did not.
-        others: what won against the default too, best first, each with its comparison.
+        others: what else is named, best first, each with its comparison: winners first.
         built: the winner, at the first place.
         seconds: that it took, but for building together.
     """
@@ -81,9 +91,9 @@ class Final:
     seconds: float = 0.0
 
     @property
-    def winners(self) -> tuple[Final, ...]:
-        """All that won, the best first."""
-        return (self, *self.others) if self.winner is not None else ()
+    def named(self) -> tuple[Final, ...]:
+        """All that are named, the winner first."""
+        return (self, *self.others) if self.winner is not None else self.others
 
 
 Placed = list[tuple[bytes, list[bytes]]]
@@ -135,7 +145,7 @@ def play_finals(
     every: list[_Finals] = []
     for search in searches:
         plan = plan_of(search, 2 * len(searches))
-        found = _Finals(search, plan, _promising(search, max(_PROMISING, 1.0 / max(plan.least, _TINY))))
+        found = _Finals(search, plan, _promising(search, plan.most_score))
         found.building = _build_next(found, found.plan.finalists)
         every.append(found)
     _settle(lab, [future for each in every for future in each.building.values()])
@@ -207,7 +217,7 @@ def _choose(finals: _Finals, lab: Lab) -> None:
         right: list[Final] = []
         wrong: list[str] = []
         for index in order:
-            if not plan.takes(comparisons[index]) or len(right) == plan.keep:
+            if not plan.names(comparisons[index]) or len(right) == plan.keep:
                 break
             trial = trials[index]
             agreement = lab.measurer.agrees(vmfbs[index], bench)
@@ -219,7 +229,11 @@ def _choose(finals: _Finals, lab: Lab) -> None:
             found = replace(trial, outcome="wrong_result", message=agreement.message, worst=agreement.worst)
             search.amend(trial, search.ledger.record(found))
         if right:
-            finals.final = replace(right[0], others=tuple(right[1:]))
+            best = right[0].comparison
+            if best is not None and plan.takes(best):
+                finals.final = replace(right[0], others=tuple(right[1:]))
+            else:
+                finals.final = Final(None, best, others=tuple(right))
             return
         finals.final = Final(None, None if wrong else comparisons[order[0]], "; ".join(wrong))
         finals.building = _build_next(finals, len(wrong)) if wrong else {}  # in the places of those
@@ -293,7 +307,8 @@ def _judge(finals: _Finals, lab: Lab) -> None:
     if plan.takes(comparison):
         finals.final = replace(chosen, comparison=comparison)
     else:
-        finals.final = Final(None, comparison, chosen.note)
+        named = (replace(chosen, others=()), *chosen.others) if plan.keep > 1 else ()
+        finals.final = Final(None, comparison, chosen.note, others=named)
 
 
 def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab, places: int) -> Placed:

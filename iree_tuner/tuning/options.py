@@ -129,7 +129,8 @@ class TuningOptions(DatabaseOptions, DeviceOptions):
         Configurations of a workload that are tried at most (and variants of a kernel); by default what effort
         and budget allow.
     in_model
-        Candidates of a workload that are tried in the whole program, where several win alone.
+        Candidates of a workload that are tried in the whole program: its best few, whether they win alone
+        or not; what does not must win there.
     pipelines
         Search only spaces of this pipeline: TileAndFuse. May be given several times.
     knobs

@@ -47,7 +47,7 @@ class WorkloadResult:
         entry: the spec entry, for a win only.
         note: why there was no search, or what spoke against a candidate.
         seconds: time spent.
-        others: entries that won against the default too, best first, where they were asked for.
+        others: further entries to try in the program, where they were asked for: what won, too, first.
         weight_us: what the program spends on the workload with the default, in microseconds an invocation.
         searched_s: time of that in which candidates were tried, without the finals.
         began: when it began, in seconds since 1970; older trials are of earlier runs.

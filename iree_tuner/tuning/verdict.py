@@ -51,9 +51,11 @@ class Tuned:
         """What some entries are to save, by their own verdicts: microseconds an invocation."""
         return sum(result.saved_us for result in self.results if result.entry in entries)
 
-    def others(self, entry: SpecEntry) -> tuple[SpecEntry, ...]:
-        """What also won where an entry did."""
-        return next((result.others for result in self.results if result.entry == entry), ())
+    @property
+    def promising(self) -> list[WorkloadResult]:
+        """Workloads with further entries to try in the program, those that weigh most first."""
+        named = [result for result in self.results if result.others]
+        return sorted(named, key=lambda result: (-result.saved_us, -result.weight_us))
 
 
 @dataclass(frozen=True)
@@ -126,18 +128,26 @@ class Judge:
         first = next((each for each in tuned if each.target == self._given.target), tuned[0])
         pairs = [(each, version) for each in tuned for version in self._versions(each)]
         if not pairs:
-            return Verdict(first, self._given)
+            return self._from_nothing(first)
         versions = [version for _, version in pairs]
         found = self._whole.compare(self._given, versions, self._plan(len(versions), self._places))
         judged = [self._judged(each, version, one) for (each, version), one in zip(pairs, found, strict=True)]
         alone = {each.version: each.found.comparison for each in judged if not each.version.entries}
         best = _chosen(judged)
-        if best.version.entries:
+        if best.version.entries or self._in_model > 1:
             best = self._improved(best, alone.get(untuned(best.tuned.target)))
         if not best.accepted:  # what was mended may not have had the time to prove itself
             best = max(judged, key=lambda each: (each.accepted, each.tuned is best.tuned, each.hope))
         used = best.tuned if best.accepted else first
         return self._verdict(best, used, alone.get(untuned(best.tuned.target)))
+
+    def _from_nothing(self, tuned: Tuned) -> Verdict:
+        """Where nothing won alone: what is better in the program all the same, if that is asked for."""
+        version = self._swapped(self._given, tuned) if self._in_model > 1 else self._given
+        if version == self._given:
+            return Verdict(tuned, self._given)
+        (found,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
+        return self._verdict(self._judged(tuned, version, found), tuned, None)
 
     def _versions(self, tuned: Tuned) -> list[Version]:
         base = untuned(tuned.target)
@@ -147,12 +157,12 @@ class Judge:
     def _improved(self, best: _Judged, alone: Comparison | None) -> _Judged:
         """Without what hurts, if something does; with others in the places of some, if that is asked for."""
         version = best.version
-        if not best.accepted or not self._promise_kept(best, alone):
+        if version.entries and (not best.accepted or not self._promise_kept(best, alone)):
             version = prune(
                 self._whole, version, best.found, untuned(version.target), self._plan(2, self._few),
                 self._patience,
             )  # fmt: skip
-        if self._in_model > 1 and version.entries:
+        if self._in_model > 1:
             version = self._swapped(version, best.tuned)
         if version == best.version:
             return best
@@ -173,19 +183,20 @@ class Judge:
         return keeps_its_promise(1.0 - before / comparison.speedup, promised)
 
     def _swapped(self, version: Version, tuned: Tuned) -> Version:
-        """Others that won alone, tried in the program: those of the workloads that save most first."""
-        order = sorted(version.entries, key=lambda entry: -tuned.promised_us([entry]))
-        for entry in order:
-            others = tuned.others(entry)[: self._in_model - 1]
-            if not others or not self._patience.spend():
-                continue
+        """Others than the winners alone, tried in the program; they must win there."""
+        for result in tuned.promising:
+            workload = result.task.workload
+            used = next((each for each in version.entries if each.workload == workload), None)
+            others = result.others[: self._in_model - (result.entry is not None)]
+            if not self._patience.spend():
+                break
             variants = [
                 replace(
                     version,
-                    what=f"{version.what}, other {place} of {entry.workload.name}",
-                    entries=tuple(other if each == entry else each for each in version.entries),
+                    what=f"{version.what}, other {place} of {workload.name}",
+                    entries=(*(each for each in version.entries if each != used), other),
                 )
-                for place, other in enumerate(others, 2)
+                for place, other in enumerate(others, 1 + (result.entry is not None))
             ]
             found = self._whole.compare(version, variants, self._plan(len(variants), self._few))
             winners = [
@@ -206,7 +217,11 @@ class Judge:
         left_out = tuple(entry for entry in best.tuned.reached if entry.workload not in kept)
         names = ", ".join(entry.workload.name for entry in left_out)
         without = f"left out, as the program is better without: {names}" if left_out else ""
-        note = "; ".join(part for part in (best.found.agreement.note, without) if part)
+        names = ", ".join(
+            entry.workload.name for entry in best.version.entries if entry not in best.tuned.reached
+        )
+        inside = f"chosen in the program, not alone: {names}" if names else ""
+        note = "; ".join(part for part in (best.found.agreement.note, inside, without) if part)
         return Verdict(best.tuned, best.version, best.found, alone, left_out, note)
 
 

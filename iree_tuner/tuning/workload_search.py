@@ -112,7 +112,8 @@ class WorkloadSearch:
         searches, final = self.searches, Final(None, None)
         if self.configurations is not None:
             final = finals.get(searches[0], final)
-        entries = [self._entry(each, target) for each in final.winners if each.winner is not None]
+        entries = [self._entry(each, target) for each in final.named]
+        won = entries[:1] if final.winner is not None else []
         own = [search for search in searches if search.kind is self.configurations]
         competitors = [
             Competitor(search.kind, tuple(search.trials), finals.get(search, Final(None, None)))
@@ -122,10 +123,10 @@ class WorkloadSearch:
         searched_s = sum(search.seconds for search in searches)
         return WorkloadResult(
             self.task, self.share, tuple(trial for search in own for trial in search.trials),
-            sum(search.kind.size for search in own), final.comparison, entries[0] if entries else None,
+            sum(search.kind.size for search in own), final.comparison, won[0] if won else None,
             "; ".join(filter(None, (final.note, note))),
             searched_s + sum(finals[search].seconds for search in searches if search in finals),
-            tuple(entries[1:]), self.weight_us, searched_s, min(search.began for search in searches),
+            tuple(entries[len(won):]), self.weight_us, searched_s, min(search.began for search in searches),
             tuple(competitors), any(each in finals or _without_hope(each) for each in searches),
         )  # fmt: skip
 

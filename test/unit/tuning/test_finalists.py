@@ -93,4 +93,13 @@ def test_the_finals_of_several_searches_go_through_each_step_together():
 def test_others_that_win_are_named_where_they_are_asked_for():
     texts = ["code:1 time:50", "code:2 time:60", "code:3 time:70"]
     (final,), _, _ = played(texts, plan=replace(PLAN, finalists=3, keep=2))
-    assert [each.winner.time_us for each in final.winners] == [50, 60]
+    assert [each.winner.time_us for each in final.named] == [50, 60]
+
+
+def test_others_that_do_not_win_are_named_where_several_are_asked_for():
+    texts = ["code:1 time:99.9", "code:2 time:110", "code:3 time:190"]
+    (final,), _, _ = played(texts, plan=replace(PLAN, finalists=3, keep=3))
+    assert final.winner is None
+    assert [each.winner.time_us for each in final.named] == [99.9, 110], "what is far slower is not"
+    (alone,), _, _ = played(texts, plan=replace(PLAN, finalists=3))
+    assert alone.named == ()

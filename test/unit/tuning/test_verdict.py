@@ -46,7 +46,8 @@ def entry(name, effect_us):
 
 def result(used, promised_us, *others):
     """A workload's result: what its own verdict promises."""
-    return SimpleNamespace(entry=used, saved_us=promised_us, others=others)
+    task = SimpleNamespace(workload=(used or others[0]).workload)
+    return SimpleNamespace(entry=used, saved_us=promised_us, others=others, task=task, weight_us=10.0)
 
 
 class FakeWhole:
@@ -200,6 +201,34 @@ def test_flags_that_won_are_not_lost_with_an_entry_that_hurts():
     assert names(verdict) == []
     assert verdict.version.target == TILED
     assert verdict.found.comparison.verdict == "win"
+
+
+def test_what_does_not_win_alone_may_win_in_the_program():
+    tie, slow = entry("a", 150), entry("b", -20)
+    results = (result(None, 0, tie), result(None, 0, slow))
+    verdict, _ = judged([tuned(HOST, *results)], in_model=2)
+    assert names(verdict) == ["a"]
+    assert verdict.found.comparison.speedup == pytest.approx(1000 / 850)
+    assert verdict.note == "chosen in the program, not alone: a"
+    assert names(judged([tuned(HOST, *results)], in_model=1)[0]) == []
+    beside, _ = judged([tuned(HOST, result(entry("c", 100), 100), *results)], in_model=2)
+    assert names(beside) == ["c", "a"]
+
+
+def test_what_wins_nowhere_is_not_used():
+    verdict, whole = judged([tuned(HOST, result(None, 0, entry("a", -50)))], in_model=3)
+    assert names(verdict) == []
+    assert verdict.found is None
+    assert len(whole.steps) == 1
+
+
+def test_flags_alone_may_have_others_beside_them():
+    whole = FakeWhole(flags_us=-200)
+    other = entry("a", 100)
+    results = [tuned(HOST, result(None, 0, other)), tuned(TILED, result(None, 0, other))]
+    verdict, _ = judged(results, whole, in_model=2)
+    assert names(verdict) == ["a"]
+    assert verdict.version.target == TILED
 
 
 def test_others_that_won_alone_take_the_place_of_one_that_is_worse_in_the_program():
