@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import NoDatabase, with_database
 from iree_tuner.cli.groups import OUTPUT
-from iree_tuner.cli.inputs import InputFlags
+from iree_tuner.cli.inputs import InputFlags, opened
 from iree_tuner.cli.kernel_report import comparison_to_json, told
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
@@ -25,7 +25,7 @@ from iree_tuner.execute.program import ProgramComparison, compare_programs, time
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.files import planned_output, write
 from iree_tuner.program.phases import compile_program
-from iree_tuner.program.source import Program, load_program
+from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.search.registry import check_strategy
 from iree_tuner.transforms.build import compile_with_script
@@ -120,7 +120,7 @@ def bench(
         One JSON object a line on standard output.
     """
     options = with_database(options, no_db=no_db)
-    source, (target, others) = inputs.sized(load_program(program)), options.targets
+    source, (target, others) = inputs.sized(opened(program)), options.targets
     script = scripting.load()
     if options.search and script is None:
         raise UsageError("--search is of a script's knobs", hint="give --transform-script")

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from iree.compiler import ir
 
 from iree_tuner.cli.hits import tell_hits, with_own_flags
+from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.context import new_context, to_bytecode
@@ -22,7 +23,7 @@ from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
 from iree_tuner.kernels.save import located
 from iree_tuner.program.phases import submit_program
-from iree_tuner.program.source import Program, load_program
+from iree_tuner.program.source import Program
 from iree_tuner.spec.check import MatcherHits, check_against_program
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.io import load_spec
@@ -63,7 +64,7 @@ def compile_(
     as_json
         Print what was done as JSON.
     """
-    source, chosen = load_program(program), compiling.on(parse_target(target))
+    source, chosen = opened(program), compiling.on(parse_target(target))
     if strict and spec is None:
         raise UsageError("--strict is of a spec", hint="give --spec")
     module = None if spec is None else load_spec(spec, new_context())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.task import preload
 from iree_tuner.compiler.worker import Workers
@@ -56,10 +57,9 @@ def extract(
         from iree_tuner.errors import TunerError
         from iree_tuner.program.dynamic import sized
         from iree_tuner.program.extract import extract as extract_dispatches
-        from iree_tuner.program.source import load_program
         from iree_tuner.targets import parse_target, target_for_device
 
-        source = sized(load_program(program), dim)
+        source = sized(opened(program), dim)
         chosen = compiling.on(parse_target(target) if target else target_for_device(device))
         found = extract_dispatches(source, chosen, workers, [name.removeprefix("@") for name in function])
     for diagnostic in found.diagnostics:

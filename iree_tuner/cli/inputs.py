@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -14,7 +15,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import Filled, InputValue, ProgramRun
 from iree_tuner.program.dynamic import sized
-from iree_tuner.program.source import Program
+from iree_tuner.program.source import Program, load_program
 
 _FILLED = re.compile(r"((?:\d+x)*)([a-zA-Z]\w*)=(.+)")
 _HINT = "a number, a .npy file, or a shape as 2x3xf32=1.0"
@@ -57,6 +58,20 @@ class InputFlags:
             tuple(map(parse_input, self.input)),
             tuple(map(parse_parameters, self.parameters)),
         )
+
+
+def opened(name: str | Path) -> Program:
+    """The program that people name: a path, `-`, a driver's command, or a file of commands that ends in .txt.
+
+    Raises what `load_program` and `suite.commands.operations_of` raise.
+    """
+    text = str(name)
+    if text.endswith(".txt") or " " in text:
+        from iree_tuner.suite.commands import is_command, program_of  # late: most programs are files of MLIR
+
+        if text.endswith(".txt") or is_command(text):
+            return program_of(text)
+    return load_program(text)
 
 
 def parse_parameters(text: str) -> tuple[str | None, str]:

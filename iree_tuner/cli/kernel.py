@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 
 from iree_tuner.cli.database import NoDatabase, with_database
 from iree_tuner.cli.groups import OUTPUT
-from iree_tuner.cli.inputs import InputFlags
+from iree_tuner.cli.inputs import InputFlags, opened
 from iree_tuner.cli.kernel_report import (
     report_contests,
     report_layers,
@@ -47,7 +47,7 @@ from iree_tuner.kernels.problem import KernelError
 from iree_tuner.kernels.registry import kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
-from iree_tuner.program.source import Program, load_program
+from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.compiler_flags import CompilerFlags
@@ -118,7 +118,7 @@ def spec(
 
     Example: `iree-tuner kernel spec model.mlir --kernel c_gemm_f32 -o kernels.mlir`
     """
-    source = load_program(program)
+    source = opened(program)
     planned_output(output, ".mlir")
     chosen = compiling.on(parse_target(target))
     wanted = _chosen(kernel, chosen)
@@ -194,7 +194,7 @@ def bench(
     Example: `iree-tuner kernel bench examples/mlp_batch1.mlir --spec mlp.spec.mlir -o kernels.mlir`
     """
     options = with_database(options, no_db=no_db)
-    source = inputs.sized(load_program(program))
+    source = inputs.sized(opened(program))
     if options.spec is not None:
         note_input(options.spec)
     if output is not None:

@@ -83,6 +83,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "replay:replay",
         "Run search strategies against recordings, at no cost; the same seed gives the same decisions.",
     ),
+    "spec reduce": (
+        "spec_reduce:reduce",
+        "Shrink a program or a spec that shows a defect, with a command as the judge.",
+    ),
     "spec shipped": (
         "spec_shipped:shipped",
         "List the specs that ship: workloads, what they were measured on, and what they gained there.",

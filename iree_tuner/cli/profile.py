@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from iree_tuner.cli.database import default_database
-from iree_tuner.cli.inputs import InputFlags
+from iree_tuner.cli.inputs import InputFlags, opened
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.table import print_table, table
@@ -20,7 +20,6 @@ from iree_tuner.files import planned_output, write
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, row_to_json, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
-from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
@@ -69,7 +68,7 @@ def profile(
     """
     if method is not None and method not in _METHODS:
         raise UsageError(f"there is no method '{method}'", hint=f"there are: {', '.join(_METHODS)}")
-    source = inputs.sized(load_program(program))
+    source = inputs.sized(opened(program))
     if output is not None:
         planned_output(output, ".json")
     target = compiling.on(target_for_device(device, chip))

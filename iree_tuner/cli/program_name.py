@@ -20,8 +20,8 @@ ProgramName = Annotated[
     Parameter(
         allow_leading_hyphen=True,
         validator=_no_option,
-        help="MLIR text or bytecode in any input dialect of the compiler, or an ONNX model; `-` reads "
-        "standard input.",
+        help="MLIR text or bytecode in any input dialect of the compiler, an ONNX model, or a command of "
+        "MIOpenDriver, BOO or Fusilli in quotes, or a .txt file of them; `-` reads standard input.",
     ),
 ]
 """A program on the command line."""

@@ -11,12 +11,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.database import NoDatabase, with_database
+from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
 from iree_tuner.program.dynamic import sized
-from iree_tuner.program.source import load_program
 from iree_tuner.record import Recorded, record_program
 from iree_tuner.report.progress import Progress
 from iree_tuner.store.recordings import Recording, to_recording
@@ -45,7 +45,7 @@ def record(
     Example: `iree-tuner db record examples/mlp_batch1.mlir --count 350 -o recordings`
     """
     options = with_database(options, no_db=no_db)
-    source = sized(load_program(program), dim)
+    source = sized(opened(program), dim)
     planned_folder(output)
     written, interrupted = 0, False
     with Progress(people) as progress, closing(record_program(source, options, progress)) as found:

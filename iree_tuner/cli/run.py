@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.inputs import InputFlags
+from iree_tuner.cli.inputs import InputFlags, opened
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.script_flags import ScriptFlags
@@ -22,7 +22,7 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.program_worker import Output
 from iree_tuner.files import planned_folder
 from iree_tuner.program.phases import compile_program
-from iree_tuner.program.source import Program, load_program
+from iree_tuner.program.source import Program
 from iree_tuner.targets import target_for_device
 from iree_tuner.transforms.build import Scripted, compile_with_script
 from iree_tuner.transforms.check import agree_alone, reduction_length_of
@@ -71,7 +71,7 @@ def run(
     as_json
         One JSON object a line on standard output.
     """
-    source, target = inputs.sized(load_program(program)), compiling.on(target_for_device(device, chip))
+    source, target = inputs.sized(opened(program)), compiling.on(target_for_device(device, chip))
     script, request = scripting.load(), inputs.request(source)
     with ExitStack() as stack:
         folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iree_tuner_")))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.knobs import Knobs, parse_knobs
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
@@ -14,7 +15,6 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
-from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
 from iree_tuner.transforms.script import Script, load_script, shipped
 from iree_tuner.transforms.stages import stages_of
@@ -105,7 +105,7 @@ def stages(
     as_json
         One JSON object a stage.
     """
-    source, chosen = load_program(program), load_script(script).chosen(parse_knobs(knob))
+    source, chosen = opened(program), load_script(script).chosen(parse_knobs(knob))
     with Workers(1) as workers, people.status("applying the script"):
         found = stages_of(source, compiling.on(parse_target(target)), chosen, workers)
     known = dict.fromkeys(each.name for each in found)

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from rich.markup import escape
 
+from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import people
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
@@ -17,7 +18,6 @@ from iree_tuner.ops.workload import from_json
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
-from iree_tuner.program.source import load_program
 from iree_tuner.space import Space, build_spaces
 from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.targets import CpuLimits, GpuLimits, Target
@@ -40,7 +40,7 @@ def read_spaces(
 
     Raises TunerError for a file that is neither, and when no workload has a space.
     """
-    program = load_program(source)
+    program = opened(source)
     if program.data.lstrip().startswith(b"{"):
         yield from _from_json(program.data.decode(), program.name, supplements)
         return

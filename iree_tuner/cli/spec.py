@@ -12,6 +12,7 @@ from iree.compiler import ir
 from rich.table import Table
 
 from iree_tuner.cli.hits import hits_in, tell_hits, with_own_flags
+from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import answers, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context, to_bytecode
@@ -19,9 +20,8 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, name_of, parse_json, read_text
 from iree_tuner.program.phases import select_target
-from iree_tuner.program.source import load_program
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.check import MatcherHits, Problem, check_against_program, check_spec
+from iree_tuner.spec.check import MatcherHits, Problem, ProgramCheck, check_against_program, check_spec
 from iree_tuner.spec.embed import embed as embed_spec
 from iree_tuner.spec.entry import Provenance, SpecEntry, entry_from_json
 from iree_tuner.spec.explain import Row, row_to_json
@@ -29,6 +29,7 @@ from iree_tuner.spec.explain import explain as explain_spec
 from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import load_spec, save_spec
 from iree_tuner.spec.link import link_specs
+from iree_tuner.spec.near import NearMiss
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
@@ -41,6 +42,9 @@ app = App(
 )
 
 _NO_FLAGS = CompilerFlags()
+
+_MOST_NEAR = 3
+"""Near misses of a dispatch that are shown: a spec of many matmuls has as many for each other matmul."""
 
 Output = Annotated[
     Path,
@@ -115,7 +119,7 @@ def link(
     linked = link_specs(modules, labels=[str(path) for path in specs], name=name, context=context)
     hits: dict[str, object] = {}
     if program is not None:
-        found = hits_in(linked, load_program(program), compiling.on(_target(target, device)))
+        found = hits_in(linked, opened(program), compiling.on(_target(target, device)))
         hits = tell_hits(name_of(output), found, strict=strict)
     _write(linked, output, as_json=as_json, facts=hits)
 
@@ -139,19 +143,23 @@ def check(
     """
     module = _load(spec, new_context())
     problems = check_spec(module)
-    matchers: tuple[MatcherHits, ...] = ()
+    found = ProgramCheck((), (), ())
     if program is not None:
-        source = load_program(program)
+        source = opened(program)
         chosen = with_own_flags(compiling.on(_target(target, device)), module)
-        found = check_against_program(module, source.data, chosen, name=source.name)
-        problems, matchers = [*problems, *found.problems], found.matchers
+        found = check_against_program(module, source.data, chosen, name=source.name, near=True)
+        problems.extend(found.problems)
+    if found.near is None:
+        people.print("near misses are not known: the compiler does not survive the search", style="yellow")
     if as_json:
-        for hits in matchers:
+        for hits in found.matchers:
             print_json(_hits_to_json(hits))
         for problem in problems:
             print_json({"problem": problem.kind, "where": problem.where, "message": problem.message})
+        for dispatch in found.dispatches:
+            print_json(_dispatch_to_json(dispatch, found))
     else:
-        _show_check(spec, matchers, problems)
+        _show_check(spec, found, problems)
     return 1 if problems else 0
 
 
@@ -180,7 +188,7 @@ def embed(
     if strict and target is None:
         raise UsageError("--strict is of a target", hint="give --target")
     context = new_context()
-    source = load_program(_checked(program))
+    source = opened(_checked(program))
     module = parse_module(source.data, context, source.name)
     tuned = _load(spec, context)
     chosen = None if target is None else compiling.on(parse_target(target))
@@ -250,7 +258,9 @@ def _write(
     save_spec(module, output)
     matchers = len(pairs(module)) if count is None else count
     if as_json:
-        print_json({"path": str(output), "count": matchers, "bytes": len(to_bytecode(module)), **(facts or {})})
+        print_json(
+            {"path": str(output), "count": matchers, "bytes": len(to_bytecode(module)), **(facts or {})}
+        )
     else:
         noun = "matcher" if matchers == 1 else "matchers"
         people.print(f"{output}: {matchers} {noun}", soft_wrap=True, markup=False)
@@ -261,15 +271,58 @@ def _hits_to_json(found: MatcherHits) -> dict[str, object]:
     return {"matcher": found.matcher, "hits": found.count, "dispatches": hits}
 
 
-def _show_check(spec: Path, matchers: tuple[MatcherHits, ...], problems: list[Problem]) -> None:
+def _dispatch_to_json(dispatch: str, found: ProgramCheck) -> dict[str, object]:
+    misses = [miss for miss in found.near or () if miss.dispatch == dispatch]
+    near = [{**asdict(miss), "reason": miss.reason} for miss in misses]
+    return {"dispatch": dispatch, "matchers": _matchers_of(dispatch, found), "near": near}
+
+
+def _matchers_of(dispatch: str, found: ProgramCheck) -> list[str]:
+    """The matchers that hit a dispatch."""
+    hits = [(each.matcher, hit.dispatch) for each in found.matchers for hit in each.hits or ()]
+    return [matcher for matcher, where in hits if where == dispatch]
+
+
+def _show_check(spec: Path, found: ProgramCheck, problems: list[Problem]) -> None:
     lines: list[str] = []
-    for found in matchers:
-        where = ", ".join(hit.dispatch for hit in found.hits or ())
-        lines.append(f"@{found.matcher} hits {found.count}{': ' if where else ''}{where}")
+    for each in found.matchers:
+        where = ", ".join(hit.dispatch for hit in each.hits or ())
+        lines.append(f"@{each.matcher} hits {each.count}{': ' if where else ''}{where}")
+    for dispatch in found.dispatches:
+        lines.extend(_dispatch_lines(dispatch, found))
     lines.extend(f"error: {spec}: {problem}" for problem in problems)
     if not problems:
         lines.append(f"{spec}: no problems found")
     answers.print("\n".join(lines), soft_wrap=True, markup=False)
+
+
+def _dispatch_lines(dispatch: str, found: ProgramCheck) -> list[str]:
+    """Which matchers hit a dispatch, and which nearly do, where they or the dispatch have no hit.
+
+    Of those some are left out, but never where a matcher that hits nothing comes nearest.
+    """
+    matchers = _matchers_of(dispatch, found)
+    idle = {each.matcher for each in found.matchers if not each.hits}
+    nearest = {miss.matcher: miss for miss in reversed(found.near or ()) if miss.matcher in idle}
+    misses = [miss for miss in found.near or () if miss.dispatch == dispatch]
+    misses = [miss for miss in misses if not matchers or miss.matcher in idle]
+    shown = [
+        miss for number, miss in enumerate(misses) if number < _MOST_NEAR or nearest.get(miss.matcher) is miss
+    ]
+    lines = [
+        f"  @{miss.matcher} nearly hits {dispatch} ({miss.op}): {miss.reason}{_condition(miss)}"
+        for miss in shown
+    ]
+    left_out = len(misses) - len(shown)
+    more = [f"  and {left_out} more: --json lists them"] if left_out else []
+    hit = " and ".join(f"@{matcher}" for matcher in matchers) or "no matcher"
+    return [f"{dispatch} is hit by {hit}", *lines, *more]
+
+
+def _condition(miss: NearMiss) -> str:
+    where = [miss.condition] if miss.condition else []
+    where += [f"line {miss.line}"] if miss.line else []
+    return f" [{', '.join(where)}]" if where else ""
 
 
 def _table(rows: list[Row]) -> Table:

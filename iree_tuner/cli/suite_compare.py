@@ -44,7 +44,8 @@ def compare(
     Parameters
     ----------
     sources
-        Folders that `suite generate` wrote, named suites, suite files (.toml).
+        Folders that `suite generate` wrote, named suites, suite files (.toml), commands of MIOpenDriver, BOO
+        or Fusilli in quotes, .txt files of these.
     libraries
         Joined by commas: numpy, torch, torch-compiled, onnxruntime, jax, triton and others; all, or none.
         What is not installed says so.

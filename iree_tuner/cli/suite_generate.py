@@ -27,7 +27,8 @@ def generate(
     Parameters
     ----------
     suites
-        Suites by name (`iree-tuner suite list`), or .toml files; profiler where nothing is asked for.
+        Suites by name (`iree-tuner suite list`), .toml files, commands of MIOpenDriver, BOO or Fusilli in
+        quotes, or .txt files of these; profiler where nothing is asked for.
     output
         The folder to write to; what it has already of an operation is written over.
     as_json

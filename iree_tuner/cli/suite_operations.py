@@ -11,10 +11,11 @@ from cyclopts import Parameter
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.element_types import NARROW, check_type
 from iree_tuner.suite.hints import did_you_mean
+from iree_tuner.suite.item import items_from
 from iree_tuner.suite.kinds.registry import fields_of, kind_named
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.patterns import is_found, patterns_of
-from iree_tuner.suite.suite_file import DEFAULT_F8, load_suite
+from iree_tuner.suite.suite_file import DEFAULT_F8
 from iree_tuner.suite.sweep import TYPES, distinct, sweep
 
 DEFAULT_SUITE = "profiler"
@@ -66,7 +67,7 @@ class OperationFlags:
 
 
 def chosen_operations(suites: Sequence[str], flags: OperationFlags) -> list[Operation]:
-    """The operations of suites, by name or .toml file, and of a sweep; those of a suite without either.
+    """The operations of suites, as `items_from` takes them, and of a sweep; those of a suite without either.
 
     Raises:
         TunerError: something there is not, or that is wrong, or nothing is left.
@@ -76,7 +77,7 @@ def chosen_operations(suites: Sequence[str], flags: OperationFlags) -> list[Oper
     wanted = list(suites)
     if not wanted and flags.operation is None and not given:
         wanted = [DEFAULT_SUITE]
-    found = [each for name in wanted for each in load_suite(name, flags.f8).operations]
+    found = [each.operation for each in items_from(wanted, flags.f8)]
     if flags.operation is not None or not wanted:
         found += _swept(flags, given)
     elif given:

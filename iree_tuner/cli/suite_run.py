@@ -44,7 +44,8 @@ def run(
     Parameters
     ----------
     sources
-        Folders that `suite generate` wrote, named suites, suite files (.toml). Without any: generated.
+        Folders that `suite generate` wrote, named suites, suite files (.toml), commands of MIOpenDriver, BOO
+        or Fusilli in quotes, .txt files of these. Without any: generated.
     spec
         Also time each operation with a tuning spec.
     configurations

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import NoDatabase, with_database
 from iree_tuner.cli.groups import OUTPUT
-from iree_tuner.cli.inputs import InputFlags
+from iree_tuner.cli.inputs import InputFlags, opened
 from iree_tuner.cli.kernel_report import tell_use
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
@@ -21,7 +21,6 @@ from iree_tuner.errors import TunerError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
-from iree_tuner.program.source import load_program
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
 from iree_tuner.store import Store
@@ -78,7 +77,7 @@ def tune(
     options = with_database(options, no_db=no_db)
     for starter in options.starters or ():
         note_input(Path(starter))
-    source = inputs.sized(load_program(program))
+    source = inputs.sized(opened(program))
     run = inputs.request(source)
     path = planned_output(outputs.output or _beside(program), ".mlir", ".mlirbc")
     vmfb = planned_output(outputs.vmfb, ".vmfb") if outputs.vmfb else None

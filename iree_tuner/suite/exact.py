@@ -16,9 +16,10 @@ import numpy.typing as npt
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.backends.backend import Array
+from iree_tuner.suite.backends.numpy_convolution import convolve_layer
 from iree_tuner.suite.element_types import INTEGERS
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import Binary, FilterLayout, ImageLayout, Reduction, Unary, Window
+from iree_tuner.suite.primitives import Binary, FilterLayout, ImageLayout, Layer, Reduction, Unary, Window
 
 Floats = npt.NDArray[np.floating]
 
@@ -98,6 +99,11 @@ class Exact:
                 total += seen * own if of_group == 1 else seen @ own
         result = total.transpose(1, 0, 2).reshape(batch, out_h, out_w, count)
         return result.transpose(0, 3, 1, 2) if image_layout == "nchw" else result
+
+    def layer(self, layer: Layer, lhs: Array, rhs: Array, element_type: str) -> Array:
+        """A product for each position in the filters."""
+        del element_type
+        return convolve_layer(layer, self._wide(lhs), self._wide(rhs))
 
     def attention(
         self, q: Array, k: Array, v: Array, mask: Array | None, causal: bool, scale: float

@@ -9,6 +9,7 @@ from pathlib import Path
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.suite.backends.backend import Backend
+from iree_tuner.suite.commands import SUFFIX, is_command, operations_of
 from iree_tuner.suite.folder import operations_in
 from iree_tuner.suite.module import module_of
 from iree_tuner.suite.operation import Operation
@@ -55,10 +56,11 @@ class Entrant:
 
 
 def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
-    """The operations of generated folders, of suites by name, and of suite files; each once.
+    """The operations of generated folders, of suites by name, of suite files, and of commands; each once.
 
     Args:
-        sources: what is a folder is one, what ends in .toml is a file; the rest are names.
+        sources: what is a folder is one, what ends in .toml is a file, and what is a command of another
+            project's driver, or ends in .txt, is what it asks for; the rest are names.
         f8: what the type `f8` stands for: the target's own.
 
     Raises:
@@ -68,6 +70,8 @@ def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
     for source in sources:
         if Path(source).is_dir():
             items = [Item(operation, path) for operation, path in operations_in(Path(source))]
+        elif source.endswith(SUFFIX) or is_command(source):
+            items = [Item(operation) for operation in operations_of(source)]
         else:
             items = [Item(operation) for operation in load_suite(source, f8).operations]
         for each in items:

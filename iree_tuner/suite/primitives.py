@@ -41,6 +41,40 @@ class Window:
     groups: int = 1
 
 
+Direction = Literal["forward", "data", "weights"]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution of a neural network, or one of its gradients; all of 1 to 3 spatial dimensions.
+
+    Attributes:
+        direction: `forward`: of images and filters; `data`: of the result's gradient and filters, that of the
+            images; `weights`: of the result's gradient and images, that of the filters.
+        image, kernel: sizes of what is convolved and of the filters.
+        strides, padding, dilations: of each dimension; padding is zeros on both sides.
+        groups: of channels, each with filters of its own.
+    """
+
+    direction: Direction
+    image: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilations: tuple[int, ...]
+    groups: int
+
+    @property
+    def results(self) -> tuple[int, ...]:
+        """Spatial sizes of what the convolution gives."""
+        return tuple(
+            (size + 2 * pad - dilation * (taps - 1) - 1) // stride + 1
+            for size, taps, stride, pad, dilation in zip(
+                self.image, self.kernel, self.strides, self.padding, self.dilations, strict=True
+            )
+        )
+
+
 class Primitives(Protocol[T]):
     """Functions on tensors. Types are MLIR's names; shapes are row-major.
 
@@ -79,6 +113,12 @@ class Primitives(Protocol[T]):
         """A 2-D convolution, its result laid out as the image.
 
         With groups, the filters' channel dimension has channels / groups.
+        """
+        ...
+
+    def layer(self, layer: Layer, lhs: T, rhs: T, element_type: str) -> T:
+        """A convolution of any direction, of operands in its order, each batch (or filters) first, then
+        channels, then the spatial dimensions; of this type or a more precise one.
         """
         ...
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from iree.compiler import ir
-from iree.compiler.dialects import tensor
+from iree.compiler.dialects import arith, tensor
 
 from iree_tuner.compiler.generic import generic
-from iree_tuner.compiler.linalg import named
+from iree_tuner.compiler.linalg import IndexOp, named
 from iree_tuner.suite.operation import TensorType
 from iree_tuner.suite.scalars import constant, converted
 
@@ -122,3 +122,58 @@ def _grouped(counts: Sequence[int]) -> ir.ArrayAttr:
         groups.append(ir.ArrayAttr.get([ir.IntegerAttr.get(i64, first + i) for i in range(count)]))
         first += count
     return ir.ArrayAttr.get(groups)
+
+
+def padded(value: ir.Value, low: Sequence[int], high: Sequence[int]) -> ir.Value:
+    """Zeros around it, so many before and behind each dimension; the tensor itself where there are none."""
+    if not any((*low, *high)):
+        return value
+    kind = ir.RankedTensorType(value.type)
+    shape = [a + size + b for a, size, b in zip(low, kind.shape, high, strict=True)]
+    result = ir.RankedTensorType.get(shape, kind.element_type)
+    op = tensor.PadOp(result, _tensor(value), [], [], list(low), list(high))
+    block = op.regions[0].blocks.append(*[ir.IndexType.get()] * kind.rank)
+    with ir.InsertionPoint(block):
+        tensor.YieldOp(constant(0.0, kind.element_type))
+    return op.result
+
+
+def cut(value: ir.Value, offsets: Sequence[int], sizes: Sequence[int]) -> ir.Value:
+    """A part of it; the tensor itself where that is all."""
+    kind = ir.RankedTensorType(value.type)
+    if list(sizes) == list(kind.shape):
+        return value
+    result = ir.RankedTensorType.get(list(sizes), kind.element_type)
+    ones = [1] * kind.rank
+    return tensor.ExtractSliceOp(result, _tensor(value), [], [], [], list(offsets), list(sizes), ones).result
+
+
+def spread(value: ir.Value, shape: Sequence[int], offsets: Sequence[int], strides: Sequence[int]) -> ir.Value:
+    """Its elements among zeros: of dimension `i` from `offsets[i]` on, `strides[i]` apart."""
+    kind = ir.RankedTensorType(value.type)
+    if all(stride == 1 for stride in strides):
+        behind = [to - at - size for to, at, size in zip(shape, offsets, kind.shape, strict=True)]
+        return padded(value, offsets, behind)
+    zeros = filled(shape, str(kind.element_type))
+    return tensor.InsertSliceOp(
+        _tensor(value), _tensor(zeros), [], [], [], list(offsets), list(kind.shape), list(strides)
+    ).result
+
+
+def flipped(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
+    """With the elements along these dimensions in the reverse order."""
+    kind = ir.RankedTensorType(value.type)
+    turned = [each for each in dimensions if kind.shape[each] > 1]
+    if not turned:
+        return value
+
+    def body(_: ir.Value) -> ir.Value:
+        index = ir.IndexType.get()
+        at = [IndexOp(dim=each, results=[index]).result for each in range(kind.rank)]
+        for each in turned:
+            last = arith.constant(index, kind.shape[each] - 1)
+            at[each] = arith.subi(last, at[each])
+        return tensor.extract(_tensor(value), at)
+
+    out = empty(kind.shape, str(kind.element_type))
+    return generic([], out, [ir.AffineMap.get_identity(kind.rank)], ["parallel"] * kind.rank, body)

@@ -341,6 +341,28 @@ def test_c18_the_pages_that_help_names_are_there(folder, capfd):
     assert capfd.readouterr().err.startswith("error: there is no page 'no_such_page'")
 
 
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        (
+            "What do the columns of `tune` mean?",
+            ["share", "tried", "default us", "tuned us", "speedup", "verdict"],
+        ),
+        ("How do I see progress in Python?", ["progress=True", "observer="]),
+        ("A workload wins, and the program ties: do I use the spec?", ["not measurably gain"]),
+        ("What if the machine is busy?", ["--budget"]),
+        ("May two runs tune at once?", ["--jobs"]),
+        ("What is the status after Ctrl-C?", ["130", "143", "129"]),
+    ],
+)
+def test_c21_what_users_ask_is_answered(capfd, question, says):
+    assert run(["docs", "questions"]) == 0
+    _, _, rest = capfd.readouterr().out.partition(f"**{question}**")
+    answer = rest.partition("\n\n**")[0]
+    assert answer
+    assert not [word for word in says if word not in answer]
+
+
 def test_c20_a_process_of_a_pool_can_tune():
     """Such processes are daemonic: `multiprocessing` refuses them children."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:

@@ -15,13 +15,14 @@ from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, Running
 from iree_tuner.suite.backends.calls import Calls, copies_of
 from iree_tuner.suite.backends.library import on_host, versions
-from iree_tuner.suite.backends.numpy_convolution import convolve
+from iree_tuner.suite.backends.numpy_convolution import convolve, convolve_layer
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
     Binary,
     CannotError,
     FilterLayout,
     ImageLayout,
+    Layer,
     Reduction,
     Unary,
     Window,
@@ -107,6 +108,12 @@ class NumpyPrimitives:
         del element_type
         _check_blas(image, filters)
         return convolve(image, filters, window, layouts)
+
+    def layer(self, layer: Layer, lhs: Values, rhs: Values, element_type: str) -> Values:
+        """Products of matrices by BLAS, one for each place in the filters."""
+        del element_type
+        _check_blas(lhs, rhs)
+        return convolve_layer(layer, lhs, rhs)
 
     def attention(
         self, q: Values, k: Values, v: Values, mask: Values | None, causal: bool, scale: float

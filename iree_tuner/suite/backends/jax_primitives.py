@@ -12,6 +12,7 @@ from iree_tuner.suite.primitives import (
     CannotError,
     FilterLayout,
     ImageLayout,
+    Layer,
     Reduction,
     Unary,
     Window,
@@ -78,6 +79,27 @@ class JaxPrimitives:
             precision=lax.Precision.HIGHEST,
             preferred_element_type=_wide(image, element_type),
         )
+
+    def layer(self, layer: Layer, lhs: Traced, rhs: Traced, element_type: str) -> Traced:
+        """`conv_general_dilated`, and its transposes, which are what JAX's gradients are."""
+        wide = _wide(lhs, element_type)
+
+        def convolve(image: Traced, filters: Traced) -> Traced:
+            return lax.conv_general_dilated(
+                image, filters, layer.strides, [(pad, pad) for pad in layer.padding],
+                rhs_dilation=layer.dilations, feature_group_count=layer.groups,
+                precision=lax.Precision.HIGHEST, preferred_element_type=wide,
+            )  # fmt: skip
+
+        if layer.direction == "forward":
+            return convolve(lhs, rhs)
+        if layer.direction == "data":
+            shape = (lhs.shape[0], rhs.shape[1] * layer.groups, *layer.image)
+            of = jax.ShapeDtypeStruct(shape, rhs.dtype)
+            return jax.linear_transpose(lambda image: convolve(image, rhs), of)(lhs.astype(wide))[0]
+        shape = (lhs.shape[1], rhs.shape[1] // layer.groups, *layer.kernel)
+        of = jax.ShapeDtypeStruct(shape, rhs.dtype)
+        return jax.linear_transpose(lambda filters: convolve(rhs, filters), of)(lhs.astype(wide))[0]
 
     def attention(
         self, q: Traced, k: Traced, v: Traced, mask: Traced | None, causal: bool, scale: float

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from iree_tuner.suite.primitives import FilterLayout, ImageLayout, Window
+from iree_tuner.suite.primitives import FilterLayout, ImageLayout, Layer, Window
 
 Values = npt.NDArray[Any]
 
@@ -83,3 +86,58 @@ def _counts(sizes: tuple[int, int], kernel: tuple[int, ...], window: Window) -> 
         for size, taps, stride, dilation in zip(sizes, kernel, window.strides, window.dilations, strict=True)
     )
     return height, width
+
+
+def convolve_layer(layer: Layer, lhs: Values, rhs: Values) -> Values:
+    """A convolution, or a gradient of one, as a product of matrices for each place in the filters."""
+    around = [(0, 0), (0, 0), *((pad, pad) for pad in layer.padding)]
+    if layer.direction == "forward":
+        image, filters = np.pad(lhs, around), rhs
+        total = np.zeros((len(lhs), len(rhs), *layer.results), lhs.dtype)
+        for tap, seen in _taps(layer):
+            part = _in_groups(image[seen], layer.groups)
+            total += _joined(_of_tap(filters, tap, layer.groups) @ part, total.shape)
+        return total
+    if layer.direction == "data":
+        gradient, filters = _in_groups(lhs, layer.groups), rhs
+        sizes = (size + 2 * pad for size, pad in zip(layer.image, layer.padding, strict=True))
+        total = np.zeros((len(lhs), filters.shape[1] * layer.groups, *sizes), lhs.dtype)
+        for tap, seen in _taps(layer):
+            part = _of_tap(filters, tap, layer.groups).swapaxes(1, 2) @ gradient
+            total[seen] += _joined(part, total[seen].shape)
+        spans = zip(layer.padding, layer.image, strict=True)
+        return total[(slice(None), slice(None), *(slice(pad, pad + size) for pad, size in spans))]
+    gradient, image = _in_groups(lhs, layer.groups), np.pad(rhs, around)
+    count, channels = lhs.shape[1], rhs.shape[1] // layer.groups
+    total = np.zeros((count, channels, *layer.kernel), lhs.dtype)
+    for tap, seen in _taps(layer):
+        part = gradient @ _in_groups(image[seen], layer.groups).swapaxes(1, 2)
+        total[(slice(None), slice(None), *tap)] = part.reshape(count, channels)
+    return total
+
+
+def _taps(layer: Layer) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+    """Each place in the filters, with the part of a padded image that it sees."""
+    for tap in product(*map(range, layer.kernel)):
+        spans = zip(tap, layer.dilations, layer.results, layer.strides, strict=True)
+        seen = (_span(at * dilation, count, stride) for at, dilation, count, stride in spans)
+        yield tap, (slice(None), slice(None), *seen)
+
+
+def _of_tap(filters: Values, tap: tuple[int, ...], groups: int) -> Values:
+    """Groups x filters of one x channels of one."""
+    own = filters[(slice(None), slice(None), *tap)]
+    return own.reshape(groups, -1, own.shape[1])
+
+
+def _in_groups(values: Values, groups: int) -> Values:
+    """Batch x channels x points as groups x channels of one x all points."""
+    batch, channels = values.shape[:2]
+    parts = values.reshape(batch, groups, channels // groups, prod(values.shape[2:]))
+    return parts.transpose(1, 2, 0, 3).reshape(groups, channels // groups, -1)
+
+
+def _joined(values: Values, shape: tuple[int, ...]) -> Values:
+    """The inverse of `_in_groups`, in this shape."""
+    groups, channels, _ = values.shape
+    return values.reshape(groups, channels, shape[0], -1).transpose(2, 0, 1, 3).reshape(shape)

@@ -17,6 +17,7 @@ from iree_tuner.suite.primitives import (
     CannotError,
     FilterLayout,
     ImageLayout,
+    Layer,
     Reduction,
     Unary,
     Window,
@@ -172,6 +173,16 @@ class OnnxPrimitives:
         facts = {"strides": window.strides, "dilations": window.dilations, "group": window.groups}
         result = self._add("Conv", [image, filters], shape, wide, **facts)
         return self.transpose(result, _TO_NHWC) if last else result
+
+    def layer(self, layer: Layer, lhs: Node, rhs: Node, element_type: str) -> Node:
+        """`Conv`; ONNX has no gradients of one."""
+        if layer.direction != "forward":
+            raise CannotError("ONNX has no gradients of convolutions")
+        wide = _wider(lhs.element_type, element_type)
+        shape = (lhs.shape[0], rhs.shape[0], *layer.results)
+        facts = {"strides": layer.strides, "pads": (*layer.padding, *layer.padding),
+                 "dilations": layer.dilations, "group": layer.groups}  # fmt: skip
+        return self._add("Conv", [self.cast(lhs, wide), self.cast(rhs, wide)], shape, wide, **facts)
 
     def attention(self, q: Node, k: Node, v: Node, mask: Node | None, causal: bool, scale: float) -> Node:
         """`Attention`; its own causal mask counts from the first key, so that others are given."""

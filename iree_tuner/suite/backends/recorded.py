@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import Binary, FilterLayout, ImageLayout, Reduction, Unary, Window
+from iree_tuner.suite.primitives import Binary, FilterLayout, ImageLayout, Layer, Reduction, Unary, Window
 
 _WIDTHS = {"f64": 64, "f32": 32, "i64": 64, "i32": 32, "f16": 16, "bf16": 16, "i16": 16}
 
@@ -80,6 +80,11 @@ class Recorder:
         del element_type
         facts = {"window": window, "layouts": layouts}
         return Node("convolution", image.shape, _sums(image), (image, filters), facts)
+
+    def layer(self, layer: Layer, lhs: Node, rhs: Node, element_type: str) -> Node:
+        """Of the type of its sums, of the left operand's shape; that is not computed."""
+        del element_type
+        return Node("layer", lhs.shape, _sums(lhs), (lhs, rhs), {"layer": layer})
 
     def attention(self, q: Node, k: Node, v: Node, mask: Node | None, causal: bool, scale: float) -> Node:
         """A mask is the fourth operand."""

@@ -12,6 +12,7 @@ from iree_tuner.suite.primitives import (
     CannotError,
     FilterLayout,
     ImageLayout,
+    Layer,
     Reduction,
     Unary,
     Window,
@@ -126,6 +127,30 @@ class TorchPrimitives:
             groups=window.groups,
         )
         return result.permute(_TO_NHWC) if last else result
+
+    def layer(self, layer: Layer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
+        """`convNd`, and `convolution_backward`, which training takes; views with channels last stay that."""
+        if not lhs.dtype.is_floating_point or lhs.element_size() == 1:
+            raise CannotError(f"PyTorch convolves no {lhs.dtype}")
+        kind = torch.promote_types(lhs.dtype, type_of(element_type))
+        lhs, rhs = lhs.to(kind), rhs.to(kind)
+        window = layer.strides, layer.padding, layer.dilations
+        rank, groups = len(layer.image), layer.groups
+        if layer.direction == "forward":
+            convolve = (functional.conv1d, functional.conv2d, functional.conv3d)[rank - 1]
+            return convolve(lhs, rhs, None, *window, groups)
+        none, of_data = [0] * rank, layer.direction == "data"
+        if of_data:
+            shape = (lhs.shape[0], rhs.shape[1] * groups, *layer.image)
+            image, filters = torch.empty(shape, dtype=kind, device=lhs.device), rhs
+        else:
+            shape = (lhs.shape[1], rhs.shape[1] // groups, *layer.kernel)
+            image, filters = rhs, torch.empty(shape, dtype=kind, device=lhs.device)
+        wanted = [of_data, not of_data, False]
+        found = torch.ops.aten.convolution_backward(
+            lhs, image, filters, None, *map(list, window), False, none, groups, wanted
+        )
+        return found[0 if of_data else 1]
 
     def attention(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float

@@ -9,7 +9,7 @@ from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.backends.torch_primitives import Tensor, TorchPrimitives, torch
 from iree_tuner.suite.backends.torch_running import array_of, tensor_of
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import FilterLayout, ImageLayout, Reduction, Window
+from iree_tuner.suite.primitives import FilterLayout, ImageLayout, Layer, Reduction, Window
 
 _LONG_FLOPS = 4e10
 _FLOATS = ("f", "b")  # how names of floating types begin
@@ -56,6 +56,11 @@ class _Wide(TorchPrimitives):
         """As precise as the image."""
         del element_type
         return super().convolution(image, filters, window, layouts, "f64")
+
+    def layer(self, layer: Layer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
+        """As precise as its operands."""
+        del element_type
+        return super().layer(layer, lhs, rhs, "f64")
 
     def reduce(self, kind: Reduction, x: Tensor, axes: Sequence[int], element_type: str) -> Tensor:
         """As precise as what is reduced."""

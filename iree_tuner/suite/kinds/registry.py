@@ -12,13 +12,24 @@ from iree_tuner.suite.kinds.attention import Attention
 from iree_tuner.suite.kinds.batch_matmul import BatchMatmul
 from iree_tuner.suite.kinds.convolution import Convolution
 from iree_tuner.suite.kinds.elementwise import Elementwise
+from iree_tuner.suite.kinds.layer import ConvolutionLayer
 from iree_tuner.suite.kinds.matmul import Matmul
 from iree_tuner.suite.kinds.reduction import Reduction
 from iree_tuner.suite.kinds.softmax import Softmax
 from iree_tuner.suite.operation import Operation, Value
 
 KINDS: Mapping[str, type[Operation]] = {
-    each.kind: each for each in (Matmul, BatchMatmul, Convolution, Attention, Reduction, Softmax, Elementwise)
+    each.kind: each
+    for each in (
+        Matmul,
+        BatchMatmul,
+        Convolution,
+        ConvolutionLayer,
+        Attention,
+        Reduction,
+        Softmax,
+        Elementwise,
+    )
 }
 
 _TYPES: Mapping[str, type] = {"int": int, "str": str, "bool": bool}

@@ -13,7 +13,7 @@ from iree.compiler import ir
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.data import dtype_of, random_values
 from iree_tuner.suite.operation import Operation, TensorType
-from iree_tuner.suite.primitives import Window
+from iree_tuner.suite.primitives import Layer, Window
 
 F32, F16, I32 = "f32", "f16", "i32"
 EXACT = Tolerance()
@@ -79,6 +79,64 @@ class Made(Operation):
         return CASES[self.case].positive
 
 
+def _layers() -> None:
+    window = {"strides": (2, 1), "padding": (1, 0), "dilations": (1, 2), "groups": 2}
+    plane = {"image": (7, 6), "kernel": (3, 2), **window}
+    ones = (1, 1, 1)
+    space = {
+        "image": (3, 5, 4),
+        "kernel": (2, 1, 2),
+        "strides": ones,
+        "padding": (1, 0, 1),
+        "dilations": ones,
+    }
+    for kind in (F32, F16):
+        for name, facts in (("", plane), (" line", LINE), (" space", {**space, "groups": 1})):
+            for direction in ("forward", "data", "weights"):
+                layer = Layer(direction, **facts)
+                sizes = ((2, 4, *layer.image), (6, 4 // layer.groups, *layer.kernel), (2, 6, *layer.results))
+                image, filters, result = sizes
+                taken = {"forward": (image, filters), "data": (result, filters), "weights": (result, image)}
+                CASES[f"layer {direction}{name} {kind}"] = Case(
+                    tuple((shape, kind) for shape in taken[direction]),
+                    kind,
+                    lambda ops, a, b, layer=layer, kind=kind: ops.layer(layer, a, b, kind),
+                    lambda a, b, layer=layer: layer_by_definition(layer, a, b),
+                    Tolerance(F32, 64, F16 if kind == F16 else None, 1 if kind == F16 else 0),
+                )
+
+
+LINE = {"image": (9,), "kernel": (3,), "strides": (2,), "padding": (2,), "dilations": (1,), "groups": 1}
+
+
+def layer_by_definition(layer: Layer, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """A convolution or a gradient of one, one product after the other; batch and channels come first."""
+    batch = len(lhs)
+    of_weights = layer.direction == "weights"
+    count, channels = (lhs.shape[1], rhs.shape[1] // layer.groups) if of_weights else rhs.shape[:2]
+    shapes = {
+        "forward": (batch, count, *layer.results),
+        "data": (batch, channels * layer.groups, *layer.image),
+        "weights": (count, channels, *layer.kernel),
+    }
+    total = np.zeros(shapes[layer.direction])
+    for n, k, *o in np.ndindex(batch, count, *layer.results):
+        for c, *r in np.ndindex(channels, *layer.kernel):
+            steps = zip(o, layer.strides, r, layer.dilations, layer.padding, strict=True)
+            at = [x * stride + y * dilation - pad for x, stride, y, dilation, pad in steps]
+            if any(not 0 <= x < size for x, size in zip(at, layer.image, strict=True)):
+                continue
+            of_image = (n, k // (count // layer.groups) * channels + c, *at)
+            of_filters, of_result = (k, c, *r), (n, k, *o)
+            if layer.direction == "forward":
+                total[of_result] += lhs[of_image] * rhs[of_filters]
+            elif layer.direction == "data":
+                total[of_image] += lhs[of_result] * rhs[of_filters]
+            else:
+                total[of_filters] += lhs[of_result] * rhs[of_image]
+    return total
+
+
 def arrays(operation: Operation) -> list[np.ndarray]:
     """The inputs, from the operation's name alone."""
     rng = np.random.default_rng([*operation.name.encode()])
@@ -88,7 +146,7 @@ def arrays(operation: Operation) -> list[np.ndarray]:
 
 def magnitudes(operation: Made, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
     """What sums can reach on the way; None for what is no sum."""
-    if operation.case.split()[0] not in ("matmul", "convolution", "sum", "mean"):
+    if operation.case.split()[0] not in ("matmul", "convolution", "layer", "sum", "mean"):
         return None
     return expected(operation, [np.abs(each.astype(np.float64)) for each in inputs])
 
@@ -345,5 +403,6 @@ def _rest() -> None:
 
 _products()
 _convolutions()
+_layers()
 _attentions()
 _rest()

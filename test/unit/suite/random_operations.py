@@ -19,6 +19,8 @@ epilogues = st.lists(st.sampled_from(STEPS), max_size=3).map("+".join)
 chains = st.lists(st.sampled_from(UNARY + BINARY), min_size=1, max_size=4).map("+".join)
 results = st.sampled_from((*FLOATS, "i32"))
 
+layouts = st.sampled_from(("NHWC", "NCHW", "CNHW", "HWCN"))
+
 PRODUCT = {
     "m": sizes, "n": sizes, "k": st.sampled_from((4, 12, 36, 48)),
     "lhs": st.sampled_from(FACTORS), "rhs": st.sampled_from(FACTORS), "out": results,
@@ -35,6 +37,15 @@ ARGUMENTS = {
         "groups": st.sampled_from((1, 1, 2, 4, 8)), "layout": st.sampled_from(("nhwc", "nhwc_fhwc", "nchw")),
         "image": st.sampled_from(FACTORS), "filters": st.sampled_from(FACTORS), "out": results,
         "epilogue": epilogues,
+    },
+    "convolution_layer": {
+        "direction": st.sampled_from(("forward", "data", "weights")),
+        "n": few, "c": st.sampled_from((2, 4, 8)), "k": st.sampled_from((2, 4, 8)),
+        "image": st.sampled_from(("7x9", "8x6")), "kernel": st.sampled_from(("1x1", "3x2", "2x3")),
+        "strides": st.sampled_from(("1x1", "2x1", "3x2")), "padding": st.sampled_from(("0x0", "1x1", "0x2")),
+        "dilations": st.sampled_from(("1x1", "2x1")), "groups": st.sampled_from((1, 1, 2, 4)),
+        "in_layout": layouts, "fil_layout": layouts, "out_layout": layouts,
+        "element_type": st.sampled_from(FLOATS), "bias": st.booleans(),
     },
     "attention": {
         "batch": few, "heads": st.sampled_from((2, 4)), "key_heads": st.sampled_from((0, 1, 2)),

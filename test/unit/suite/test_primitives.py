@@ -21,7 +21,7 @@ CANNOT = {
     ),
     "torch": ("matmul batch i8", "convolution i8", "attention f8"),
     "onnxruntime": (
-        "matmul bf16", "convolution i8", "attention f8", "max bf16",
+        "matmul bf16", "convolution i8", "layer data*", "layer weights*", "attention f8", "max bf16",
     ),
     "jax": (),
 }  # fmt: skip

@@ -1,0 +1,140 @@
+"""`iree-tuner spec reduce`: a program or a spec that shows a defect, made smaller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from rich.markup import escape
+from rich.status import Status
+
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.execute.device_facts import usable_cores
+from iree_tuner.files import STANDARD, name_of, planned_output, read_bytes, write
+from iree_tuner.program.source import Program
+from iree_tuner.reduce import Candidate, InWorkers, Judge, Progress, Reducer
+from iree_tuner.report.progress import tell_stopping
+from iree_tuner.tuning.stop import StopRequest
+
+
+def reduce(
+    program: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    judge: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    judge_status: int | Literal["fail", "crash"] | None = None,
+    judge_output: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
+    output: Annotated[Path, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = STANDARD,
+    timeout: float = 300.0,
+    jobs: int | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Shrink a program or a spec that shows a defect, with a command as the judge.
+
+    The judge is given smaller and smaller candidates, which all verify. It ends with status 0 where a
+    candidate still shows the defect, as the scripts of llvm-reduce and cvise do; --judge-status and
+    --judge-output ask for something else. It runs in an empty folder of its own: name other files by absolute
+    paths. Ctrl-C writes the smallest candidate so far that shows the defect, with status 130.
+
+    Example: `iree-tuner spec reduce big.mlir --judge "iree-opt {}" --judge-output "error: x" -o small.mlir`
+
+    Parameters
+    ----------
+    program
+        MLIR text or bytecode in any dialect of the compiler; `-` reads standard input.
+    judge
+        A command for the shell. {} stands for the candidate's path; a command without {} gets it as its last
+        argument.
+    judge_status
+        Status of the judge where the defect shows: a number, fail (any but 0), or crash (128 and above). It
+        is 0 by default, and fail with --judge-output.
+    judge_output
+        Text that the judge's output contains where the defect shows.
+    output
+        File to write, .mlir; `-` prints text.
+    timeout
+        Seconds for a judge. A candidate that takes longer counts as one that does not show the defect.
+    jobs
+        Judges at a time; as many as there are cores by default.
+    as_json
+        Print the sizes before and after as JSON.
+    """
+    if str(program).startswith("--"):  # a parameter that takes `-` takes mistyped options too
+        raise UsageError(f"unknown option {program}")
+    if as_json and output == STANDARD:
+        raise UsageError("--json needs --output: standard output holds nothing but JSON")
+    if timeout <= 0 or (jobs is not None and jobs < 1):
+        raise UsageError("--timeout must be above 0, and --jobs at least 1")
+    source = Program(name_of(program), read_bytes(program))
+    if not source.data.strip():
+        raise TunerError("the program is empty", location=source.name)
+    if output != STANDARD:
+        planned_output(output, ".mlir")
+    wanted = judge_status if judge_status is not None else "fail" if judge_output else 0
+    with (
+        people.status("asking the judge about the input") as status,
+        StopRequest(tell_stopping) as stop,
+        InWorkers(Judge(judge, wanted, judge_output), jobs or usable_cores(), timeout) as lab,
+    ):
+        reducer = Reducer(lab, _Lines(status).add)
+        try:
+            with stop.cancelling(lab.editors, lab.judges):
+                reducer.run(source)
+        finally:  # whatever ended it, what was found took long to find
+            if (found := reducer.progress()) is not None:
+                _write(found, output, as_json=as_json, interrupted=stop.requested)
+    if stop.requested:
+        raise KeyboardInterrupt
+    return 0
+
+
+class _Lines:
+    """A line for each step that makes the program smaller, and on a terminal how far the current one is."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+        self._told: Progress | None = None
+        self._last: Progress | None = None
+
+    def add(self, progress: Progress) -> None:
+        """Take what a reducer says."""
+        last, self._last = self._last, progress
+        if last is not None and last.step != progress.step:
+            self._end(last)
+        self._status.update(escape(f"{progress.step}: {_size(progress.smallest)}, {progress.judged} judged"))
+
+    def _end(self, step: Progress) -> None:
+        before = (self._told or step).smallest if self._told else step.start
+        if step.smallest is not before:
+            people.print(f"{step.step}: {_size(step.smallest)}, {step.judged} judged", markup=False)
+        self._told = step
+
+
+def _write(found: Progress, output: Path, *, as_json: bool, interrupted: bool) -> None:
+    """Write the smallest program; say so to people or as JSON."""
+    if output == STANDARD:
+        print(found.smallest.text, end="")
+    else:
+        write(output, found.smallest.text)
+    if as_json:
+        print_json(
+            {
+                "path": str(output),
+                "ops_before": found.start.size.ops,
+                "ops": found.smallest.size.ops,
+                "bytes_before": len(found.start.text.encode()),
+                "bytes": len(found.smallest.text.encode()),
+                "judged": found.judged,
+                "remembered": found.remembered,
+                "refused": found.refused,
+                "interrupted": interrupted,
+            }
+        )
+    sizes = f"{_size(found.start)} -> {_size(found.smallest)}"
+    people.print(f"{output}: {sizes}; {found.judged} candidates judged", soft_wrap=True, markup=False)
+
+
+def _size(candidate: Candidate) -> str:
+    return f"{candidate.size.ops} ops, {len(candidate.text.encode())} bytes"
