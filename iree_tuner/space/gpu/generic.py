@@ -23,8 +23,11 @@ _LEAST_BITS = 16
 def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
     """TileAndFuse, and VectorDistribute where subgroups share reductions.
 
-    None for floats of a byte or less, and for products beside other reductions.
+    None for floats of a byte or less, for products beside other reductions, and for copies between buffers,
+    which these pipelines do not tile.
     """
+    if "memref<" in workload.dag:
+        return []
     product = _is_product(workload)
     beside = [companion for companion in workload.companions if _FILL not in companion.op]
     if product and any("reduction" in companion.iterators for companion in beside):

@@ -15,6 +15,7 @@ from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.generic import generic_constraints
 from iree_tuner.space.gpu.matrix import matrix_constraints
+from iree_tuner.space.gpu.matrix_problem import igemm_problem
 from iree_tuner.space.gpu.online_attention import attention_constraints, fits_matrix_instructions
 from iree_tuner.space.gpu.result_type import fitting
 from iree_tuner.space.gpu.scaled import scaled_constraints
@@ -53,14 +54,20 @@ def gpu_constraints(
     """Modules with one constraints op each: the compiler's with supplements, or ops built here."""
     with context, ir.Location.unknown(context):
         modules = [ir.Module.parse(source) for source in emitted]
+        gathered: list[ir.Module] = []
         if supplements:
             modules = [module for module in modules if _has_instruction(module, workload, limits)]
+            right = [module for module in modules if _counts_gathered_loops(module, workload, limits)]
+            if len(right) < len(modules):
+                own = matrix_constraints(workload, limits, context)
+                gathered = [each for each in own if VARIANT in _only(each).operation.attributes]
+            modules = right
         for module in modules:
             _name_variant(module, workload, limits)
             if supplements:
                 supplement(module, workload, limits)
-        if modules:
-            return modules
+        if modules or gathered:
+            return [*modules, *gathered]
         for build in _BUILDERS.get(workload.family, ()):
             if build is simt_constraints and _is_tiny(workload):
                 types = ", ".join(workload.types)
@@ -90,6 +97,20 @@ def _name_variant(module: ir.Module, workload: Workload, limits: GpuLimits) -> N
     op = _only(module)
     if Draft(op, workload, limits).igemm:
         op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
+
+
+def _counts_gathered_loops(module: ir.Module, workload: Workload, limits: GpuLimits) -> bool:
+    """Whether constraints of a gathered convolution have the loops that gathering leaves.
+
+    The emitter makes one loop of all reductions. Gathering does so only where filters have them in the order
+    of the image (getIGEMMGenericConvDetails), as in few gradients: what is set for one loop too few compiles
+    for minutes, or not at all (docs/upstream/igemm_reduction_loops.md).
+    """
+    if workload.family != "convolution":
+        return True
+    draft = Draft(_only(module), workload, limits)
+    problem = igemm_problem(workload) if draft.igemm else None
+    return problem is None or len(ir.ArrayAttr(draft.entries["reduction"])) == len(problem.loops)
 
 
 def _has_instruction(module: ir.Module, workload: Workload, limits: GpuLimits) -> bool:

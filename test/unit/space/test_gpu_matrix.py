@@ -21,12 +21,14 @@ from iree.compiler import ir
 
 from iree_tuner.execute.pool import Builder
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space import Assignment, Space
+from iree_tuner.space import Assignment, Space, build_spaces
 from iree_tuner.space.default import find_default
+from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.matrix import matrix_constraints
 from iree_tuner.space.gpu.matrix_problem import direct_problem, igemm_problem
 from iree_tuner.targets import GpuLimits, parse_target
 
+UPSTREAM = Path(__file__).parents[2] / "upstream"
 PROGRAMS = Path(__file__).parents[2] / "space" / "Inputs"
 SHAPES = {SM_80.arch: [(16, 8, 16)], GFX942.arch: [(16, 16, 16), (32, 32, 8)]}
 
@@ -168,3 +170,17 @@ def test_the_compiler_takes_wrong_thread_counts_and_the_space_does_not(
         built = builder.build(dispatch.harness, space.configuration(assignment))
         assert built.outcome == "ok", built.message
     assert any("wg_size_x" in reason for reason in space.violations(wrong))
+
+
+def test_a_gathered_convolution_has_the_loops_that_gathering_leaves(
+    only_dispatch, compilers, context: ir.Context
+) -> None:
+    target = parse_target("hip:gfx942")
+    dispatch = only_dispatch(UPSTREAM / "igemm_reduction_loops.mlir", target)
+    emitted = emit(dispatch.harness, dispatch.workload, target, compilers)
+    spaces = build_spaces(dispatch.workload, dispatch.limits, context, emitted.modules)
+    (space,) = [each for each in spaces if each.label == "TileAndFuse:igemm"]
+    assert find_default(space, dispatch.default, dispatch.pipeline).assignment is not None
+    members = [space.configuration(member) for member in space.sample(2, seed=1)]
+    built = Builder(target, compilers).build_all(dispatch.harness, members)
+    assert [each.outcome for each in built] == ["ok", "ok"], [each.message for each in built]

@@ -117,6 +117,23 @@ def test_reduction_tile_position() -> None:
 
 
 @on_this_release
+def test_igemm_reduction_loops() -> None:
+    """spaces._counts_gathered_loops"""
+    tool = Path(sys.executable).parent / "iree-compile"
+    command = [str(tool), str(REPRODUCERS / "igemm_reduction_loops.mlir"), *CDNA3]
+    until = ("--compile-to=executable-configurations", "-o", "-")
+
+    def printed(*flags: str) -> str:
+        return subprocess.run(
+            [*command, *flags, *until], capture_output=True, text=True, timeout=120, check=True
+        ).stdout
+
+    assert "reduction = [0, 0, 0, 0, 1, 4]" in printed()
+    emitted = printed("--iree-codegen-emit-pipeline-constraints")
+    assert 'reduction = [0, 0, 0, 0, #iree_codegen.smt.int_knob<"red_4">]' in emitted
+
+
+@on_this_release
 @pytest.mark.parametrize("name", ["apple", "m1", "no-such-gpu"])
 def test_unknown_vulkan_target(name: str) -> None:
     """iree_tuner.targets.vulkan lists the names that are known"""

@@ -50,10 +50,9 @@ def test_what_the_compiler_makes_of_a_command_computes_it(command, tmp_path, cpu
 def test_a_command_has_spaces_for_amd(command, capsys):
     assert run(["space", command, "--target", "hip:gfx942", "--sample", "2", "--json"]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    convolutions = [each for each in found if "reduction" not in each["name"]]
-    assert convolutions
+    assert any("_conv_" in each["name"] or "_matmul" in each["name"] for each in found)
+    assert not any("slow_memcpy" in each["name"] for each in found), "nothing tiles a copy between buffers"
     assert all(len(each["samples"]) == min(2, each["count"]) for each in found)
-    assert all(each["knobs"] for each in convolutions)
 
 
 def ways(command):
