@@ -66,12 +66,20 @@ def opened(name: str | Path) -> Program:
     Raises what `load_program` and `suite.commands.operations_of` raise.
     """
     text = str(name)
-    if text.endswith(".txt") or " " in text:
-        from iree_tuner.suite.commands import is_command, program_of  # late: most programs are files of MLIR
+    if text.endswith(".txt") or is_command(text):
+        from iree_tuner.suite.commands import program_of  # late: most programs are files of MLIR
 
-        if text.endswith(".txt") or is_command(text):
-            return program_of(text)
+        return program_of(text)
     return load_program(text)
+
+
+def is_command(text: str) -> bool:
+    """Whether a program is named by a command of another project's driver."""
+    if " " not in text:
+        return False
+    from iree_tuner.suite import commands
+
+    return commands.is_command(text)
 
 
 def parse_parameters(text: str) -> tuple[str | None, str]:

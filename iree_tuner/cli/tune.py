@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import NoDatabase, with_database
 from iree_tuner.cli.groups import OUTPUT
-from iree_tuner.cli.inputs import InputFlags, opened
+from iree_tuner.cli.inputs import InputFlags, is_command, opened
 from iree_tuner.cli.kernel_report import tell_use
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
@@ -147,5 +147,6 @@ def _save(result: TuningResult, path: Path) -> Path:
 
 
 def _beside(program: str) -> Path:
-    name = "program" if program == "-" else Path(program).name.rsplit(".", 1)[0]
+    path = program.split()[0] if is_command(program) else program
+    name = "program" if program == "-" else Path(path).name.rsplit(".", 1)[0]
     return Path(f"{name}.spec.mlir")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
+from pathlib import Path
 
 from iree_tuner.execute.readings import Readings
 from iree_tuner.execute.setting import Setting
@@ -90,11 +91,15 @@ def readings_of(trials: Iterable[Trial]) -> Mapping[str, object]:
     return found
 
 
+_READ_BY_THE_COMPILER = (".mlir", ".mlirbc")
+"""Programs are also made from models of ONNX and from commands of other projects."""
+
+
 def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") -> UseBody:
     """Commands that compile a program with a spec: this project's, by the compiler's flag, and embedded.
 
     Args:
-        program: path of the program.
+        program: path of the program, or what it was made from.
         flags: of the target, and those that are part of the result.
         spec: path of the spec.
         target: as `iree-tuner compile` takes it; its own default where not given.
@@ -102,7 +107,7 @@ def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") ->
     quoted, path, options = shlex.quote(program), shlex.quote(spec), shlex.join(flags)
     chosen = f" --target {shlex.quote(target)}" if target not in ("", _USUAL) else ""
     commands = [f"iree-tuner compile {quoted} --spec {path}{chosen} -o tuned.vmfb"]
-    if target.partition(":")[0] not in _WITHOUT_PATH_FLAG:
+    if target.partition(":")[0] not in _WITHOUT_PATH_FLAG and Path(program).suffix in _READ_BY_THE_COMPILER:
         by_flag = f"--iree-codegen-tuning-spec-path={path}"
         commands.append(f"iree-compile {quoted} {options} {by_flag} -o tuned.vmfb")
     commands.append(

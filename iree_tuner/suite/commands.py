@@ -88,8 +88,7 @@ def program_of(source: str) -> Program:
     """One program with a function for each operation of a command or a file. Raises as `operations_of`."""
     operations = operations_of(source)
     with new_context():
-        name = f"{operations[0].name}.mlir" if len(operations) == 1 else source
-        return Program(name, to_bytecode(module_of_all(operations)))
+        return Program(source, to_bytecode(module_of_all(operations)))
 
 
 def _read(text: str) -> list[Operation]:

@@ -68,10 +68,10 @@ def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
     """
     found: dict[str, Item] = {}
     for source in sources:
-        if Path(source).is_dir():
-            items = [Item(operation, path) for operation, path in operations_in(Path(source))]
-        elif source.endswith(SUFFIX) or is_command(source):
+        if source.endswith(SUFFIX) or is_command(source):
             items = [Item(operation) for operation in operations_of(source)]
+        elif Path(source).is_dir():
+            items = [Item(operation, path) for operation, path in operations_in(Path(source))]
         else:
             items = [Item(operation) for operation in load_suite(source, f8).operations]
         for each in items:

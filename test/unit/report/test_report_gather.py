@@ -1,6 +1,7 @@
 """What a report shows, from a database and from memory, of odd data too."""
 
 import math
+import shlex
 from dataclasses import fields, replace
 
 import pytest
@@ -176,6 +177,13 @@ def test_no_command_relies_on_a_flag_that_does_nothing(target, by_flag):
     commands = use_body("m.mlir", SETTING.flags, "s.mlir", target)["commands"]
     assert any("tuning-spec-path" in command for command in commands) == by_flag
     assert all(f"--target {target}" in command for command in commands[:: len(commands) - 1] if target)
+
+
+@pytest.mark.parametrize("program", ["model.onnx", "convs.txt", "conv -n 1 -c 4", "-"])
+def test_no_command_gives_the_compiler_what_it_does_not_read(program):
+    own, embedded = use_body(program, SETTING.flags, "s.mlir")["commands"]
+    assert own.startswith(f"iree-tuner compile {shlex.quote(program)} --spec s.mlir")
+    assert "&& iree-compile tuned.mlir" in embedded
 
 
 odd = st.recursive(

@@ -120,6 +120,16 @@ def test_a_file_is_a_program_with_a_function_for_each(tmp_path):
     assert [item.operation.name for item in items_from([str(path)])] == names
 
 
+def test_a_long_command_is_tuned_and_suited(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command = f"gemm -m 24 -n 32 -k 40 {'-i 1 ' * 60}"
+    assert len(command) > 255, "longer than a file's name"
+    assert run(["tune", command, "--effort", "smoke", "--keep-flags", "--no-profile", "--no-db"]) == 0
+    assert (tmp_path / "gemm.spec.mlir").exists()
+    assert "iree-compile 'gemm" not in capsys.readouterr().out
+    assert [item.operation.name for item in items_from([command])] == ["matmul_24x32x40_f32t_f32t_f32t"]
+
+
 @pytest.mark.parametrize(
     ("command", "says"),
     [

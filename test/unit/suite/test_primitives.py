@@ -17,7 +17,8 @@ from iree_tuner.suite.primitives import CannotError
 CANNOT = {
     "numpy": (
         "matmul *f16*", "matmul *bf16*", "matmul *f8*", "matmul *i8*", "matmul epilogue", "convolution *f16*",
-        "convolution *i8*", "layer *f16", "attention f16", "attention f8", "* bf16", "cast *bf16", "cast *f8*",
+        "convolution *i8*", "layer *f16", "attention f16", "attention f8", "* bf16",
+        "cast *bf16", "cast *f8*",
     ),
     "torch": ("matmul batch i8", "convolution i8", "attention f8"),
     "onnxruntime": (
