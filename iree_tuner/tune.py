@@ -160,6 +160,7 @@ class _TuningRun:
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target))
             given = self._read(self.lab)
+            self.lab.check_devices()
         with self.findings.stop:
             with self.timeline.stage("flags"):
                 tried, flags_note = self._choices()

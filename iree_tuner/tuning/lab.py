@@ -60,6 +60,7 @@ class Lab:
         self.builder = Builder(target, self.compilers)
         self.loader = loader_for(target.device, self.jobs)
         self._starting: list[Future[None]] = []
+        self._opening: list[Future[None]] = []
         self.measurers = [Measurer(uri) for uri in (target.device, *devices)]
 
     def on(self, target: Target) -> Lab:
@@ -71,7 +72,13 @@ class Lab:
 
     def start(self) -> None:
         """Have all workers begin to start, which takes a second or two: the program is read meanwhile."""
-        self._starting = [*self.builder.start(self.jobs), *(each.start() for each in self.measurers)]
+        self._opening = [each.start() for each in self.measurers]
+        self._starting = [*self.builder.start(self.jobs), *self._opening]
+
+    def check_devices(self) -> None:
+        """Wait until the devices are open. Raises TunerError for one that does not open."""
+        for opening in self._opening:
+            opening.result()
 
     def settle(self) -> None:
         """Wait until nothing starts any more, and nothing compiles on the cores that are timed."""
