@@ -76,17 +76,18 @@ def run(
 ) -> bool:
     """Whether all passed. pytest's output comes as it is made, lit's when both have ended."""
     start = time.monotonic()
-    jobs = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     running: list[subprocess.Popen[str]] = []
     if pytest or not lit or lit == ["test"]:
-        spread = ["-n", jobs, "--dist", "worksteal"]
+        # One more than cores: lit ends long before pytest, and tests wait for processes of their own.
+        spread = ["-n", str(cores + 1), "--dist", "worksteal"]
         command = [sys.executable, "-m", "pytest", "-q", *spread, "--durations=10", *pytest]
         print(f"$ {' '.join(command)}", flush=True)
         running.append(subprocess.Popen(command, cwd=ROOT, env=environment, text=True))
     lit_status = 0
     if lit:
         told = folder / "lit"
-        command = [str(TOOLS / "lit"), "-sv", "--time-tests", "-j", jobs, *lit]
+        command = [str(TOOLS / "lit"), "-sv", "--time-tests", "-j", str(cores), *lit]
         print(f"$ {' '.join(command)}", flush=True)
         with server(environment, folder, wanted=with_server) as served, told.open("w") as file:
             done = subprocess.run(command, cwd=ROOT, env=served, stdout=file, stderr=file, check=False)

@@ -115,7 +115,7 @@ def link(
     if strict and program is None:
         raise UsageError("--strict is of a program", hint="give --program")
     context = new_context()
-    modules = [_load(path, context) for path in specs]
+    modules = [load_spec(_checked(path), context, nested=True) for path in specs]
     linked = link_specs(modules, labels=[str(path) for path in specs], name=name, context=context)
     hits: dict[str, object] = {}
     if program is not None:
@@ -130,7 +130,7 @@ def check(
     /,
     *,
     program: Annotated[
-        Path | None, Parameter(help="See which of this program's dispatches each matcher hits.")
+        Path | None, Parameter(help="See what each matcher hits or nearly hits in this program.")
     ] = None,
     target: TargetName = None,
     device: Device = None,

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from iree_tuner.spec.entry import ANNOTATION
-from iree_tuner.spec.grammar import Pair, is_sequence, symbol_name, walk
+from iree_tuner.spec.grammar import INCLUDE, Pair, resolve, walk
 
 _PARAM = "transform.param.constant"
-_INCLUDE = "transform.include"
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Meaning:
 
 
 def meaning(pair: Pair) -> Meaning:
-    """Read a pair whose references resolve; one that does not resolve means nothing."""
+    """Read a pair; one whose sequences are missing, or only declared, means its names."""
     if pair.matcher_op is None or pair.action_op is None:
         return Meaning(f"@{pair.matcher}", (), f"@{pair.action}")
     values = yielded_constants(pair.matcher_op)
@@ -63,19 +62,17 @@ def canonical(sequence: ir.Operation, *, blank: bool = False) -> str:
         if blank:
             for constant in yielded_constants(copy.operation):
                 constant.attributes["value"] = ir.UnitAttr.get()
-        included = [_included(op, sequence) for op in walk(copy.operation) if op.name == _INCLUDE]
+        included = [_included(op, sequence) for op in walk(copy.operation) if op.name == INCLUDE]
     text = copy.operation.get_asm(use_local_scope=True, enable_debug_info=False)
     return "\n".join((text, *included))
 
 
 def _included(include: ir.Operation, sequence: ir.Operation) -> str:
     """Canonical text of an included sequence, whose name is then taken out of the copy that includes it."""
-    name = str(include.attributes["target"]).rpartition("@")[2].strip('"')
+    target = include.attributes["target"]
     include.attributes["target"] = ir.FlatSymbolRefAttr.get("included")
-    home = sequence.parent
-    known = {symbol_name(op.operation): op.operation for op in home.regions[0].blocks[0]} if home else {}
-    found = known.get(name)
-    return f"@{name}" if found is None or not is_sequence(found) or found == sequence else canonical(found)
+    found = resolve(sequence, target)
+    return str(target) if found is None or found == sequence else canonical(found)
 
 
 def _terminator(sequence: ir.Operation) -> ir.Operation:

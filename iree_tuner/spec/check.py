@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 
@@ -21,34 +22,23 @@ from iree_tuner.spec.grammar import (
     Pair,
     entry_sequence,
     is_sequence,
+    leaf,
     pairs,
     symbol_name,
     walk,
 )
-from iree_tuner.spec.probe import Hit, Observation, instrument, probe_program
+from iree_tuner.spec.probe import Hit, Observation, Unmarked, instrument, probe_program
+from iree_tuner.spec.problem import Problem
+from iree_tuner.spec.rules import linking_problems
 from iree_tuner.targets import Target
+
+if TYPE_CHECKING:
+    from iree_tuner.spec.near import NearMiss
 
 _ANNOTATE = "transform.annotate"
 _INFO_PREFIX = "#iree_codegen.compilation_info<"
+_REFERENCES = (ir.SymbolRefAttr, ir.FlatSymbolRefAttr)
 _KNOWN = {COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, "decomposition_config", "root_op"}
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something wrong with a spec.
-
-    Attributes:
-        kind: a fixed word for scripts: `no_entry_point`, `hits_nothing`, ...
-        message: the problem, in one line.
-        where: the matcher or sequence it is about, empty for the spec as a whole.
-    """
-
-    kind: str
-    message: str
-    where: str = ""
-
-    def __str__(self) -> str:
-        return f"@{self.where}: {self.message}" if self.where else self.message
 
 
 @dataclass(frozen=True)
@@ -73,16 +63,31 @@ class MatcherHits:
 
 @dataclass(frozen=True)
 class ProgramCheck:
-    """What a spec does to a program."""
+    """What a spec does to a program.
+
+    Attributes:
+        matchers: with the dispatches that each hits.
+        problems: those that take a program to be seen.
+        dispatches: names of all executables.
+        near: matchers that nearly hit a dispatch, those first of which most holds; None where the compiler
+            did not survive looking for them.
+    """
 
     matchers: tuple[MatcherHits, ...]
     problems: tuple[Problem, ...]
     dispatches: tuple[str, ...]
+    near: tuple[NearMiss, ...] | None = ()
 
 
 def check_spec(module: ir.Module) -> list[Problem]:
     """Problems that can be seen in the spec itself; empty when there is none."""
-    return [*_grammar(module), *_repeated(module), *_unused(module), *_settings(module)]
+    return [
+        *_grammar(module),
+        *linking_problems(module),
+        *_repeated(module),
+        *_unused(module),
+        *_settings(module),
+    ]
 
 
 def check_against_program(
@@ -92,6 +97,7 @@ def check_against_program(
     *,
     name: str = "program.mlir",
     workers: Workers | None = None,
+    near: bool = False,
 ) -> ProgramCheck:
     """Compile a program to `executable-configurations` and see what each matcher hits.
 
@@ -104,14 +110,20 @@ def check_against_program(
         target: what the program is compiled for.
         name: what messages call the program.
         workers: to compile in; one is started and stopped when not given.
+        near: where a matcher hits nothing, or nothing hits a dispatch, compile once more, up to the spec, and
+            look for the first condition that fails of each matcher that nearly hits a dispatch.
 
     Raises:
         CompileError: the program does not compile even when nothing is configured.
         TunerError: the compiler crashed or did not come back.
     """
+    if workers is None:
+        with Workers() as own:
+            return check_against_program(spec, program, target, name=name, workers=own, near=near)
     probes = instrument(spec, mark_only=True), instrument(spec, mark_only=False)
-    arguments = (program, name, to_bytecode(probes[0].spec), to_bytecode(probes[1].spec), target)
-    observed = _observe(workers, *arguments)
+    unmarked = Unmarked(to_bytecode(spec), probes[0].visible) if near else None
+    marked = to_bytecode(probes[0].spec), to_bytecode(probes[1].spec)
+    observed = _observe(workers, (program, name, *marked, target), unmarked)
     matchers = tuple(
         MatcherHits(name, observed.of(index) if visible else None)
         for index, (name, visible) in enumerate(zip(probes[0].matchers, probes[0].visible, strict=True))
@@ -121,25 +133,19 @@ def check_against_program(
         problems.append(
             Problem("refused", f"the compiler refuses the configured program: {observed.refused}")
         )
-    return ProgramCheck(matchers, tuple(problems), observed.dispatches)
+    return ProgramCheck(matchers, tuple(problems), observed.dispatches, observed.near)
 
 
 def _observe(
-    workers: Workers | None,
-    program: bytes | str,
-    name: str,
-    marks: bytes,
-    marked: bytes,
-    target: Target,
+    workers: Workers, arguments: tuple[bytes | str, str, bytes, bytes, Target], unmarked: Unmarked | None
 ) -> Observation:
     """Compile in a worker. Raises TunerError when it does not come back."""
-    if workers is None:
-        with Workers() as own:
-            return _observe(own, program, name, marks, marked, target)
     try:
-        return workers.call(probe_program, program, name, marks, marked, target)
+        return workers.call(probe_program, *arguments, unmarked)
     except WorkerError as error:
-        raise TunerError(f"the compiler does not survive the program with the spec: {error}") from None
+        if unmarked is None:
+            raise TunerError(f"the compiler does not survive the program with the spec: {error}") from None
+    return replace(_observe(workers, arguments, None), near=None)
 
 
 def _grammar(module: ir.Module) -> Iterator[Problem]:
@@ -158,10 +164,10 @@ def _grammar(module: ir.Module) -> Iterator[Problem]:
 
 
 def _repeated(module: ir.Module) -> Iterator[Problem]:
-    seen: dict[str, Pair] = {}
+    seen: dict[tuple[ir.Operation, str], Pair] = {}
     for pair in pairs(module):
         found = meaning(pair)
-        earlier = seen.setdefault(found.matches, pair)
+        earlier = seen.setdefault((pair.foreach_match, found.matches), pair)
         if earlier is pair:
             continue
         first = meaning(earlier)
@@ -177,8 +183,8 @@ def _repeated(module: ir.Module) -> Iterator[Problem]:
 def _unused(module: ir.Module) -> Iterator[Problem]:
     used = {name for pair in pairs(module) for name in (pair.matcher, pair.action)}
     for op in walk(module.operation):
-        if op.name == "transform.include":
-            used.add(str(op.attributes["target"]).rpartition("@")[2].strip('"'))
+        values = [op.attributes[name] for name in op.attributes]
+        used.update(leaf(value) for value in values if isinstance(value, _REFERENCES))
     for op in walk(module.operation):
         if (
             is_sequence(op)

@@ -10,7 +10,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
-from iree_tuner.spec.grammar import ENTRYPOINT_NAME, IN_MEMORY
+from iree_tuner.spec.grammar import IN_MEMORY, entry_sequence, runs_by_name
 from iree_tuner.spec.io import to_attribute
 from iree_tuner.spec.link import link_specs
 
@@ -23,16 +23,21 @@ def embed(program: ir.Module, spec: ir.Module | bytes, *, replace: bool = False)
     """
     if IN_MEMORY in program.operation.attributes and not replace:
         raise TunerError("the program carries a tuning spec already", hint="replace it, or link the two")
-    data = _as_the_compiler_reads_it(spec if isinstance(spec, bytes) else to_bytecode(spec))
     with program.context, ir.Location.unknown(program.context):
-        program.operation.attributes[IN_MEMORY] = to_attribute(data)
+        program.operation.attributes[IN_MEMORY] = to_attribute(
+            _as_the_compiler_reads_it(spec, program.context)
+        )
 
 
-def _as_the_compiler_reads_it(spec: bytes) -> bytes:
-    """In memory the compiler looks for an entry point of one name, and not for its attribute as in a file."""
-    if ENTRYPOINT_NAME.encode() in spec:
-        return spec
-    return to_bytecode(link_specs([parse_module(spec, new_context(), "spec")]))
+def _as_the_compiler_reads_it(spec: ir.Module | bytes, context: ir.Context) -> bytes:
+    """Bytecode in which the entry point has the name that the compiler looks for in memory.
+
+    In a file it looks for the attribute, and runs all sequences that have it.
+    """
+    module = parse_module(spec, context, "spec") if isinstance(spec, bytes) else spec
+    if runs_by_name(module) or entry_sequence(module) is None:
+        return spec if isinstance(spec, bytes) else to_bytecode(spec)
+    return to_bytecode(link_specs([module]))
 
 
 def embed_bytes(

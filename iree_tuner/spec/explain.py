@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from iree.compiler import ir
@@ -9,8 +10,9 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
-from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, walk
+from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached, symbol_name, walk
 
+_ANNOTATE = "transform.annotate"
 _MATCH = "transform.iree.match."
 _DAG = _MATCH + "cast_compatible_dag_from_root"
 _DIMS_EQUAL = _MATCH + "dims_equal"
@@ -48,10 +50,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Row:
-    """One matcher, explained.
+    """One matcher, explained; or ops that a spec finds without one.
 
     Attributes:
-        matcher: its name.
+        matcher: its name; that of the sequence that sets something itself.
         op: what the op is called that it matches.
         sizes: sizes by role; -1 stands for any, also for one that is known only at run time.
         types: element types, or types of the inputs and the result of what is matched by structure.
@@ -74,8 +76,12 @@ class Row:
 
 
 def explain(module: ir.Module) -> list[Row]:
-    """A row for each matcher, in the order in which they are tried."""
-    return [_row(pair) for pair in pairs(module) if pair.matcher_op is not None]
+    """A row for each matcher, in the order in which they are tried; then one for each op set without one."""
+    found = pairs(module)
+    paired = [op for pair in found for op in (pair.matcher_op, pair.action_op)]
+    others = [op for op in reached(module) if op not in paired]
+    rows = [_row(pair) for pair in found if pair.matcher_op is not None]
+    return rows + [row for sequence in others for row in _rows_of_its_own(sequence)]
 
 
 def row_to_json(row: Row) -> dict[str, object]:
@@ -87,7 +93,7 @@ def _row(pair: Pair) -> Row:
     matcher = pair.matcher_op
     assert matcher is not None, "the caller has looked"
     op, sizes, types = _matched(matcher)
-    settings, pipeline = _settings(pair)
+    settings, pipeline = _set_by_action(pair)
     key = read_workload_key(matcher)
     op = read_op_name(matcher) or op
     if not sizes and not types and read_loops(matcher):  # matched op by op: sizes are spread over many ops
@@ -189,19 +195,53 @@ def _shape(kind: ir.Type) -> str:
     return "x".join((*sizes, str(kind.element_type)))
 
 
-def _settings(pair: Pair) -> tuple[tuple[Setting, ...], str]:
+def _rows_of_its_own(sequence: ir.Operation) -> list[Row]:
+    """What a sequence sets on ops that it finds itself, a row for each handle that it has of them."""
+    set_on: dict[ir.Value, list[ir.Operation]] = {}
+    for op in walk(sequence):
+        if op.name == _ANNOTATE:
+            set_on.setdefault(op.operands[0], []).append(op)
+    rows: list[Row] = []
+    for handle, there in set_on.items():
+        settings, pipeline = _settings(there, [handle], [])
+        if settings:
+            name = symbol_name(sequence)
+            rows.append(Row(name, _found_by(handle), (), (), pipeline, settings, None, None))
+    return rows
+
+
+def _found_by(handle: ir.Value) -> str:
+    """Names of the ops that a handle was looked for by."""
+    owner = handle.owner
+    if isinstance(owner, ir.Block) or "ops" not in owner.operation.attributes:
+        return "?"
+    return ", ".join(ir.StringAttr(name).value for name in ir.ArrayAttr(owner.operation.attributes["ops"]))
+
+
+def _set_by_action(pair: Pair) -> tuple[tuple[Setting, ...], str]:
     """What the action annotates with, where that is a constant, and the pipeline among it."""
     assert pair.matcher_op is not None, "the caller has looked"
     if pair.action_op is None:
         return (), ""
+    annotations = [op for op in walk(pair.action_op) if op.name == _ANNOTATE]
     arguments = list(pair.action_op.regions[0].blocks[0].arguments)
-    passed = _passed(pair.matcher_op)
+    return _settings(annotations, arguments, _passed(pair.matcher_op))
+
+
+def _settings(
+    annotations: Sequence[ir.Operation], targets: list[ir.Value], passed: list[ir.Operation | None]
+) -> tuple[tuple[Setting, ...], str]:
+    """Constants that ops are annotated with, and the pipeline among them.
+
+    Args:
+        annotations: `transform.annotate` ops.
+        targets: handles of the ops, which are counted in this order.
+        passed: for each of those, the constant that it is, or None.
+    """
     found: list[Setting] = []
     pipeline = ""
-    for op in walk(pair.action_op):
-        if op.name != "transform.annotate" or len(op.operands) < 2:
-            continue
-        value = _value(op.operands[1], arguments, passed)
+    for op in annotations:
+        value = _value(op.operands[1], targets, passed) if len(op.operands) > 1 else None
         if value is None:
             continue
         name = ir.StringAttr(op.attributes["name"]).value
@@ -210,7 +250,7 @@ def _settings(pair: Pair) -> tuple[tuple[Setting, ...], str]:
             information = iree_codegen.CompilationInfoAttr(value)
             text = str(information.lowering_config)
             pipeline = _pipeline(information.translation_info)
-        target = arguments.index(op.operands[0]) if op.operands[0] in arguments else 0
+        target = targets.index(op.operands[0]) if op.operands[0] in targets else 0
         found.append(Setting(target, name, _short(text)))
     return tuple(found), pipeline
 

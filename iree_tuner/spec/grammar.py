@@ -18,11 +18,21 @@ IN_MEMORY = "iree_codegen.tuning_spec_mlirbc"
 COMPILATION_INFO = "compilation_info"
 LOWERING_CONFIG = "lowering_config"
 TRANSLATION_INFO = "translation_info"
+FOREACH_MATCH = "transform.foreach_match"
+INCLUDE = "transform.include"
+CONSUMED = "transform.consumed"
+READ_ONLY = "transform.readonly"
+
+_REFERENCES = {FOREACH_MATCH: ("matchers", "actions"), INCLUDE: ("target",)}
+"""Ops that run sequences, and the attributes that name them."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A matcher and its action, as one `foreach_match` names them, with the sequences they resolve to."""
+    """A matcher and its action, as one `foreach_match` names them.
+
+    With the sequences that they resolve to; None for one that is missing, or only declared.
+    """
 
     foreach_match: ir.Operation
     index: int
@@ -56,37 +66,105 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
                 yield from walk(inner.operation)
 
 
-def entry_sequence(module: ir.Module) -> ir.Operation | None:
-    """The sequence that the compiler runs, whatever its name: the one that says so; None without one."""
+def entry_sequences(module: ir.Module) -> list[ir.Operation]:
+    """The sequences that the compiler runs, in order: those that say so, else the one of the fixed name."""
     known = sequences(module)
-    said = (op for op in known.values() if ENTRYPOINT in op.attributes)
-    return next(said, known.get(ENTRYPOINT_NAME))
+    said = [op for op in known.values() if ENTRYPOINT in op.attributes]
+    return said or [op for name, op in known.items() if name == ENTRYPOINT_NAME]
+
+
+def entry_sequence(module: ir.Module) -> ir.Operation | None:
+    """The first sequence that the compiler runs, whatever its name; None without one."""
+    return next(iter(entry_sequences(module)), None)
+
+
+def argument_marks(entry: ir.Operation) -> set[str]:
+    """What an entry point says that it does to its argument: `CONSUMED`, `READ_ONLY`, both or neither."""
+    said = ir.ArrayAttr(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
+    return {named.name for each in said for named in ir.DictAttr(each)} & {CONSUMED, READ_ONLY}
+
+
+def runs_by_name(module: ir.Module) -> bool:
+    """Whether all that a spec runs is the sequence that is looked for in a spec that is in memory."""
+    return [symbol_name(op) for op in entry_sequences(module)] == [ENTRYPOINT_NAME]
+
+
+def nested_specs(module: ir.Module) -> list[ir.Operation]:
+    """Modules directly inside, that have entry points of their own."""
+    inside = [op.operation for op in module.body if op.operation.name == "builtin.module"]
+    return [op for op in inside if any(ENTRYPOINT in view.operation.attributes for view in _body(op))]
+
+
+def reached(module: ir.Module) -> list[ir.Operation]:
+    """Sequences that run, entry points and all that they lead to, in order; those only declared too."""
+    found: list[ir.Operation] = []
+    waiting = entry_sequences(module)[::-1]
+    while waiting:
+        sequence = waiting.pop()
+        if sequence in found:
+            continue
+        found.append(sequence)
+        named = (
+            resolve(op, reference)
+            for op in walk(sequence)
+            for name in _REFERENCES.get(op.name, ())
+            for reference in _as_list(op.attributes[name])
+        )
+        waiting.extend([target for target in named if target is not None][::-1])
+    return found
 
 
 def pairs(module: ir.Module) -> list[Pair]:
-    """The (matcher, action) pairs of all `foreach_match` ops, nested modules included, in order."""
+    """The (matcher, action) pairs of all `foreach_match` ops that run, in order.
+
+    Those of nested modules too, as far as something includes them; all, in a module without an entry point.
+    """
     found: list[Pair] = []
-    for op in walk(module.operation):
-        if op.name == "transform.foreach_match":
+    roots = [op for op in reached(module) if op.regions[0].blocks] or [module.operation]
+    for op in (inner for root in roots for inner in walk(root)):
+        if op.name == FOREACH_MATCH:
             found.extend(_pairs_of(op))
     return found
 
 
 def references(op: ir.Operation, name: str) -> list[str]:
-    """Symbol names in an array attribute of flat references; nested ones keep their leaf."""
-    return [str(reference).rpartition("@")[2].strip('"') for reference in ir.ArrayAttr(op.attributes[name])]
+    """Symbol names in an array attribute of references; nested ones keep their leaf."""
+    return [leaf(reference) for reference in ir.ArrayAttr(op.attributes[name])]
+
+
+def leaf(reference: ir.Attribute) -> str:
+    """The last name of a reference to a symbol."""
+    return ir.SymbolRefAttr(reference).value[-1]
+
+
+def resolve(op: ir.Operation, reference: ir.Attribute) -> ir.Operation | None:
+    """The sequence that a reference in an op's attribute names; None where there is none."""
+    found = _module_of(op)
+    for name in ir.SymbolRefAttr(reference).value:
+        if found.name != "builtin.module":
+            return None
+        inside = (view.operation for view in _body(found))
+        named = next((inner for inner in inside if symbol_name(inner) == name), None)
+        if named is None:
+            return None
+        found = named
+    return found if is_sequence(found) else None
 
 
 def _pairs_of(op: ir.Operation) -> Iterator[Pair]:
-    home = _module_of(op)
-    known = {
-        symbol_name(inner.operation): inner.operation
-        for inner in home.regions[0].blocks[0]
-        if is_sequence(inner.operation)
-    }
-    names = zip(references(op, "matchers"), references(op, "actions"), strict=True)
-    for index, (matcher, action) in enumerate(names):
-        yield Pair(op, index, matcher, action, known.get(matcher), known.get(action))
+    actions = ir.ArrayAttr(op.attributes["actions"])
+    for index, matcher in enumerate(ir.ArrayAttr(op.attributes["matchers"])):
+        ops = [resolve(op, reference) for reference in (matcher, actions[index])]
+        defined = [found if found is not None and found.regions[0].blocks else None for found in ops]
+        yield Pair(op, index, leaf(matcher), leaf(actions[index]), *defined)
+
+
+def _body(module: ir.Operation) -> ir.Block:
+    return module.regions[0].blocks[0]
+
+
+def _as_list(references: ir.Attribute) -> list[ir.Attribute]:
+    return list(references) if isinstance(references, ir.ArrayAttr) else [references]
 
 
 def _module_of(op: ir.Operation) -> ir.Operation:

@@ -11,10 +11,12 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.files import name_of, read_bytes, write
-from iree_tuner.spec.grammar import ENTRYPOINT, entry_sequence
+from iree_tuner.spec.grammar import ENTRYPOINT, entry_sequence, nested_specs, reached, symbol_name
 
 
-def load_spec(source: Path | str | bytes, context: ir.Context, *, name: str = "spec.mlir") -> ir.Module:
+def load_spec(
+    source: Path | str | bytes, context: ir.Context, *, name: str = "spec.mlir", nested: bool = False
+) -> ir.Module:
     """Read a spec and see that it is one.
 
     Args:
@@ -22,17 +24,25 @@ def load_spec(source: Path | str | bytes, context: ir.Context, *, name: str = "s
             as bytes of either form.
         context: one with its dialects loaded.
         name: what messages call a spec that is not a file.
+        nested: take a module of specs too, which `link_specs` makes one of.
 
     Raises:
-        TunerError: no such file, nothing in it, not MLIR, does not verify, or not a tuning spec.
+        TunerError: no such file, nothing in it, not MLIR, does not verify, not a tuning spec, or a sequence
+            that it runs is only declared.
     """
     if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source):
         name, source = name_of(source), read_bytes(source)
     if not source.strip():
         raise TunerError("the spec is empty", location=name)
     module = parse_module(_as_input(source, name), context, name)
-    if entry_sequence(module) is None:
-        raise TunerError(f"not a tuning spec: no sequence has the attribute {ENTRYPOINT}", location=name)
+    inside = nested_specs(module)
+    if entry_sequence(module) is None and not (nested and inside):
+        hint = "the modules in it are: iree-tuner spec link makes one spec of them" if inside else None
+        message = f"not a tuning spec: no sequence has the attribute {ENTRYPOINT}"
+        raise TunerError(message, location=name, hint=hint)
+    declared = next((op for op in reached(module) if not op.regions[0].blocks), None)
+    if declared is not None:
+        raise TunerError(f"@{symbol_name(declared)} has no body, and the compiler needs one", location=name)
     return module
 
 

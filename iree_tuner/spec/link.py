@@ -3,13 +3,15 @@
 The pass (`iree-codegen-link-tuning-specs`) merges specs that have a default entry point into one
 `foreach_match`, and chains all others as includes. It neither sees equal matchers, of which only the
 first would ever fire, nor follows includes when it renames a sequence. So specs are prepared for it:
-repeated entries are dropped, contradicting ones refused, names made distinct, and a prologue
-taken off and put back once on the result.
+those that have the form of a default one are made that, so that what comes first wins; repeated entries
+are dropped, contradicting ones refused, names made distinct, and a prologue taken off and put back once
+on the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
@@ -25,18 +27,24 @@ from iree_tuner.spec.grammar import (
     DEFAULT_ENTRYPOINT,
     ENTRYPOINT,
     ENTRYPOINT_NAME,
+    FOREACH_MATCH,
     WITH_NAMED_SEQUENCE,
     Pair,
     entry_sequence,
+    entry_sequences,
+    nested_specs,
     pairs,
+    reached,
     references,
+    runs_by_name,
     sequences,
+    symbol_name,
     walk,
 )
+from iree_tuner.spec.rules import argument_problems
 
 _PASS = "builtin.module(iree-codegen-link-tuning-specs)"
 _APPLY_PASS = "transform.apply_registered_pass"
-_FOREACH_MATCH = "transform.foreach_match"
 _NOT_DEFAULT = ("restrict_root", "flatten_results")
 
 
@@ -58,10 +66,11 @@ def link_specs(
     """Link specs into one verified module; the modules given are left as they are.
 
     An entry that occurs twice is kept once. Where matchers overlap without being equal, earlier specs
-    win; but where one has a form of its own, so that the compiler chains them all, the last does.
+    win; but where one has a form of its own, so that the compiler chains them all, nothing is dropped and
+    the last wins.
 
     Args:
-        modules: in the order of precedence.
+        modules: in the order of precedence. One without an entry point stands for the specs inside it.
         labels: what messages call them, mostly their paths.
         name: symbol name of the result.
         context: of the result; that of the first module when not given.
@@ -75,18 +84,23 @@ def link_specs(
     labels = labels or [f"spec {index + 1}" for index in range(len(modules))]
     with home, ir.Location.unknown(home):
         copies = [
-            _Spec(label, parse_module(to_bytecode(module), home, label))
+            copy
             for label, module in zip(labels, modules, strict=True)
+            for copy in _copies(_Spec(label, module), home)
         ]
         for spec in copies:
-            _name_entry(spec.module)
-        without_pairs = [spec for spec in copies if not pairs(spec.module) and _does_something(spec.module)]
-        _drop_repeated(copies)
-        specs = [spec for spec in copies if spec in without_pairs or pairs(spec.module)]
+            _name_entry(spec)
+        specs = [spec for spec in copies if _does_something(spec.module)]
+        _refuse_conflicts(specs)
+        prologue: list[str] = []
+        if _are_merged(specs):
+            _drop_repeated(specs)
+            prologue = _take_prologues(specs)
+            specs = [spec for spec in specs if pairs(spec.module)]
         if not specs:
             return build_spec([], home, name=name)
-        prologue = _take_prologues(specs)
-        linked = specs[0].module if len(specs) == 1 else _link(specs)
+        alone = len(specs) == 1 and runs_by_name(specs[0].module)
+        linked = specs[0].module if alone else _link(specs)
         linked.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         if DEFAULT_ENTRYPOINT in linked.operation.attributes:
             _share_actions(linked)
@@ -95,47 +109,127 @@ def link_specs(
     return linked
 
 
-def _name_entry(module: ir.Module) -> None:
-    """Call a spec's one entry point what the compiler calls it where the spec has no other."""
-    known = sequences(module)
-    found = [name for name, op in known.items() if ENTRYPOINT in op.attributes]
-    if len(found) != 1 or ENTRYPOINT_NAME in known:
+def _copies(spec: _Spec, context: ir.Context) -> Iterator[_Spec]:
+    """A copy of a spec, or of each spec inside a module that has no entry point itself."""
+    inside = nested_specs(spec.module) if entry_sequence(spec.module) is None else []
+    for op in inside:
+        buffer = io.BytesIO()
+        op.write_bytecode(buffer)
+        label = f"@{symbol_name(op)} of {spec.label}" if symbol_name(op) else spec.label
+        yield _Spec(label, parse_module(buffer.getvalue(), context, label))
+    if not inside:
+        yield _Spec(spec.label, parse_module(to_bytecode(spec.module), context, spec.label))
+
+
+def _name_entry(spec: _Spec) -> None:
+    """Give a spec's one entry point the name and the attribute that the compiler looks for."""
+    found = entry_sequences(spec.module)
+    if len(found) != 1:
         return
-    ir.SymbolTable.replace_all_symbol_uses(found[0], ENTRYPOINT_NAME, module.operation)
-    known[found[0]].attributes["sym_name"] = ir.StringAttr.get(ENTRYPOINT_NAME)
+    known = sequences(spec.module)
+    if symbol_name(found[0]) != ENTRYPOINT_NAME:
+        if ENTRYPOINT_NAME in known:
+            _rename(spec.module, ENTRYPOINT_NAME, _fresh(ENTRYPOINT_NAME, set(known)))
+        _rename(spec.module, symbol_name(found[0]), ENTRYPOINT_NAME)
+    if ENTRYPOINT not in found[0].attributes:
+        _return_function(found[0], spec.label)
+        found[0].attributes[ENTRYPOINT] = ir.UnitAttr.get()
+
+
+def _return_function(entry: ir.Operation, label: str) -> None:
+    """Let an entry point return what it made of its function, as the attribute wants it to.
+
+    Raises:
+        TunerError: it has other results, or ends in no `foreach_match`.
+    """
+    signature = ir.FunctionType(ir.TypeAttr(entry.attributes["function_type"]).value)
+    if len(signature.results) == 1:
+        return
+    *body, end = [op.operation for op in entry.regions[0].blocks[0]]
+    if signature.results or not body or body[-1].name != FOREACH_MATCH:
+        raise TunerError(f"@{ENTRYPOINT_NAME} must return the function that it takes", location=label)
+    handle = body[-1].results[0]
+    entry.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(signature.inputs, [handle.type]))
+    with ir.InsertionPoint(end):
+        transform.YieldOp([handle])
+    end.erase()
+
+
+def _rename(module: ir.Module, name: str, fresh: str) -> None:
+    """Rename a symbol, with all that refers to it."""
+    ir.SymbolTable.replace_all_symbol_uses(name, fresh, module.operation)
+    _symbols(module)[name].attributes["sym_name"] = ir.StringAttr.get(fresh)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    count = 0
+    while f"{name}_{count}" in taken:
+        count += 1
+    return f"{name}_{count}"
+
+
+def _symbols(module: ir.Module) -> dict[str, ir.Operation]:
+    """All that has a name at the top of a module."""
+    return {symbol_name(op.operation): op.operation for op in module.body if symbol_name(op.operation)}
 
 
 def _does_something(module: ir.Module) -> bool:
     """Whether a spec's entry points hold more than what ends them: matchers, or ops of their own."""
-    entries = [op for op in sequences(module).values() if ENTRYPOINT in op.attributes]
-    entries = entries or list(filter(None, [entry_sequence(module)]))
-    return any(len(list(op.regions[0].blocks[0])) > 1 for op in entries)
+    return any(len(list(op.regions[0].blocks[0])) > 1 for op in entry_sequences(module))
 
 
-def _drop_repeated(specs: Sequence[_Spec]) -> None:
-    """Take out pairs that say what an earlier pair says. Raises TunerError for contradictions."""
-    seen: dict[str, tuple[_Spec, Pair]] = {}
+def _are_merged(specs: Sequence[_Spec]) -> bool:
+    """Whether specs can be one `foreach_match`: by their form, and as no two have a function of one name."""
+    others = [name for spec in specs for name in _symbols(spec.module) if name not in sequences(spec.module)]
+    return len(set(others)) == len(others) and all(_prologue(spec.module) is not None for spec in specs)
+
+
+def _refuse_conflicts(specs: Sequence[_Spec]) -> None:
+    """See that no two specs match the same op and set different things. Raises TunerError."""
+    seen: dict[str, tuple[_Spec, list[Pair]]] = {}
     for spec in specs:
-        repeated: list[Pair] = []
-        for pair in pairs(spec.module):
-            found = meaning(pair)
-            other, earlier = seen.setdefault(found.matches, (spec, pair))
-            if earlier is pair:
-                continue
-            if (found.sets, found.does) != (meaning(earlier).sets, meaning(earlier).does):
+        for matches, own in _firing(spec.module).items():
+            other, theirs = seen.setdefault(matches, (spec, own))
+            if [_effect(pair) for pair in own] != [_effect(pair) for pair in theirs]:
                 raise TunerError(
-                    f"conflict: @{earlier.matcher} of {other.label} and @{pair.matcher} of {spec.label} "
+                    f"conflict: @{theirs[0].matcher} of {other.label} and @{own[0].matcher} of {spec.label} "
                     "match the same op and configure it differently",
                     hint="take one of them out",
                 )
-            repeated.append(pair)
+
+
+def _firing(module: ir.Module) -> dict[str, list[Pair]]:
+    """Pairs by what they match, the first in each `foreach_match`: others never fire."""
+    found: dict[str, list[Pair]] = {}
+    for pair in pairs(module):
+        equal = found.setdefault(meaning(pair).matches, [])
+        if all(pair.foreach_match != earlier.foreach_match for earlier in equal):
+            equal.append(pair)
+    return found
+
+
+def _effect(pair: Pair) -> tuple[tuple[str, ...], str]:
+    found = meaning(pair)
+    return found.sets, found.does
+
+
+def _drop_repeated(specs: Sequence[_Spec]) -> None:
+    """Take out pairs whose matcher occurs earlier: they never fire."""
+    seen: set[str] = set()
+    for spec in specs:
+        repeated: list[Pair] = []
+        for pair in pairs(spec.module):
+            matches = meaning(pair).matches
+            if matches in seen:
+                repeated.append(pair)
+            seen.add(matches)
         if repeated:
             _remove(spec.module, repeated)
 
 
 def _remove(module: ir.Module, repeated: Sequence[Pair]) -> None:
     """Take pairs out of a spec, and the sequences that only they used."""
-    for op in [op for op in walk(module.operation) if op.name == _FOREACH_MATCH]:
+    for op in [op for op in walk(module.operation) if op.name == FOREACH_MATCH]:
         dropped = {pair.index for pair in repeated if pair.foreach_match == op}
         kept = [index for index in range(len(references(op, "matchers"))) if index not in dropped]
         if not kept:
@@ -145,7 +239,7 @@ def _remove(module: ir.Module, repeated: Sequence[Pair]) -> None:
         for name in ("matchers", "actions"):
             symbols = list(ir.ArrayAttr(op.attributes[name]))
             op.attributes[name] = ir.ArrayAttr.get([symbols[index] for index in kept])
-    used = [op for pair in pairs(module) for op in (pair.matcher_op, pair.action_op)]
+    used = reached(module)
     gone: list[ir.Operation] = []
     for op in [op for pair in repeated for op in (pair.matcher_op, pair.action_op)]:
         if op is not None and op not in used and op not in gone:
@@ -155,33 +249,35 @@ def _remove(module: ir.Module, repeated: Sequence[Pair]) -> None:
 
 
 def _take_prologues(specs: Sequence[_Spec]) -> list[str]:
-    """Give every spec a default entry point and return the passes that they ran before, each once.
-
-    Where one spec has another form, none is changed: the compiler then chains all as they are.
-    """
-    found = [_prologue(spec.module) for spec in specs]
-    if any(passes is None for passes in found):
-        return []
+    """Give every spec a default entry point and return the passes that they ran before, each once."""
+    found: list[str] = []
     for spec in specs:
+        found.extend(_prologue(spec.module) or ())
         sequence = entry_sequence(spec.module)
-        assert sequence is not None, "_prologue found it"
+        assert sequence is not None, "_are_merged has looked"
         for op in [op for op in walk(sequence) if op.name == _APPLY_PASS]:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()
         spec.module.operation.attributes[DEFAULT_ENTRYPOINT] = ir.UnitAttr.get()
-    return list(dict.fromkeys(name for passes in found for name in passes or ()))
+    return list(dict.fromkeys(found))
 
 
 def _prologue(module: ir.Module) -> list[str] | None:
     """Passes before the one `foreach_match` of a spec; None for a spec of another form."""
     sequence = entry_sequence(module)
-    if sequence is None:
+    said = [op for op in module.body if ENTRYPOINT in op.operation.attributes]
+    if sequence is None or len(said) != 1:
         return None
     operations = [op.operation for op in sequence.regions[0].blocks[0]]
     if len(operations) < 2:
         return None
     *passes, match, _ = operations
-    if match.name != _FOREACH_MATCH or any(flag in match.attributes for flag in _NOT_DEFAULT):
+    if match.name != FOREACH_MATCH or any(flag in match.attributes for flag in _NOT_DEFAULT):
+        return None
+    if any(
+        [value.type for value in values] != [transform.AnyOpType.get()]
+        for values in (match.operands, match.results)
+    ):
         return None
     if any(op.name != _APPLY_PASS or len(op.attributes["options"]) for op in passes):
         return None
@@ -194,7 +290,7 @@ def _put_prologue(module: ir.Module, passes: Sequence[str]) -> None:
     if not passes or sequence is None:
         return
     del module.operation.attributes[DEFAULT_ENTRYPOINT]
-    match = next(op for op in walk(sequence) if op.name == _FOREACH_MATCH)
+    match = next(op for op in walk(sequence) if op.name == FOREACH_MATCH)
     handle: ir.Value = match.operands[0]
     with ir.InsertionPoint(match):
         for name in passes:
@@ -203,12 +299,18 @@ def _put_prologue(module: ir.Module, passes: Sequence[str]) -> None:
 
 
 def _link(specs: Sequence[_Spec]) -> ir.Module:
-    """Nest the specs in one module and run the compiler's pass on it."""
+    """Nest the specs in one module and run the compiler's pass on it. Raises TunerError where it refuses."""
+    if any(DEFAULT_ENTRYPOINT not in spec.module.operation.attributes for spec in specs):
+        entries = {
+            f"{symbol_name(op)} of {spec.label}": op for spec in specs for op in entry_sequences(spec.module)
+        }
+        for problem in argument_problems(entries):
+            raise TunerError(f"cannot link: {problem}")
     outer = ir.Module.create()
     outer.operation.attributes[WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
     taken: set[str] = set()
     for index, spec in enumerate(specs):
-        _rename(spec.module, taken)
+        _make_names_distinct(spec.module, taken)
         nested = spec.module.operation.clone(ir.InsertionPoint(outer.body))
         nested.attributes["sym_name"] = ir.StringAttr.get(f"spec_{index}")
     try:
@@ -216,31 +318,26 @@ def _link(specs: Sequence[_Spec]) -> ir.Module:
     except ir.MLIRError as error:
         reason = error.error_diagnostics[0].message if error.error_diagnostics else "no diagnostic"
         raise TunerError(f"the compiler cannot link these specs: {reason}") from None
-    if entry_sequence(outer) is None:
-        raise TunerError(
-            "the compiler cannot link these specs: some consume their argument, others only read it"
-        )
     return outer
 
 
-def _rename(module: ir.Module, taken: set[str]) -> None:
+def _make_names_distinct(module: ir.Module, taken: set[str]) -> None:
     """Give sequences whose names are taken other names, with all that refer to them."""
-    own = set(sequences(module)) - {ENTRYPOINT_NAME}
-    for name in sorted(own & taken):
-        count = 0
-        while (fresh := f"{name}_{count}") in taken | own:
-            count += 1
-        ir.SymbolTable.replace_all_symbol_uses(name, fresh, module.operation)
-        sequences(module)[name].attributes["sym_name"] = ir.StringAttr.get(fresh)
+    own = set(_symbols(module))
+    for name in sorted((set(sequences(module)) - {ENTRYPOINT_NAME}) & taken):
+        fresh = _fresh(name, taken | own)
+        _rename(module, name, fresh)
         own.add(fresh)
-    taken |= set(sequences(module))
+    taken |= set(_symbols(module))
 
 
 def _share_actions(module: ir.Module) -> None:
     """Keep one of equal actions."""
     first: dict[str, str] = {}
     for name in dict.fromkeys(pair.action for pair in pairs(module)):
-        op = sequences(module)[name]
+        op = sequences(module).get(name)
+        if op is None:
+            continue
         kept = first.setdefault(canonical(op), name)
         if kept != name:
             ir.SymbolTable.replace_all_symbol_uses(name, kept, module.operation)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 from iree.compiler.dialects import transform
@@ -11,6 +13,7 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError, CompilerSession, parse_module
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.phases import select_target
+from iree_tuner.spec import near
 from iree_tuner.spec.embed import embed
 from iree_tuner.spec.grammar import (
     COMPILATION_INFO,
@@ -22,6 +25,9 @@ from iree_tuner.spec.grammar import (
     walk,
 )
 from iree_tuner.targets import Target
+
+if TYPE_CHECKING:
+    from iree_tuner.spec.near import NearMiss
 
 _OP_MARK = "iree_tuner_matched_"
 _FUNCTION_MARK = "iree_tuner_matched_in_"
@@ -69,15 +75,26 @@ class Observation:
         hits: (pair's index, hit), in the order of the dispatches.
         dispatches: names of all executables.
         refused: the compiler's error when the configurations are in place, empty without one.
+        near: matchers that nearly hit a dispatch, where they were looked for; None where that ended the
+            compiler.
     """
 
     hits: tuple[tuple[int, Hit], ...]
     dispatches: tuple[str, ...]
     refused: str
+    near: tuple[NearMiss, ...] | None = ()
 
     def of(self, index: int) -> tuple[Hit, ...]:
         """Hits of one pair."""
         return tuple(hit for owner, hit in self.hits if owner == index)
+
+
+@dataclass(frozen=True)
+class Unmarked:
+    """A spec as it is, in bytecode, and which of its pairs the probes of it can see."""
+
+    spec: bytes
+    visible: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -112,9 +129,20 @@ def instrument(spec: ir.Module, *, mark_only: bool) -> Probe:
 
 
 def probe_program(
-    program: bytes | str, name: str, marks: bytes, marked_spec: bytes, target: Target
+    program: bytes | str,
+    name: str,
+    marks: bytes,
+    marked_spec: bytes,
+    target: Target,
+    unmarked: Unmarked | None = None,
 ) -> Observation:
-    """Run in a worker: compile a program with both probes and read the marks. Raises CompileError."""
+    """Run in a worker: compile a program with both probes and read the marks.
+
+    Near misses are looked for where the spec itself is given too, and a matcher or a dispatch has no hit.
+
+    Raises:
+        CompileError: the program does not compile even when nothing is configured.
+    """
     session = session_for(target.flags)
     module = session.parse(program, name)
     select_target(module, target)
@@ -133,7 +161,19 @@ def probe_program(
             after = applied.get(dispatch, {}).get(index)
             ignored = "" if refused else _ignored(after)
             hits.append((index, Hit(dispatch, max(1, len(before.ops)), before.ops, ignored)))
-    return Observation(tuple(hits), tuple(matched), refused)
+    missed: tuple[NearMiss, ...] = ()
+    if unmarked is not None and _has_misses(hits, list(matched), unmarked.visible):
+        unseen = [index for index, visible in enumerate(unmarked.visible) if not visible]
+        known = {(hit.dispatch, index) for index, hit in hits}
+        missed = near.near_misses(session, sources, unmarked.spec, known, unseen)
+    return Observation(tuple(hits), tuple(matched), refused, missed)
+
+
+def _has_misses(hits: Sequence[tuple[int, Hit]], dispatches: Sequence[str], visible: Sequence[bool]) -> bool:
+    """Whether a matcher hits no dispatch, or a dispatch is hit by no matcher."""
+    matchers = {index for index, _ in hits}
+    missing = any(seen and index not in matchers for index, seen in enumerate(visible))
+    return missing or not {hit.dispatch for _, hit in hits}.issuperset(dispatches)
 
 
 def _marked_action(pair: Pair, index: int, name: str, *, mark_only: bool) -> bool:

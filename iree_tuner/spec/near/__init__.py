@@ -1,0 +1,17 @@
+"""Near misses: which condition of a matcher fails first on an op of the kind that it asks for.
+
+The compiler is the judge. It is stopped where it applies specs (`stopped`), and its interpreter runs a
+matcher there, condition by condition (`conditions`). What a condition asks for and what is there instead is
+read from the IR (`reasons`). All of this runs in workers.
+"""
+
+from typing import TYPE_CHECKING
+
+from iree_tuner.lazily import lazily
+
+if TYPE_CHECKING:
+    from iree_tuner.spec.near.miss import NearMiss, near_misses
+
+__all__ = ["NearMiss", "near_misses"]
+
+__getattr__ = lazily(__name__, {"NearMiss": "miss", "near_misses": "miss"})

@@ -1,0 +1,269 @@
+"""The first difference between ops that a matcher holds and ops of a dispatch, in words.
+
+What is compared, and in what order, is what the compiler compares for
+`transform.iree.match.cast_compatible_dag_from_root` and `transform.iree.match.regions`
+(PreprocessingExtensions.cpp and EquivalenceUtils.cpp of release 3.13). It judges; this says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from iree.compiler import ir
+
+_NAME_ONLY = "match.operation_name_only"
+_LISTS = {"indexing_maps": ("map", "indexing map"), "iterator_types": ("iterator", "iterator of loop")}
+_SEGMENTS = "operandSegmentSizes"
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a matcher asks for, and what is there instead.
+
+    Attributes:
+        kind: a fixed word for scripts: `size`, `map`, `element_type`, ...
+        what: what was compared: `size of k`; or all that is known, where there are no values.
+        found: its value in the dispatch.
+        expected: its value in the matcher.
+        held: how many comparisons of the same condition held before.
+    """
+
+    kind: str
+    what: str
+    found: str = ""
+    expected: str = ""
+    held: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.found}, expected {self.expected}" if self.expected else self.what
+
+
+Comparisons = Iterator[Difference | None]
+"""One after the other; None for those that hold."""
+
+
+def first_difference(comparisons: Iterable[Difference | None]) -> Difference | None:
+    """The first comparison that does not hold, with the number of those before it."""
+    for held, found in enumerate(comparisons):
+        if found is not None:
+            return replace(found, held=held)
+    return None
+
+
+def compare(kind: str, what: str, found: object, expected: object) -> Difference | None:
+    """Compare two values; they are printed where they differ."""
+    return None if found == expected else Difference(kind, what, text_of(found), text_of(expected))
+
+
+def compare_types(what: str, found: ir.Type, expected: ir.Type) -> Difference | None:
+    """Whether a value of one type can be cast to the other: a size that is not asked for may be any."""
+    if not isinstance(expected, ir.RankedTensorType):
+        return compare("type", what, found, expected)
+    if not isinstance(found, ir.RankedTensorType):
+        return Difference("type", what, text_of(found), text_of(expected))
+    kind = ""
+    if found.rank != expected.rank:
+        kind = "rank"
+    elif found.element_type != expected.element_type:
+        kind = "element_type"
+    elif any(
+        not expected.is_dynamic_dim(dim) and found.shape[dim] != expected.shape[dim]
+        for dim in range(found.rank)
+    ):
+        kind = "size"
+    return Difference(kind, what, text_of(found), text_of(expected)) if kind else None
+
+
+def compare_dags(
+    asked: ir.Operation, op: ir.Operation, inputs: dict[ir.Value, ir.Value] | None = None
+) -> Comparisons:
+    """Compare two ops with what produces their operands, up to the inputs of a matcher, and all their bodies.
+
+    Args:
+        asked: the last op of a matcher's DAG.
+        op: an op of a dispatch.
+        inputs: filled with the inputs of the matcher, and the values in their place.
+    """
+    matched: dict[ir.Operation, tuple[ir.Operation, str]] = {}
+    inputs = {} if inputs is None else inputs
+    arguments = list(asked.block.arguments)
+    pending = [(asked, op, "")]
+    while pending:
+        asked, op, path = pending.pop()
+        place = f"{op.name} at {path}" if path else op.name
+        yield compare("name", f"op at {path}" if path else "op", op.name, asked.name)
+        if _NAME_ONLY in asked.attributes:
+            continue
+        if asked in matched:
+            yield _same_op(place, op, matched[asked][0])
+            continue
+        yield from compare_ops(asked, op, place)
+        for number, (wanted, given) in enumerate(zip(asked.operands, op.operands, strict=False)):
+            step = f"{path} -> {number}" if path else f"operand {number}"
+            if isinstance(wanted.owner, ir.Block):
+                yield _same_input(f"operand {number} of {place}", inputs.setdefault(wanted, given), given)
+                continue
+            producer = wanted.owner.operation
+            if isinstance(given.owner, ir.Block):
+                yield Difference("operands", step, "a block argument", f"the result of {producer.name}")
+            elif producer in matched:
+                yield _same_op(step, given.owner.operation, matched[producer][0])
+            else:
+                pending.append((producer, given.owner.operation, step))
+        matched[asked] = op, place
+    values: dict[ir.Value, ir.Value] = {}
+    for wanted, (given, place) in reversed(matched.items()):
+        yield from compare_regions(wanted, given, place, values)
+        values.update(zip(wanted.results, given.results, strict=True))
+    for number, argument in enumerate(arguments):
+        yield (
+            None
+            if argument in inputs
+            else Difference(
+                "operands", f"input {number} of the matcher", "no operand", "one that is compared"
+            )
+        )
+
+
+def compare_ops(asked: ir.Operation, op: ir.Operation, place: str) -> Comparisons:
+    """Compare two ops of one name, without what is in their regions."""
+    yield compare("operands", f"number of operands of {place}", len(op.operands), len(asked.operands))
+    yield compare("results", f"number of results of {place}", len(op.results), len(asked.results))
+    yield from compare_attributes(asked, op, place)
+    for number, (wanted, given) in enumerate(zip(asked.operands, op.operands, strict=True)):
+        yield compare_types(f"type of operand {number} of {place}", given.type, wanted.type)
+
+
+def compare_attributes(
+    asked: ir.Operation | ir.DictAttr, op: ir.Operation, place: str, *, exactly: bool = True
+) -> Comparisons:
+    """Compare attributes; where not `exactly`, the op may have others too."""
+    if isinstance(asked, ir.DictAttr):
+        wanted = {each.name: each.attr for each in asked}
+    else:
+        wanted = _attributes(asked)
+    given = _attributes(op)
+    for name in sorted(wanted.keys() | (given.keys() if exactly else ())):
+        if name in _LISTS and name in wanted and name in given:
+            yield from _compare_lists(name, ir.ArrayAttr(given[name]), ir.ArrayAttr(wanted[name]), place)
+            continue
+        kind, what = "attribute", f"attribute {name} of {place}"
+        if name == "value":
+            kind, what = "constant", f"value of {place}"
+        yield compare(kind, what, given.get(name, "none"), wanted.get(name, "none"))
+
+
+def compare_regions(
+    asked: ir.Operation, op: ir.Operation, place: str, values: dict[ir.Value, ir.Value] | None = None
+) -> Comparisons:
+    """Compare what is in the regions of two ops, op by op.
+
+    Args:
+        asked: an op of a matcher.
+        op: an op of a dispatch.
+        place: what messages call it.
+        values: of the matcher, with those of the dispatch that are in their place; added to.
+    """
+    known = {} if values is None else values
+    yield compare("body", f"number of regions of {place}", len(op.regions), len(asked.regions))
+    for wanted, given in zip(asked.regions, op.regions, strict=True):
+        blocks = list(zip(wanted, given, strict=False))
+        for one, other in blocks:
+            yield from _compare_arguments(one, other, place, known)
+        for one, other in blocks:
+            yield from _compare_blocks(one, other, place, known)
+        yield compare("body", f"number of blocks of {place}", len(list(given)), len(list(wanted)))
+
+
+def text_of(value: object) -> str:
+    """A value as a message has it: maps and iterators without the name of their kind, long ones cut."""
+    if isinstance(value, ir.AffineMapAttr):
+        value = value.value
+    text = str(value)
+    if text.startswith("#linalg.iterator_type<"):
+        text = text.partition("<")[2].removesuffix(">")
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    """All but what follows from the number of operands, which is compared before."""
+    return {name: op.attributes[name] for name in op.attributes if name != _SEGMENTS}
+
+
+def _compare_lists(name: str, given: ir.ArrayAttr, wanted: ir.ArrayAttr, place: str) -> Comparisons:
+    kind, what = _LISTS[name]
+    if name == "iterator_types":
+        yield compare("rank", f"number of loops of {place}", len(given), len(wanted))
+    yield compare(kind, f"number of {what}s of {place}", len(given), len(wanted))
+    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
+        yield compare(kind, f"{what} {number} of {place}", one, other)
+
+
+def _same_op(what: str, op: ir.Operation, before: ir.Operation) -> Difference | None:
+    return (
+        None
+        if op == before
+        else Difference("structure", what, "a different op", "the op that is matched already")
+    )
+
+
+def _same_input(what: str, before: ir.Value, given: ir.Value) -> Difference | None:
+    if before == given:
+        return None
+    return Difference("operands", what, "a different value", "the same value as an earlier operand")
+
+
+def _compare_arguments(
+    asked: ir.Block, block: ir.Block, place: str, values: dict[ir.Value, ir.Value]
+) -> Comparisons:
+    wanted, given = list(asked.arguments), list(block.arguments)
+    yield compare("body", f"number of arguments of the body of {place}", len(given), len(wanted))
+    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
+        what = f"type of argument {number} of the body of {place}"
+        yield compare("element_type", what, one.type, other.type)
+        values[other] = one
+
+
+def _compare_blocks(
+    asked: ir.Block, block: ir.Block, place: str, values: dict[ir.Value, ir.Value]
+) -> Comparisons:
+    for number, (wanted, given) in enumerate(zip_longest(asked, block)):
+        what = f"op {number} of the body of {place}"
+        if wanted is None or given is None:
+            found, expected = ("none" if each is None else each.operation.name for each in (given, wanted))
+            yield Difference("body", what, found, expected)
+            return
+        yield from _compare_inside(
+            wanted.operation, given.operation, f"of the body of {place}", number, values
+        )
+
+
+def _compare_inside(
+    asked: ir.Operation, op: ir.Operation, body: str, number: int, values: dict[ir.Value, ir.Value]
+) -> Comparisons:
+    """Compare an op of a body with the one in its place."""
+    yield compare("body", f"op {number} {body}", op.name, asked.name)
+    place = f"{op.name}, op {number} {body}"
+    yield compare("body", f"number of operands of {place}", len(op.operands), len(asked.operands))
+    yield compare("body", f"number of results of {place}", len(op.results), len(asked.results))
+    yield from compare_attributes(asked, op, place)
+    for index, (wanted, given) in enumerate(zip(asked.results, op.results, strict=True)):
+        yield compare("body", f"type of result {index} of {place}", given.type, wanted.type)
+        values[wanted] = given
+    for index, (wanted, given) in enumerate(zip(asked.operands, op.operands, strict=True)):
+        what, expected = f"operand {index} of {place}", _origin(wanted)
+        if wanted not in values:
+            expected += " (from outside of the body: the compiler finds those unequal)"
+        yield None if values.get(wanted) == given else Difference("body", what, _origin(given), expected)
+    yield from compare_regions(asked, op, place, values)
+
+
+def _origin(value: ir.Value) -> str:
+    """Where a value of a body comes from."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return f"argument {ir.BlockArgument(value).arg_number}"
+    return f"the result of {owner.operation.name}"

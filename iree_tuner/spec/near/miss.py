@@ -1,0 +1,151 @@
+"""Near misses of all matchers of a spec in a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.spec.grammar import pairs
+from iree_tuner.spec.near.conditions import Condition, Failure, conditions_of, first_failure, said_by
+from iree_tuner.spec.near.reasons import kind_asked, reason
+from iree_tuner.spec.near.stopped import stop_at
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """A matcher and a dispatch that it does not hit, though an op of the kind that it asks for is there.
+
+    Attributes:
+        matcher: its name.
+        dispatch: name of the executable.
+        op: name of the op that comes nearest.
+        kind: a fixed word for scripts: `size`, `map`, `body`, ...; `earlier` where all conditions hold and an
+            earlier matcher takes the op.
+        condition: name of the match op that fails first.
+        what: what it compares: `size of k`; or the compiler's words, where there are no values.
+        found: its value in the dispatch.
+        expected: its value in the matcher.
+        line: of the match op in the spec's text, None where it was not text.
+        held: how many conditions held before, and how many comparisons of the one that fails.
+    """
+
+    matcher: str
+    dispatch: str
+    op: str
+    kind: str
+    condition: str
+    what: str
+    found: str
+    expected: str
+    line: int | None
+    held: tuple[int, int]
+
+    @property
+    def reason(self) -> str:
+        """What differs, with its values."""
+        return f"{self.what}: {self.found}, expected {self.expected}" if self.expected else self.what
+
+
+@dataclass(frozen=True)
+class _Matcher:
+    """A pair's matcher, and what says whether an op is of the kind that it asks for."""
+
+    index: int
+    name: str
+    conditions: tuple[Condition, ...]
+    takes: Callable[[ir.Operation], bool] | None
+
+
+def near_misses(
+    session: CompilerSession,
+    sources: bytes,
+    spec: bytes,
+    hits: Collection[tuple[str, int]],
+    unseen: Collection[int] = (),
+) -> tuple[NearMiss, ...]:
+    """The near misses of a spec, those first of which most holds. Runs in workers.
+
+    Args:
+        session: to compile in.
+        sources: the program at `executable-sources`.
+        spec: its bytecode.
+        hits: executables, and indices of pairs that hit them in the compiler's own pipeline.
+        unseen: indices of pairs whose hits cannot be seen.
+    """
+    found: list[NearMiss | None] = []
+    module = session.parse(spec)  # kept by name: ops that are cloned do not keep it alive
+    for group in _groups(module, unseen):
+        stopped = stop_at(session, sources, spec, group[0].index)
+        for dispatch, ops in stopped.ops.items():
+            for number, matcher in enumerate(group):
+                if (dispatch, matcher.index) not in hits:
+                    found.append(_nearest(matcher, group[:number], dispatch, ops))
+    return tuple(sorted((each for each in found if each), key=lambda each: each.held, reverse=True))
+
+
+def _groups(module: ir.Module, unseen: Collection[int]) -> list[list[_Matcher]]:
+    """The matchers of each `foreach_match`, but those that are given more than an op, or cannot be seen."""
+    groups: dict[ir.Operation, list[_Matcher]] = {}
+    for index, pair in enumerate(pairs(module)):
+        matcher = pair.matcher_op
+        if matcher is None or index in unseen or len(matcher.regions[0].blocks[0].arguments) != 1:
+            continue
+        conditions = conditions_of(matcher)
+        takes = next(filter(None, map(kind_asked, conditions)), None)
+        groups.setdefault(pair.foreach_match, []).append(_Matcher(index, pair.matcher, conditions, takes))
+    return list(groups.values())
+
+
+def _nearest(
+    matcher: _Matcher, earlier: Sequence[_Matcher], dispatch: str, ops: Sequence[ir.Operation]
+) -> NearMiss | None:
+    """How a matcher misses the op of which most holds; None where there is no op of its kind.
+
+    None as well where all of it holds and nothing before it takes the op: then the pipeline, which did not
+    hit it, knows something that is not seen here.
+    """
+    nearest: NearMiss | None = None
+    for op in ops:
+        if matcher.takes is not None and not matcher.takes(op):
+            continue
+        index = first_failure(matcher.conditions, op)
+        if index is None:
+            taker = next((each for each in earlier if first_failure(each.conditions, op) is None), None)
+            return taker and _taken(matcher, dispatch, op, taker)
+        if matcher.takes is None and not any(map(_matches, matcher.conditions[:index])):
+            continue
+        miss = _missed(matcher, dispatch, op, index)
+        if nearest is None or miss.held > nearest.held:
+            nearest = miss
+    return nearest
+
+
+def _missed(matcher: _Matcher, dispatch: str, op: ir.Operation, index: int) -> NearMiss:
+    condition = matcher.conditions[index]
+    found = reason(Failure(condition, op, said_by(condition, op) or ""))
+    return NearMiss(
+        matcher.name,
+        dispatch,
+        op.name,
+        found.kind,
+        condition.op.name,
+        found.what,
+        found.found,
+        found.expected,
+        condition.line,
+        (index, found.held),
+    )
+
+
+def _taken(matcher: _Matcher, dispatch: str, op: ir.Operation, taker: _Matcher) -> NearMiss:
+    what = f"all conditions hold, but @{taker.name} comes first"
+    held = len(matcher.conditions), 0
+    return NearMiss(matcher.name, dispatch, op.name, "earlier", "", what, "", "", None, held)
+
+
+def _matches(condition: Condition) -> bool:
+    """Whether a condition says something of an op or a value, and does not only go from one to the other."""
+    return ".match." in condition.op.name

@@ -1,0 +1,126 @@
+"""Numbers that a matcher compares and that differ: sizes by role, strides, counts of ops and operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import transform
+
+from iree_tuner.compiler import linalg
+from iree_tuner.ops import attention, contraction, convolution
+from iree_tuner.ops.matching import ANY_SIZE
+from iree_tuner.ops.structure import indexing_maps, loop_sizes
+from iree_tuner.spec.grammar import walk
+from iree_tuner.spec.near.conditions import Failure, number_of
+from iree_tuner.spec.near.difference import (
+    Comparisons,
+    Difference,
+    compare,
+    compare_attributes,
+)
+from iree_tuner.spec.near.handles import MATCH, called_number, names_searched, of, searched_by
+
+Family = contraction.Contraction | convolution.Convolution | attention.Attention
+
+FAMILIES: dict[str, Family] = {
+    "contraction": contraction.Contraction(),
+    "convolution": convolution.Convolution(),
+    "online_attention": attention.Attention(),
+}
+"""Match ops that yield the sizes of each role, and what knows the roles of an op's loops."""
+
+_ROLES = {
+    "contraction": contraction.ROLES,
+    "convolution": (*convolution.ROLES, *convolution.PARAMETERS),
+    "online_attention": attention.ROLES,
+}
+"""What they yield numbers of, in order."""
+
+_PREDICATES = {
+    "eq": "",
+    "ne": "other than ",
+    "lt": "less than ",
+    "le": "at most ",
+    "gt": "more than ",
+    "ge": "at least ",
+}
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def listed_numbers(failure: Failure) -> Comparisons:
+    """Sizes of a role, strides or dilations that are not those that `dims_equal` lists."""
+    param = failure.match.operands[0]
+    wanted = list(ir.DenseI64ArrayAttr(failure.match.attributes["expected_values"]))
+    what, found = _numbers(failure, param)
+    if found is None:
+        return
+    known = {ANY_SIZE: "any", ir.ShapedType.get_dynamic_size(): "?", None: "?"}
+    words = [[known.get(each, str(each)) for each in numbers] for numbers in (found, wanted)]
+    one = len(found) == len(wanted) == 1
+    given, asked = (each[0] if one else f"[{', '.join(each)}]" for each in words)
+    if what in convolution.PARAMETERS:
+        yield compare(what, what, given, asked)
+    else:
+        yield compare("size", f"size{'' if one else 's'} of {what.replace('_', ' ')}", given, asked)
+
+
+def _numbers(failure: Failure, param: ir.Value) -> tuple[str, Sequence[int | None] | None]:
+    """What a parameter holds, in a word and in numbers; None for those where they are not found."""
+    owner = param.owner
+    if isinstance(owner, ir.Block):
+        return "", None
+    match = owner.operation
+    kind = match.name.removeprefix(MATCH)
+    if kind not in _ROLES:
+        number = number_of(failure.condition, param, failure.op)
+        return called_number(param)[1], None if number is None else [number]
+    role = _ROLES[kind][ir.OpResult(param).result_number]
+    (op,) = failure.ops(match.operands[0])
+    if role in convolution.PARAMETERS:
+        return role, list(getattr(linalg.infer_convolution_dimensions(op), role))
+    loops = FAMILIES[kind].roles(op)
+    sizes = loop_sizes(indexing_maps(op), [operand.type for operand in op.operands])
+    return role, None if loops is None or sizes is None else [sizes[loop] for loop in loops[role]]
+
+
+def compared_numbers(failure: Failure) -> Comparisons:
+    """Two numbers of which one is mostly a constant."""
+    predicate = transform.MatchCmpIPredicate(ir.IntegerAttr(failure.match.attributes["predicate"]).value).name
+    found, wanted = failure.match.operands
+    if _constant(found) and not _constant(wanted):
+        found, wanted, predicate = wanted, found, _MIRRORED.get(predicate, predicate)
+    numbers = [number_of(failure.condition, each, failure.op) for each in (found, wanted)]
+    if None in numbers:
+        return
+    kind, what = called_number(found)
+    search = searched_by(found)
+    if search is not None and predicate == "eq" and numbers == [0, 1]:
+        yield from _not_found(failure, search)
+    yield Difference(kind, what, str(numbers[0]), f"{_PREDICATES[predicate]}{numbers[1]}")
+
+
+def _not_found(failure: Failure, search: ir.Operation) -> Comparisons:
+    """What differs in the only op of a name that is searched for, or that there is none."""
+    names = names_searched(search)
+    for op in failure.ops(search.operands[0]):
+        named = [each for each in walk(op) if each.name in names]
+        if not named:
+            yield Difference("body", f"number of {' and '.join(names)}{of(search.operands[0])}", "0", "1")
+        elif len(named) == 1:
+            yield from _filtered(search, named[0])
+
+
+def _filtered(search: ir.Operation, op: ir.Operation) -> Comparisons:
+    """Compare an op with the attributes and operand types that `transform.structured.match` looks for."""
+    if "op_attrs" in search.attributes:
+        yield from compare_attributes(ir.DictAttr(search.attributes["op_attrs"]), op, op.name, exactly=False)
+    if "filter_operand_types" in search.attributes:
+        types = [ir.TypeAttr(each).value for each in ir.ArrayAttr(search.attributes["filter_operand_types"])]
+        yield compare("operands", f"number of operands of {op.name}", len(op.operands), len(types))
+        for number, (operand, wanted) in enumerate(zip(op.operands, types, strict=True)):
+            yield compare("type", f"type of operand {number} of {op.name}", operand.type, wanted)
+
+
+def _constant(param: ir.Value) -> bool:
+    return not isinstance(param.owner, ir.Block) and param.owner.operation.name == "transform.param.constant"
