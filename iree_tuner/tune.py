@@ -26,6 +26,7 @@ from iree_tuner.kernels.competing import (
 )
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.profiling.profile import Profile
+from iree_tuner.program.dump import own_target
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import Progress
 from iree_tuner.spec.build import build_spec
@@ -220,6 +221,8 @@ class _TuningRun:
         )
         if not tried or self.findings.stop.requested:
             return given, ""
+        if own_target(self.program.data, self.program.name) is not None:
+            return given, "no compiler flags were tried: a dumped dispatch is what flags have made already"
         self.watch.working("trying compiler flags")
         key = choices_key(self.program, target, effort)
         known = unfinished_choices(records, key, target)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from iree_tuner.program.dispatch import Dispatch
+    from iree_tuner.program.source import Program
+    from iree_tuner.targets import Target
 
+DEFAULT_DEVICE = "local-task"
 _NO_FLAGS = CompilerFlags()
 
 
@@ -25,7 +28,7 @@ def extract(
     program: ProgramName,
     /,
     *,
-    device: str = "local-task",
+    device: str = DEFAULT_DEVICE,
     target: str | None = None,
     compiling: CompilerFlags = _NO_FLAGS,
     dim: Annotated[tuple[str, ...], Parameter(negative="")] = (),
@@ -39,7 +42,8 @@ def extract(
     Parameters
     ----------
     device
-        Device that the program is compiled for.
+        Device that the program is compiled for. What the compiler has dumped is compiled for what it was
+        dumped for, unless another device or a target is named.
     target
         Compile for this target instead of a device's: `llvm-cpu:znver4`.
     dim
@@ -57,10 +61,9 @@ def extract(
         from iree_tuner.errors import TunerError
         from iree_tuner.program.dynamic import sized
         from iree_tuner.program.extract import extract as extract_dispatches
-        from iree_tuner.targets import parse_target, target_for_device
 
         source = sized(opened(program), dim)
-        chosen = compiling.on(parse_target(target) if target else target_for_device(device))
+        chosen = compiling.on(chosen_target(source, target, device))
         found = extract_dispatches(source, chosen, workers, [name.removeprefix("@") for name in function])
     for diagnostic in found.diagnostics:
         people.print(str(diagnostic), style="yellow", markup=False)
@@ -75,6 +78,17 @@ def extract(
 
         print_table(answers, _table(found.dispatches), spare=("the compiler's choice", "family"))
     return 0
+
+
+def chosen_target(program: Program, target: str | None, device: str) -> Target:
+    """What a command that only compiles compiles for. Raises UsageError, TunerError for what is not there."""
+    from iree_tuner.program.dump import own_target
+    from iree_tuner.targets import parse_target, target_for_device
+
+    if target:
+        return parse_target(target)
+    own = own_target(program.data, program.name) if device == DEFAULT_DEVICE else None
+    return own or target_for_device(device)
 
 
 def dispatch_to_json(dispatch: Dispatch) -> dict[str, object]:

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.execute.statistics import Comparison
+from iree_tuner.program.dump import own_target
 from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
@@ -99,7 +100,10 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path) -> None
 
 def how_to_use(result: TuningResult, path: Path) -> UseBody:
     """Commands that apply a result whose spec is at a path."""
-    return use_body(result.program.name, result.target.flags, str(path), str(result.target))
+    program = result.program
+    # What is compiled with a dumped dispatch's spec is the program that it came from.
+    name = program.name if own_target(program.data, program.name) is None else "PROGRAM.mlir"
+    return use_body(name, result.target.flags, str(path), str(result.target))
 
 
 def _choices(result: TuningResult) -> Table:

@@ -7,12 +7,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.extract import DEFAULT_DEVICE, chosen_target
+from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.space_compile import Compilation, compile_samples
 from iree_tuner.cli.space_inputs import read_spaces
 from iree_tuner.cli.space_show import Shown, show
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.targets import parse_target, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 
@@ -26,7 +27,8 @@ class SpaceFlags:
     target
         `llvm-cpu:znver4`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
     device
-        Take the target of this device instead.
+        Take the target of this device instead. Without any, what the compiler has dumped is for what it was
+        dumped for.
     dim
         A size that stands for dynamic dimensions of the inputs: 128 for all, 0.1=128 for dimension 1 of input
         0. May be given several times.
@@ -58,7 +60,7 @@ class SpaceFlags:
     """
 
     target: str | None = None
-    device: str = "local-task"
+    device: str = DEFAULT_DEVICE
     dim: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     pipeline: str | None = None
     count: Annotated[bool, Parameter(negative="")] = False
@@ -97,7 +99,8 @@ def space(
         raise UsageError(f"--timeout must be above 0, but is {flags.timeout:g}")
     if flags.compile_ and not flags.sample:
         raise UsageError("--compile needs samples to compile", hint="add --sample 20")
-    target = compiling.on(parse_target(flags.target) if flags.target else target_for_device(flags.device))
+    program = opened(source)
+    target = compiling.on(chosen_target(program, flags.target, flags.device))
     shown = Shown(
         count=flags.count,
         sample=flags.sample,
@@ -111,7 +114,7 @@ def space(
         target, flags.sample, flags.seed, flags.jobs, flags.timeout, as_json=flags.as_json
     )
     answers: list[bool] = []
-    for given in read_spaces(source, target, flags.dim, supplements=flags.supplements):
+    for given in read_spaces(program, target, flags.dim, supplements=flags.supplements):
         own: list[bool] = []
         for built in given.spaces:
             if flags.pipeline in (None, built.pipeline, built.label):

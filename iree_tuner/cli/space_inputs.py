@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from rich.markup import escape
 
-from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import people
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
@@ -18,6 +17,7 @@ from iree_tuner.ops.workload import from_json
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
+from iree_tuner.program.source import Program
 from iree_tuner.space import Space, build_spaces
 from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.targets import CpuLimits, GpuLimits, Target
@@ -34,19 +34,20 @@ class Given:
 
 
 def read_spaces(
-    source: str, target: Target, dims: Sequence[str] = (), *, supplements: bool
+    program: Program, target: Target, dims: Sequence[str] = (), *, supplements: bool
 ) -> Iterator[Given]:
     """The spaces of each workload of a program, or of a file of workloads.
 
     Raises TunerError for a file that is neither, and when no workload has a space.
     """
-    program = opened(source)
     if program.data.lstrip().startswith(b"{"):
         yield from _from_json(program.data.decode(), program.name, supplements)
         return
     context = new_context()
     with Workers(1) as workers:
         extraction = extract(sized(program, dims), target, workers)
+        for diagnostic in extraction.diagnostics:
+            people.print(str(diagnostic), style="yellow", markup=False)
         for dispatch in extraction.dispatches:
             if dispatch.workload is None or dispatch.harness is None:
                 people.print(escape(f"{dispatch.name}: no space, {dispatch.reason}"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from iree.compiler.dialects import iree_codegen
 from rich.console import Console
 
 from iree_tuner.cli.output import print_json
@@ -12,6 +11,7 @@ from iree_tuner.cli.space_inputs import Given
 from iree_tuner.errors import UsageError
 from iree_tuner.space import Assignment, Space
 from iree_tuner.space.default import find_default, parse_assignment
+from iree_tuner.space.smtlib import smtlib
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def show(given: Given, built: Space, shown: Shown) -> bool:
         return True
     console = Console(soft_wrap=True, highlight=False, markup=False)
     if shown.smtlib:
-        console.print(smtlib(built))
+        console.print(smtlib(built.op.operation))
     elif shown.mlir:
         console.print(built.text)
     elif shown.count:
@@ -44,11 +44,6 @@ def show(given: Given, built: Space, shown: Shown) -> bool:
     else:
         _show_all(given, built, shown, console)
     return True
-
-
-def smtlib(built: Space) -> str:
-    """The constraints as the compiler exports them."""
-    return iree_codegen.convert_constraints_op_to_smtlib(built.op.operation)
 
 
 def _show_why(given: Given, built: Space, text: str, as_json: bool) -> bool:
@@ -103,7 +98,7 @@ def _record(name: str, built: Space, shown: Shown) -> dict[str, object]:
     if shown.mlir:
         record["mlir"] = built.text
     if shown.smtlib:
-        record["smtlib"] = smtlib(built)
+        record["smtlib"] = smtlib(built.op.operation)
     return record
 
 

@@ -18,6 +18,9 @@ from iree_tuner.reduce import Candidate, InWorkers, Judge, Progress, Reducer
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.tuning.stop import StopRequest
 
+_MOST_JOBS = 8
+"""By default. Candidates after one that shows the defect are judged in vain."""
+
 
 def reduce(
     program: Annotated[Path, Parameter(allow_leading_hyphen=True)],
@@ -57,7 +60,7 @@ def reduce(
     timeout
         Seconds for a judge. A candidate that takes longer counts as one that does not show the defect.
     jobs
-        Judges at a time; as many as there are cores by default.
+        Judges at a time; as many as there are cores by default, but no more than 8.
     as_json
         Print the sizes before and after as JSON.
     """
@@ -73,10 +76,11 @@ def reduce(
     if output != STANDARD:
         planned_output(output, ".mlir")
     wanted = judge_status if judge_status is not None else "fail" if judge_output else 0
+    how_many = jobs or min(_MOST_JOBS, usable_cores())
     with (
         people.status("asking the judge about the input") as status,
         StopRequest(tell_stopping) as stop,
-        InWorkers(Judge(judge, wanted, judge_output), jobs or usable_cores(), timeout) as lab,
+        InWorkers(Judge(judge, wanted, judge_output), how_many, timeout) as lab,
     ):
         reducer = Reducer(lab, _Lines(status).add)
         try:

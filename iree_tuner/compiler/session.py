@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, ctypes_dl
@@ -24,6 +24,14 @@ Phase = Literal[
     "start", "input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow", "stream",
     "executable-sources", "executable-configurations", "executable-targets", "hal", "vm", "end",
 ]  # fmt: skip
+
+CUT = "iree_tuner.cut"
+"""Marks a program whose dispatches are cut out already, in `stream.executable` ops.
+
+Passes of global optimization walk into them and rewrite what is to stay as it is, so that they are left out.
+"""
+_ASSIGNED: Phase = "abi"  # devices are assigned, and functions take buffers
+_CUT_OUT: Phase = "dispatch-creation"
 
 _library: Any = ctypes_dl._dylib  # pyright: ignore[reportPrivateUsage]
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
@@ -96,13 +104,27 @@ class CompilerSession:
 
         Returns the warnings and remarks. Raises CompileError.
         """
+        earlier, start = self._skip_to_dispatches(module, start, stop)
         with self._running(module, start, stop) as (_, diagnostics):
-            return diagnostics
+            return [*earlier, *diagnostics]
 
     def to_vmfb(self, module: ir.Module, start: Phase | None = None) -> bytes:
         """Run the remaining phases and return the VM module's bytes. Raises CompileError."""
+        _, start = self._skip_to_dispatches(module, start, None)
         with self._running(module, start, None) as (invocation, _):
             return _collect(invocation.output_vm_bytecode)
+
+    def _skip_to_dispatches(
+        self, module: ir.Module, start: Phase | None, stop: Phase | None
+    ) -> tuple[list[Diagnostic], Phase | None]:
+        """Where to begin, after what has to run before: see `CUT`. Raises CompileError."""
+        begins, ends = _place(start or "start"), _place(stop or "end")
+        if CUT not in module.operation.attributes or begins >= _place(_CUT_OUT) or ends <= _place(_CUT_OUT):
+            return [], start
+        if begins >= _place(_ASSIGNED):
+            return [], _CUT_OUT
+        with self._running(module, start, _ASSIGNED) as (_, diagnostics):
+            return diagnostics, _CUT_OUT
 
     @contextmanager
     def _running(
@@ -138,6 +160,10 @@ class CompilerSession:
             yield invocation, diagnostics
         finally:
             invocation.close()
+
+
+def _place(phase: Phase) -> int:
+    return get_args(Phase).index(phase)
 
 
 def _handle(invocation: Invocation) -> ctypes.c_void_p:

@@ -43,6 +43,11 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
     return totals
 
 
+def dispatched_exports(module: ir.Module) -> set[str]:
+    """The exports that something in a module at `executable-sources` dispatches, called or not."""
+    return {symbol for op in _top_level(module) for symbol, _, is_call in _sites(op) if not is_call}
+
+
 Site = tuple[str, bool, bool]  # symbol, in a loop, whether it is a function
 
 

@@ -16,8 +16,10 @@ from iree_tuner.ops.dynamic import dynamic_parts, why_refused
 from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
-from iree_tuner.program.calls import count_calls
+from iree_tuner.program.calls import count_calls, dispatched_exports
 from iree_tuner.program.dispatch import Calls, Dispatch
+from iree_tuner.program.dump import dumped_for, settle, take_mark, target_name
+from iree_tuner.program.dump_passes import out_of_reach, prologue_of
 from iree_tuner.program.dynamic import (
     Size,
     is_open,
@@ -72,9 +74,19 @@ def extract_here(
         if not list(module.body.operations):
             raise TunerError("the program has no functions", location=name)
         select_target(module, target)
-        diagnostics = tuple(session.run(module, stop="executable-sources"))
+        dumped = dumped_for(module)
+        diagnostics = session.run(module, stop="executable-sources")
+        diagnostics += _for_another_chip(module, dumped)
         calls = count_calls(module, entries)
-        return Extraction(_dispatches(module, calls, name, target, session, sizes), diagnostics)
+        return Extraction(_dispatches(module, calls, name, target, session, sizes), tuple(diagnostics))
+
+
+def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
+    """What to say where dispatches are compiled for another chip than they were dumped for."""
+    now = {target_name(each) for each in _target_attributes(module)} if dumped else set[str]()
+    other = ", ".join(sorted(now - {dumped}))
+    message = f"the dispatch was dumped for {dumped}, and is compiled for {other} here"
+    return [Diagnostic("warning", message)] if other else []
 
 
 def _dispatches(
@@ -83,6 +95,7 @@ def _dispatches(
 ) -> tuple[Dispatch, ...]:  # fmt: skip
     exports = _exports(module)
     found: dict[str, Dispatch] = {}
+    settle(module, session)
     pin_scalars(module, session)
     pin(module, sizes, session, name)
     for raw in _harnesses(module, session):
@@ -93,9 +106,11 @@ def _dispatches(
             if raw.export not in found:
                 dispatch = _describe(raw, calls.get(raw.export, Calls(0)), target, session)
                 found[raw.export] = _without_size(dispatch)
+    dispatched = dispatched_exports(module)
     for export in exports:
         if export not in found:
             reason = "it takes sizes, offsets or integers that are not known before the program runs"
+            reason = reason if export in dispatched else "nothing in the program dispatches it"
             found[export] = Dispatch(export, calls.get(export, Calls(0)), None, reason)
     return tuple(found[export] for export in exports)
 
@@ -121,7 +136,8 @@ def _without_size(dispatch: Dispatch) -> Dispatch:
 
 
 def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSession) -> Dispatch:
-    limits = limits_of(_target_attribute(raw.module))
+    limits = limits_of(_target_attributes(raw.module)[0])
+    configured = take_mark(find_function(raw.module, raw.export))
     prepare(raw.module, target.preparation, session)
     before = str(find_function(raw.module, raw.export))
     prepare(raw.module, target.spec_prologue, session)
@@ -129,6 +145,10 @@ def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSe
     prologue = target.spec_prologue if str(function) != before else ()
     choice = default_choice(raw.module, raw.export, session)
     workload, reason = _tag_root(function, choice.root, prologue, raw.constants)
+    if configured and workload is not None:
+        own = prologue_of(workload, compute_ops(function), target)
+        reason = out_of_reach(workload, own)
+        workload = None if reason else replace(workload, prologue=prologue or own)
     harness = Harness(to_bytecode(raw.module), raw.function, raw.buffer_bytes, raw.bindings)
     return Dispatch(
         raw.export,
@@ -180,7 +200,7 @@ def _exports(module: ir.Module) -> list[str]:
     return names
 
 
-def _target_attribute(module: ir.Module) -> ir.Attribute:
+def _target_attributes(module: ir.Module) -> list[ir.Attribute]:
     found: list[ir.Attribute] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -189,4 +209,4 @@ def _target_attribute(module: ir.Module) -> ir.Attribute:
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return found[0]
+    return found

@@ -20,8 +20,8 @@ _BINARY: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def fold(value: ir.Value, constants: Sequence[int]) -> int | None:
-    """The value of an integer, given the dispatch's push constants; None when it is not known."""
+def fold(value: ir.Value, constants: Sequence[int] | None) -> int | None:
+    """The value of an integer, given the dispatch's push constants, if known; None when it is not."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return None
@@ -29,7 +29,7 @@ def fold(value: ir.Value, constants: Sequence[int]) -> int | None:
     if op.name == "arith.constant":
         return ir.IntegerAttr(op.attributes["value"]).value
     if op.name == "hal.interface.constant.load":
-        return constants[ir.IntegerAttr(op.attributes["ordinal"]).value]
+        return None if constants is None else constants[ir.IntegerAttr(op.attributes["ordinal"]).value]
     if op.name in _SAME:
         return fold(op.operands[0], constants)
     if op.name == "util.assume.int":

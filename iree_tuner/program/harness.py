@@ -82,7 +82,7 @@ def run_passes(module: ir.Module, session: CompilerSession, pipeline: str) -> No
 def take_buffer(benchmark: ir.Module) -> list[RawHarness]:
     """Rewrite every benchmark function of a module; one harness for each export, the first of its sizes."""
     found: dict[str, RawHarness] = {}
-    functions = [op for op in benchmark.body.operations if _is_benchmark(op.operation)]
+    functions = [op for op in benchmark.body.operations if is_benchmark(op.operation)]
     sizes = _buffer_sizes(benchmark)
     for function in functions:
         harness = _take_buffer(benchmark, function.operation, sizes)
@@ -250,7 +250,7 @@ def _used(function: ir.Operation, constants: list[int]) -> dict[int, tuple[int, 
 
 def _range(subspan: ir.Operation, constants: list[int]) -> tuple[int, int] | None:
     """The bytes of a subspan; None where they are not known, as those of tensors that get a layout later."""
-    found, (_, parsed) = _tensor(subspan, constants), _held(subspan)
+    found, (_, parsed) = _tensor(subspan, constants), held(subspan)
     if found is None or not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
         return None
     if isinstance(parsed, ir.RankedTensorType):
@@ -273,7 +273,7 @@ def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
     offset = fold(view.byte_offset, constants) if view.byte_offset is not None else 0
     if offset is None:
         return None
-    access, parsed = _held(subspan)
+    access, parsed = held(subspan)
     if not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
         return TensorSlice(offset, (), str(parsed), access)
     dynamic = (fold(size, constants) for size in view.dynamic_dims)
@@ -282,7 +282,7 @@ def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
     return TensorSlice(offset, known, str(parsed.element_type), access) if len(known) == len(shape) else None
 
 
-def _held(subspan: ir.Operation) -> tuple[Access, ir.Type]:
+def held(subspan: ir.Operation) -> tuple[Access, ir.Type]:
     """What a dispatch does with a subspan, and the type of what is in it.
 
     `!iree_tensor_ext.dispatch.tensor<readonly:tensor<..>>` has no binding in Python: its printed form is
@@ -306,8 +306,11 @@ def _constant(value: ir.Value) -> int:
     return found
 
 
-def _is_benchmark(op: ir.Operation) -> bool:
-    return op.name == "util.func" and "iree.reflection" in op.attributes
+def is_benchmark(op: ir.Operation) -> bool:
+    """Whether it is a function of the compiler's that repeats a dispatch."""
+    if op.name != "util.func" or "iree.reflection" not in op.attributes:
+        return False
+    return "iree.benchmark" in ir.DictAttr(op.attributes["iree.reflection"])
 
 
 def _is_buffer(op: util.GlobalOp) -> bool:

@@ -13,6 +13,7 @@ from iree_tuner.compiler.diagnostics import Diagnostic
 from iree_tuner.compiler.session import Phase
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.program.dump import dumped_for
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 
@@ -71,7 +72,14 @@ def run_phases(data: bytes, name: str, target: Target, *, stop: Phase | None, ou
 
 
 def select_target(module: ir.Module, target: Target) -> None:
-    """Put the target's own `hal.device.targets` on a program, for a chip that no compiler flag selects."""
+    """Put the target's own `hal.device.targets` on a program, for a chip that no compiler flag selects.
+
+    Raises TunerError for a dispatch that was dumped for another backend.
+    """
+    dumped = dumped_for(module)
+    if dumped and dumped.partition(":")[0] != target.backend:
+        message = f"the dispatch was dumped for {dumped}, and cannot be compiled for {target}"
+        raise TunerError(message, hint=f"give --target {dumped}, or a device of that kind")
     if target.device_targets:
         own = ir.Module.parse(target.device_targets, module.context)
         module.operation.attributes[_DEVICE_TARGETS] = own.operation.attributes[_DEVICE_TARGETS]

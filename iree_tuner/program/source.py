@@ -1,4 +1,7 @@
-"""Programs as they come: text, bytecode, an `ir.Module`, or a path to any of these or to an ONNX model."""
+"""Programs as they come: text, bytecode, an `ir.Module`, or a path to any of these or to an ONNX model.
+
+What the compiler has dumped of a program (`program.dump`) is a program, too.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.files import name_of, note_input, read_bytes
 
 _BYTECODE_MAGIC = b"ML\xefR"
+_DUMPED = b"executable.variant"  # in text, and in bytecode, which has the dialect's name elsewhere
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,15 @@ def load_program(source: ProgramSource) -> Program:
     or a brace.
 
     Raises:
-        TunerError: nothing there, an empty program, or bytes that are neither text nor bytecode; or IREE is
-            not installed in the release that this version works with.
+        TunerError: nothing there, an empty program, bytes that are neither text nor bytecode, or a dumped
+            dispatch that cannot be called; or IREE is not installed in the release that this version works
+            with.
     """
     check_release()
     if isinstance(source, Program):
         return source
     if isinstance(source, ir.Module):
-        return Program("<module>", to_bytecode(source))
+        return _called(Program("<module>", to_bytecode(source)))
     if isinstance(source, bytes):
         return _checked(Program("<bytes>", source))
     if isinstance(source, str) and ("\n" in source or "{" in source):
@@ -77,7 +82,16 @@ def _checked(program: Program) -> Program:
             program.data.decode()
         except UnicodeDecodeError:
             raise TunerError("not MLIR: neither text nor bytecode", location=program.name) from None
-    return program
+    return _called(program)
+
+
+def _called(program: Program) -> Program:
+    """The program, or one that calls the dispatches that the compiler has dumped. Raises TunerError."""
+    if _DUMPED not in program.data:
+        return program
+    from iree_tuner.program.dump import lifted  # late: few programs are dumps
+
+    return Program(program.name, lifted(program.data, program.name))
 
 
 def _from_onnx(path: Path) -> Program:

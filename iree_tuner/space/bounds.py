@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from iree_tuner.space.interpreter import Node
 
@@ -55,6 +56,8 @@ def _assume(node: Node, bounds: Bounds) -> None:
                 _assume(operand, bounds)
         case "smt.or":
             _assume_any(node, bounds)
+        case "smt.not":
+            _assume_not(node.operands[0], bounds)
         case "smt.eq" if len(node.operands) == 2:
             _assume_equal(node.operands[0], node.operands[1], bounds)
         case "smt.int.cmp":
@@ -62,6 +65,21 @@ def _assume(node: Node, bounds: Bounds) -> None:
             margin = 1 if node.data in (0, 2) else 0
             _narrow(left, (-math.inf, interval(right, bounds)[1] - margin), bounds)
             _narrow(right, (interval(left, bounds)[0] + margin, math.inf), bounds)
+        case _:
+            pass
+
+
+def _assume_not(node: Node, bounds: Bounds) -> None:
+    match node.kind:
+        case "smt.not":
+            _assume(node.operands[0], bounds)
+        case "smt.or":
+            for operand in node.operands:
+                _assume_not(operand, bounds)
+        case (
+            "smt.int.cmp"
+        ):  # predicates are <, <=, >, >=, so that the opposite of one has the place 3 - its own
+            _assume(replace(node, data=3 - node.data), bounds)
         case _:
             pass
 

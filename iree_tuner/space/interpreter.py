@@ -1,6 +1,6 @@
 """Interprets the body of a constraints op over numpy arrays.
 
-Works on any op made of smt integers and booleans and of `iree_codegen.smt.{knob,assert,lookup}`,
+Works on any op made of smt integers and booleans, `smt.assert`, and `iree_codegen.smt.{knob,assert,lookup}`,
 whoever built it. A *variable* is a knob, a problem dimension (`problem_dim_0`, a block argument), or
 an auxiliary unknown that the compiler declares with `smt.declare_fun`.
 
@@ -21,6 +21,7 @@ from iree.compiler import ir
 from numpy.typing import NDArray
 
 from iree_tuner.errors import TunerError
+from iree_tuner.space.wording import worded
 
 Array = NDArray[Any]
 _COMPARISONS = {0: np.less, 1: np.less_equal, 2: np.greater, 3: np.greater_equal}
@@ -63,7 +64,13 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Assertion:
-    """One assert of the body, in its order."""
+    """One assert of the body, in its order.
+
+    Attributes:
+        condition: what it asserts.
+        message: what is wrong where it does not hold; of an `smt.assert`, which has none, the condition.
+        shown: whose values stand for `{}` in the message.
+    """
 
     condition: Node
     message: str
@@ -96,6 +103,9 @@ def read_program(op: ir.Operation) -> Program:
             message = ir.StringAttr(inner.attributes["msg"]).value
             assertions.append(Assertion(operands[0], message, operands[1:]))
             continue
+        if inner.name == "smt.assert":
+            assertions.append(_worded(operands[0], [*knobs, *auxiliaries]))
+            continue
         if inner.name == "iree_codegen.smt.knob":
             knobs.append(ir.StringAttr(inner.attributes["name"]).value)
             node = _variable(knobs[-1])
@@ -119,6 +129,14 @@ def pinned(program: Program, values: Mapping[str, int]) -> Program:
         for name, value in values.items()
     ]
     return replace(program, assertions=(*program.assertions, *more))
+
+
+def _worded(condition: Node, names: list[str]) -> Assertion:
+    """An assert without a message, which says itself and the values of its variables."""
+    shown = [name for name in dict.fromkeys(names) if name in condition.support]
+    values = ", ".join(f"{name} = {{}}" for name in shown)
+    message = f"{worded(condition)} ({values})" if shown else worded(condition)
+    return Assertion(condition, message, tuple(map(_variable, shown)))
 
 
 def conjuncts(node: Node) -> list[Node]:

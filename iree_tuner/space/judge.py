@@ -7,7 +7,8 @@ from typing import Any
 
 import z3
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen
+
+from iree_tuner.space.smtlib import smtlib
 
 _TRACKED = "iree_tuner_assert_"
 _CONFLICT_MS = 2000
@@ -18,7 +19,7 @@ class Judge:
 
     def __init__(self, op: ir.Operation) -> None:
         self._solver: Any = _solver()
-        self._solver.from_string(iree_codegen.convert_constraints_op_to_smtlib(op))
+        self._solver.from_string(smtlib(op))
         self._assertions: list[Any] = list(self._solver.assertions())
 
     def accepts(self, values: Mapping[str, int]) -> bool:

@@ -34,8 +34,9 @@ PARSED_IN_ONE_PLACE = {
     "#iree_codegen.smt.one_of_knob<": "space/constraints.py",
     "#iree_codegen.lowering_config<": "space/spirv/attributes.py",
     "#iree_gpu.scaled_mma_layout<": "space/gpu/scaled.py",
+    "!iree_tensor_ext.dispatch.tensor<": "program/dump_body.py",
 }
-"""Attributes without a builder in Python, and the one file that parses each (and says so)."""
+"""Attributes and types without a builder in Python, and the one file that parses each (and says so)."""
 
 
 def assembled(tree: ast.AST) -> Iterator[tuple[int, str]]:

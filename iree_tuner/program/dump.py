@@ -1,0 +1,363 @@
+"""Dispatches that the compiler has dumped, as programs that call them.
+
+`iree-compile` writes dispatches to files (`--iree-hal-dump-executable-sources-to`, `-configurations-to` and
+`-benchmarks-to`): an executable for one target, and in a benchmark also what repeats it on a buffer of its
+own. Nothing in such a file can be called with tensors, and in all but the sources the compiler has chosen a
+configuration already. Here the executable becomes a `stream.executable` without configuration, as it was
+before it was made for a target, and a function of its name calls it with tensors: a program as any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, flow, func, stream, tensor, util
+
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.session import CUT, CompileError, CompilerSession, parse_module
+from iree_tuner.errors import TunerError
+from iree_tuner.program.dump_body import Number, Signature, Tensor, index, lift_body
+from iree_tuner.program.folding import fold
+from iree_tuner.program.harness import find_dispatch, is_benchmark, run_passes
+from iree_tuner.targets import CpuLimits, Target, parse_target
+from iree_tuner.targets.limits import limits_of
+
+_CONFIGURED = "iree_tuner.configured"
+_TARGET = "iree_tuner.dumped_for"
+_CONFIGURATIONS = (
+    "compilation_info", "decomposition_config", "lowering_config", "root_op", "translation_info",
+)  # fmt: skip
+_OTHERWISE_CALLED = {"sm_60": "pascal", "sm_70": "volta", "sm_75": "turing", "arm5gen": "mali-g720"}
+_END = "hal.executable.variant_end"
+
+
+@dataclass(frozen=True)
+class _Call:
+    """How a dispatch is called; `workload` and `constants` are None where the dump does not say."""
+
+    executable: ir.Operation
+    export: str
+    workload: tuple[int, ...] | None = None
+    constants: tuple[int, ...] | None = None
+
+
+def lifted(data: bytes, name: str) -> bytes:
+    """The program that calls what was dumped, as bytecode; the data itself where it is no dump.
+
+    Raises:
+        TunerError: a dispatch cannot be called: the dump lacks sizes that it takes, or it works on buffers.
+    """
+    try:
+        module = parse_module(data, new_context(), name)
+    except CompileError:
+        return data  # told by who compiles it
+    try:
+        calls = _calls(module)
+        return to_bytecode(_program(calls, module.context)) if calls else data
+    except TunerError as error:
+        message = f"the dumped dispatch cannot be called: {error.message}"
+        raise TunerError(message, location=name, hint=error.hint) from None
+
+
+def _program(calls: Sequence[_Call], context: ir.Context) -> ir.Module:
+    with context, ir.Location.unknown():
+        program = ir.Module.create()
+        program.operation.attributes[CUT] = ir.UnitAttr.get()
+        for call in calls:
+            _add(program, call)
+        try:
+            program.operation.verify()
+        except ir.MLIRError as error:
+            raise TunerError(error.message) from None
+        return program
+
+
+def dumped_for(module: ir.Module) -> str:
+    """What the dispatches of a lifted program were dumped for, as `--target` takes it; empty for others."""
+    attributes = module.operation.attributes
+    return target_name(attributes[_TARGET]) if _TARGET in attributes else ""
+
+
+def own_target(data: bytes, name: str) -> Target | None:
+    """What a program's dispatches were dumped for; None where it is no dump. Raises UsageError if unknown."""
+    if _TARGET.encode() not in data:
+        return None
+    return parse_target(dumped_for(parse_module(data, new_context(), name)))
+
+
+def target_name(target: ir.Attribute) -> str:
+    """`llvm-cpu:znver4`, `cuda:sm_80`, of a `#hal.executable.target`."""
+    limits = limits_of(target)
+    if isinstance(limits, CpuLimits):
+        chosen = re.search(r'\bcpu = "([^"]*)"', str(target))  # its dictionary has no binding
+        return f"llvm-cpu:{(chosen[1] if chosen else '') or 'generic'}"
+    return f"{limits.backend}:{_OTHERWISE_CALLED.get(limits.arch, limits.arch)}"
+
+
+def take_mark(function: ir.Operation) -> bool:
+    """Whether the compiler had configured a dispatch when it was dumped; the mark of that is erased."""
+    marked = _CONFIGURED in function.attributes
+    if marked:
+        del function.attributes[_CONFIGURED]
+    return marked
+
+
+def settle(module: ir.Module, session: CompilerSession) -> None:
+    """Let what a lifted program hides from the compiler be the constants that they are, once it is split.
+
+    A dispatch that takes its sizes would be made static otherwise, and another one than was dumped.
+    """
+    hidden: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "util.optimization_barrier":
+            hidden.append(op)
+        return ir.WalkResult.ADVANCE
+
+    if _TARGET in module.operation.attributes:
+        module.operation.walk(visit)
+    for op in hidden:
+        op.result.replace_all_uses_with(op.operands[0])
+        op.erase()
+    if hidden:
+        run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
+
+
+def _calls(module: ir.Module) -> list[_Call]:
+    """The dispatches that a dump calls, or has; none where the module is something else."""
+    views = list(module.body.operations)
+    nested = [view for view in views if view.operation.name == "builtin.module"]
+    if views and len(nested) == len(views):  # several files, as they are written to standard output
+        parts = [_calls_of(list(view.operation.regions[0].blocks[0].operations)) for view in nested]
+        return [call for part in parts for call in part] if all(parts) else []
+    return _calls_of(views)
+
+
+def _calls_of(views: Sequence[ir.OpView]) -> list[_Call]:
+    executables: dict[str, ir.Operation] = {}
+    benchmarks: list[ir.Operation] = []
+    for view in views:
+        op = view.operation
+        if op.name == "hal.executable":
+            executables[_symbol(op)] = op
+        elif is_benchmark(op):
+            benchmarks.append(op)
+        elif op.name not in ("util.global", "util.initializer"):
+            return []
+    if not benchmarks:
+        return [_Call(op, export) for op in executables.values() for export in _exports(op)]
+    found: dict[tuple[str, ...], _Call] = {}
+    for function in benchmarks:
+        try:
+            dispatch = find_dispatch(function)
+        except ValueError:
+            raise TunerError(f"@{_symbol(function)} does not call one dispatch") from None
+        lookup, counted = dispatch.entry_point.owner, dispatch.workgroup_x.owner
+        if isinstance(lookup, ir.Block) or isinstance(counted, ir.Block):
+            raise TunerError(f"what @{_symbol(function)} calls is not in it")
+        symbols = tuple(ir.SymbolRefAttr(lookup.operation.attributes["entry_point"]).value)
+        if symbols[0] not in executables:
+            raise TunerError(f"there is no executable @{symbols[0]}")
+        workload = _known(list(counted.operation.operands)[1:])  # behind the device
+        # As for programs, of several sizes the first.
+        found.setdefault(
+            symbols, _Call(executables[symbols[0]], symbols[-1], workload, _known(list(dispatch.constants)))
+        )
+    return list(found.values())
+
+
+def _known(values: Sequence[ir.Value]) -> tuple[int, ...] | None:
+    found = [fold(value, None) for value in values]
+    return None if None in found else tuple(each for each in found if each is not None)
+
+
+def _add(program: ir.Module, call: _Call) -> None:
+    """Add an executable and a function that calls it."""
+    variant, exports, source = _parts(call.executable)
+    attributes = program.operation.attributes
+    if attributes.get(_TARGET, variant.attributes["target"]) != variant.attributes["target"]:
+        raise TunerError("the dispatches are for several targets", hint="give them one by one")
+    attributes[_TARGET] = variant.attributes["target"]
+    if call.export not in exports:
+        raise TunerError(f"its executable does not export @{call.export}")
+    name = _free(program, _symbol(call.executable))
+    with ir.InsertionPoint(program.body):
+        block = stream.ExecutableOp(name, sym_visibility="private").body.blocks.append()
+    with ir.InsertionPoint(block):
+        count = _add_export(exports[call.export])
+        copy = source.clone().operation
+        stream.ExecutableEndOp()
+    function = _only_function(copy, call.export)
+    _strip(copy, function)
+    signature = lift_body(function, call.constants)
+    with ir.InsertionPoint(program.body):
+        _add_caller(
+            _free(program, call.export), ir.SymbolRefAttr.get([name, call.export]), signature, call, count
+        )
+
+
+def _parts(executable: ir.Operation) -> tuple[ir.Operation, dict[str, ir.Operation], ir.Operation]:
+    """The variant of an executable, its exports, and the module with its functions."""
+    variants = [
+        view.operation
+        for view in executable.regions[0].blocks[0].operations
+        if view.operation.name == "hal.executable.variant"
+    ]
+    if len(variants) != 1:
+        raise TunerError(f"its executable has {len(variants)} variants", hint="dump it for one target")
+    inside = [view.operation for view in variants[0].regions[0].blocks[0].operations]
+    exports = {_symbol(op): op for op in inside if op.name == "hal.executable.export"}
+    modules = [op for op in inside if op.name == "builtin.module"]
+    others = sorted({op.name for op in inside} - {"hal.executable.export", "builtin.module", _END})
+    if others or not modules or "objects" in variants[0].attributes:
+        raise TunerError(f"its code is not all in it: the executable has {', '.join(others) or 'objects'}")
+    return variants[0], exports, modules[0]
+
+
+def _only_function(module: ir.Operation, name: str) -> ir.Operation:
+    """A function of an executable; its configuration and functions of other exports are erased."""
+    found: ir.Operation | None = None
+    for view in list(module.regions[0].blocks[0].operations):
+        op = view.operation
+        if op.name == "func.func" and _symbol(op) == name:
+            found = op
+        elif op.name == "iree_codegen.dispatch_config" or (op.name == "func.func" and op.regions[0].blocks):
+            op.erase()
+    if found is None:
+        raise TunerError("its function is no func.func: it is compiled already")
+    return found
+
+
+def _strip(module: ir.Operation, function: ir.Operation) -> None:
+    """Take the configuration out, with constraints on it, and mark a function that had one."""
+    configured = False
+    constraints: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal configured
+        if op.name == "iree_codegen.smt.constraints":
+            constraints.append(op)
+            return ir.WalkResult.SKIP
+        present = [name for name in _CONFIGURATIONS if name in op.attributes]
+        for name in present:
+            del op.attributes[name]
+        configured |= bool(present) or op.name == "iree_codegen.load_from_buffer"
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for op in constraints:
+        op.erase()
+    if configured:
+        function.attributes[_CONFIGURED] = ir.UnitAttr.get()
+
+
+def _add_export(export: ir.Operation) -> int:
+    """Add an export with the same number of workgroups; returns from how many values it is computed."""
+    blocks = list(export.regions[0].blocks)
+    if len(blocks) != 1:
+        raise TunerError("its number of workgroups is not in it")
+    (block,) = blocks
+    device = block.arguments[0]
+    if list(device.uses):
+        raise TunerError("its number of workgroups depends on the device")
+    name = _symbol(export)
+    block.append_to(stream.ExecutableExportOp(name, name).workgroup_count)
+    block.erase_argument(0)
+    end = list(block.operations)[-1].operation
+    with ir.InsertionPoint(end):
+        stream.ReturnOp(list(end.operands))
+    end.erase()
+    return len(block.arguments)
+
+
+def _add_caller(
+    name: str, entry: ir.SymbolRefAttr, signature: Signature, call: _Call, workload_count: int
+) -> None:
+    """Add the function that calls a dispatch. Raises TunerError where not all that this takes is known."""
+    tensors, numbers = signature.tensors, signature.numbers
+    read = [place for place, each in enumerate(tensors) if each.read]
+    written = [place for place, each in enumerate(tensors) if each.written]
+    open_types = [each.type for each in numbers if _is_open(each)]
+    results = [tensors[place].type for place in written]
+    function = func.FuncOp(name, ([*(tensors[place].type for place in read), *open_types], results))
+    block = function.add_entry_block()
+    given, scalars = list(block.arguments)[: len(read)], iter(list(block.arguments)[len(read) :])
+    with ir.InsertionPoint(block):
+        values: list[ir.Value[Any]] = [
+            next(scalars) if _is_open(each) else _value(each, given) for each in numbers
+        ]
+        pairs = list(zip(numbers, values, strict=True))
+        sizes = {place: value for each, value in pairs for place in each.size_of}
+        workload = {place: value for each, value in pairs for place in each.workload}
+        if call.workload is not None:
+            workload = {place: index(size) for place, size in enumerate(call.workload)}
+        if len(workload) < workload_count:
+            raise _unknown()
+        tied = [
+            ir.IntegerAttr.get(ir.IndexType.get(), place if tensors[place].read else -1) for place in written
+        ]
+        dispatch = flow.DispatchOp(
+            results, [workload[place] for place in range(workload_count)], ir.ArrayAttr.get([entry]),
+            [*given, *values], _dims(tensors, read, sizes), _dims(tensors, written, sizes),
+            tied_operands=ir.ArrayAttr.get(tied),
+        )  # fmt: skip
+        func.ReturnOp(dispatch.operation.results)
+
+
+def _is_open(number: Number) -> bool:
+    """Whether the caller of the program chooses it, as a factor; sizes follow from tensors."""
+    return number.bits is None and not isinstance(number.type, ir.IndexType)
+
+
+def _value(number: Number, given: Sequence[ir.Value]) -> ir.Value:
+    """What a dispatch is given for a number. Raises TunerError where it is not known."""
+    of_inputs = [place for place in number.size_of if place[0] < len(given)]
+    if number.bits is None:
+        if not of_inputs:
+            raise _unknown()
+        tensor_number, dimension = of_inputs[0]
+        return tensor.dim(given[tensor_number], index(dimension))
+    if isinstance(number.type, ir.FloatType):
+        bits = arith.constant(ir.IntegerType.get_signless(number.type.width), number.bits)
+        value = arith.bitcast(number.type, bits)
+    else:
+        value = arith.constant(number.type, number.bits)
+    hidden = util.optimization_barrier([number.type], [value])
+    assert isinstance(hidden, ir.OpResult), "of one value"
+    return hidden
+
+
+def _dims(
+    tensors: Sequence[Tensor], places: Sequence[int], sizes: Mapping[tuple[int, int], ir.Value[Any]]
+) -> list[ir.Value[Any]]:
+    """The sizes of some of the tensors that their types leave open, in order."""
+    return [
+        sizes[place, dimension]
+        for place in places
+        for dimension in range(tensors[place].type.rank)
+        if tensors[place].type.is_dynamic_dim(dimension)
+    ]
+
+
+def _unknown() -> TunerError:
+    return TunerError("it takes sizes that are not in the file", hint="tune the program that it is of")
+
+
+def _exports(executable: ir.Operation) -> list[str]:
+    return list(_parts(executable)[1])
+
+
+def _free(program: ir.Module, name: str) -> str:
+    """A symbol that is not taken: a dispatch may be called as its executable is."""
+    taken = {_symbol(view.operation) for view in program.body.operations}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _symbol(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
