@@ -26,7 +26,7 @@ from iree_tuner.kernels.competing import (
 )
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.profiling.profile import Profile
-from iree_tuner.program.dump import own_target
+from iree_tuner.program.dumped import own_target
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import Progress
 from iree_tuner.spec.build import build_spec

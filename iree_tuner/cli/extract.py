@@ -82,7 +82,7 @@ def extract(
 
 def chosen_target(program: Program, target: str | None, device: str) -> Target:
     """What a command that only compiles compiles for. Raises UsageError, TunerError for what is not there."""
-    from iree_tuner.program.dump import own_target
+    from iree_tuner.program.dumped import own_target
     from iree_tuner.targets import parse_target, target_for_device
 
     if target:

@@ -9,7 +9,6 @@ before it was made for a target, and a function of its name calls it with tensor
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,20 +17,16 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, flow, func, stream, tensor, util
 
 from iree_tuner.compiler.context import new_context, to_bytecode
-from iree_tuner.compiler.session import CUT, CompileError, CompilerSession, parse_module
+from iree_tuner.compiler.session import CUT, CompileError, parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dump_body import Number, Signature, Tensor, index, lift_body
+from iree_tuner.program.dumped import CONFIGURED, DUMPED_FOR
 from iree_tuner.program.folding import fold
-from iree_tuner.program.harness import find_dispatch, is_benchmark, run_passes
-from iree_tuner.targets import CpuLimits, Target, parse_target
-from iree_tuner.targets.limits import limits_of
+from iree_tuner.program.harness import find_dispatch, is_benchmark
 
-_CONFIGURED = "iree_tuner.configured"
-_TARGET = "iree_tuner.dumped_for"
 _CONFIGURATIONS = (
     "compilation_info", "decomposition_config", "lowering_config", "root_op", "translation_info",
 )  # fmt: skip
-_OTHERWISE_CALLED = {"sm_60": "pascal", "sm_70": "volta", "sm_75": "turing", "arm5gen": "mali-g720"}
 _END = "hal.executable.variant_end"
 
 
@@ -74,57 +69,6 @@ def _program(calls: Sequence[_Call], context: ir.Context) -> ir.Module:
         except ir.MLIRError as error:
             raise TunerError(error.message) from None
         return program
-
-
-def dumped_for(module: ir.Module) -> str:
-    """What the dispatches of a lifted program were dumped for, as `--target` takes it; empty for others."""
-    attributes = module.operation.attributes
-    return target_name(attributes[_TARGET]) if _TARGET in attributes else ""
-
-
-def own_target(data: bytes, name: str) -> Target | None:
-    """What a program's dispatches were dumped for; None where it is no dump. Raises UsageError if unknown."""
-    if _TARGET.encode() not in data:
-        return None
-    return parse_target(dumped_for(parse_module(data, new_context(), name)))
-
-
-def target_name(target: ir.Attribute) -> str:
-    """`llvm-cpu:znver4`, `cuda:sm_80`, of a `#hal.executable.target`."""
-    limits = limits_of(target)
-    if isinstance(limits, CpuLimits):
-        chosen = re.search(r'\bcpu = "([^"]*)"', str(target))  # its dictionary has no binding
-        return f"llvm-cpu:{(chosen[1] if chosen else '') or 'generic'}"
-    return f"{limits.backend}:{_OTHERWISE_CALLED.get(limits.arch, limits.arch)}"
-
-
-def take_mark(function: ir.Operation) -> bool:
-    """Whether the compiler had configured a dispatch when it was dumped; the mark of that is erased."""
-    marked = _CONFIGURED in function.attributes
-    if marked:
-        del function.attributes[_CONFIGURED]
-    return marked
-
-
-def settle(module: ir.Module, session: CompilerSession) -> None:
-    """Let what a lifted program hides from the compiler be the constants that they are, once it is split.
-
-    A dispatch that takes its sizes would be made static otherwise, and another one than was dumped.
-    """
-    hidden: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "util.optimization_barrier":
-            hidden.append(op)
-        return ir.WalkResult.ADVANCE
-
-    if _TARGET in module.operation.attributes:
-        module.operation.walk(visit)
-    for op in hidden:
-        op.result.replace_all_uses_with(op.operands[0])
-        op.erase()
-    if hidden:
-        run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
 
 
 def _calls(module: ir.Module) -> list[_Call]:
@@ -179,9 +123,9 @@ def _add(program: ir.Module, call: _Call) -> None:
     """Add an executable and a function that calls it."""
     variant, exports, source = _parts(call.executable)
     attributes = program.operation.attributes
-    if attributes.get(_TARGET, variant.attributes["target"]) != variant.attributes["target"]:
+    if attributes.get(DUMPED_FOR, variant.attributes["target"]) != variant.attributes["target"]:
         raise TunerError("the dispatches are for several targets", hint="give them one by one")
-    attributes[_TARGET] = variant.attributes["target"]
+    attributes[DUMPED_FOR] = variant.attributes["target"]
     if call.export not in exports:
         raise TunerError(f"its executable does not export @{call.export}")
     name = _free(program, _symbol(call.executable))
@@ -252,7 +196,7 @@ def _strip(module: ir.Operation, function: ir.Operation) -> None:
     for op in constraints:
         op.erase()
     if configured:
-        function.attributes[_CONFIGURED] = ir.UnitAttr.get()
+        function.attributes[CONFIGURED] = ir.UnitAttr.get()
 
 
 def _add_export(export: ir.Operation) -> int:

@@ -18,8 +18,8 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls, dispatched_exports
 from iree_tuner.program.dispatch import Calls, Dispatch
-from iree_tuner.program.dump import dumped_for, settle, take_mark, target_name
 from iree_tuner.program.dump_passes import out_of_reach, prologue_of
+from iree_tuner.program.dumped import dumped_for, settle, take_mark, target_name
 from iree_tuner.program.dynamic import (
     Size,
     is_open,

@@ -13,7 +13,7 @@ from iree_tuner.compiler.diagnostics import Diagnostic
 from iree_tuner.compiler.session import Phase
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.program.dump import dumped_for
+from iree_tuner.program.dumped import dumped_for
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 

@@ -17,7 +17,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.errors import TunerError, UsageError
@@ -225,7 +225,8 @@ def _product(verb: str, options: Sequence[str]) -> Operation:
     else:
         raise UsageError(f"{verb}: -F is 1, 2 or 3, and not {given.forw}")
     m, n, k = sizes
-    return Matmul(m=m, n=n, k=k, layout=layout, **Matmul.of_type(_PRODUCTS[verb]))
+    element = _PRODUCTS[verb]
+    return Matmul(m=m, n=n, k=k, layout=layout, lhs=element, rhs=element, out=element)
 
 
 def _matmul(options: Sequence[str]) -> Operation:
@@ -241,7 +242,7 @@ def _matmul(options: Sequence[str]) -> Operation:
     given = parser.parse_args(options)
     if given.bias and given.bias_type != given.out_type:
         raise UsageError(f"matmul: a bias of {given.bias_type} for a result of {given.out_type} is not read")
-    arguments = {
+    arguments: dict[str, Any] = {
         "m": given.m, "n": given.n, "k": given.k, "lhs": given.a_type, "rhs": given.b_type,
         "out": given.out_type, "layout": "tn"[given.transA] + "tn"[given.transB],
         "epilogue": "bias" if given.bias else "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -96,10 +97,10 @@ class JaxPrimitives:
         if layer.direction == "data":
             shape = (lhs.shape[0], rhs.shape[1] * layer.groups, *layer.image)
             of = jax.ShapeDtypeStruct(shape, rhs.dtype)
-            return jax.linear_transpose(lambda image: convolve(image, rhs), of)(lhs.astype(wide))[0]
+            return jax.linear_transpose(partial(convolve, filters=rhs), of)(lhs.astype(wide))[0]
         shape = (lhs.shape[1], rhs.shape[1] // layer.groups, *layer.kernel)
         of = jax.ShapeDtypeStruct(shape, rhs.dtype)
-        return jax.linear_transpose(lambda filters: convolve(rhs, filters), of)(lhs.astype(wide))[0]
+        return jax.linear_transpose(partial(convolve, rhs), of)(lhs.astype(wide))[0]
 
     def attention(
         self, q: Traced, k: Traced, v: Traced, mask: Traced | None, causal: bool, scale: float

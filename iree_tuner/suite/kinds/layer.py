@@ -150,16 +150,15 @@ class ConvolutionLayer(Operation):
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
         """The same by a library, which sees batch, channels and dimensions in this order."""
-        lhs, rhs, *extras = inputs
         left, right, result = self._roles
         usual = f"NC{self._spatial}"
-        seen = [
+        lhs, rhs = (
             ops.transpose(x, [self._layouts[role].index(each) for each in usual])
-            for x, role in ((lhs, left), (rhs, right))
-        ]
-        sums = ops.layer(self._layer, *seen, self._epilogue.asked(sums_of(self.element_type)))
+            for x, role in zip(inputs, (left, right), strict=False)
+        )
+        sums = ops.layer(self._layer, lhs, rhs, self._epilogue.asked(sums_of(self.element_type)))
         sums = ops.transpose(sums, [usual.index(each) for each in self._layouts[result]])
-        return self._epilogue.compute(ops, sums, sums_of(self.element_type), extras)
+        return self._epilogue.compute(ops, sums, sums_of(self.element_type), inputs[2:])
 
     @property
     def _layer(self) -> Layer:

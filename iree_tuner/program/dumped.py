@@ -1,0 +1,72 @@
+"""What is known of a program that calls dumped dispatches (`program.dump`), in a module that is read fast."""
+
+from __future__ import annotations
+
+import re
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import CompilerSession, parse_module
+from iree_tuner.program.harness import run_passes
+from iree_tuner.targets import CpuLimits, Target, parse_target
+from iree_tuner.targets.limits import limits_of
+
+CONFIGURED = "iree_tuner.configured"
+"""On the function of a dispatch that the compiler had configured."""
+
+DUMPED_FOR = "iree_tuner.dumped_for"
+"""On a program: the `#hal.executable.target` of its dispatches."""
+
+_OTHERWISE_CALLED = {"sm_60": "pascal", "sm_70": "volta", "sm_75": "turing", "arm5gen": "mali-g720"}
+
+
+def dumped_for(module: ir.Module) -> str:
+    """What the dispatches of a lifted program were dumped for, as `--target` takes it; empty for others."""
+    attributes = module.operation.attributes
+    return target_name(attributes[DUMPED_FOR]) if DUMPED_FOR in attributes else ""
+
+
+def own_target(data: bytes, name: str) -> Target | None:
+    """What a program's dispatches were dumped for; None where it is no dump. Raises UsageError if unknown."""
+    if DUMPED_FOR.encode() not in data:
+        return None
+    return parse_target(dumped_for(parse_module(data, new_context(), name)))
+
+
+def target_name(target: ir.Attribute) -> str:
+    """`llvm-cpu:znver4`, `cuda:sm_80`, of a `#hal.executable.target`."""
+    limits = limits_of(target)
+    if isinstance(limits, CpuLimits):
+        chosen = re.search(r'\bcpu = "([^"]*)"', str(target))  # its dictionary has no binding
+        return f"llvm-cpu:{(chosen[1] if chosen else '') or 'generic'}"
+    return f"{limits.backend}:{_OTHERWISE_CALLED.get(limits.arch, limits.arch)}"
+
+
+def take_mark(function: ir.Operation) -> bool:
+    """Whether the compiler had configured a dispatch when it was dumped; the mark of that is erased."""
+    marked = CONFIGURED in function.attributes
+    if marked:
+        del function.attributes[CONFIGURED]
+    return marked
+
+
+def settle(module: ir.Module, session: CompilerSession) -> None:
+    """Let what a lifted program hides from the compiler be the constants that they are, once it is split.
+
+    A dispatch that takes its sizes would be made static otherwise, and another one than was dumped.
+    """
+    hidden: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "util.optimization_barrier":
+            hidden.append(op)
+        return ir.WalkResult.ADVANCE
+
+    if DUMPED_FOR in module.operation.attributes:
+        module.operation.walk(visit)
+    for op in hidden:
+        op.result.replace_all_uses_with(op.operands[0])
+        op.erase()
+    if hidden:
+        run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
