@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,16 +23,50 @@ _MOST_JOBS = 8
 """By default. Candidates after one that shows the defect are judged in vain."""
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class JudgeFlags:
+    """What says whether a candidate shows the defect.
+
+    Attributes
+    ----------
+    judge
+        A command for the shell. {} stands for the candidate's path; a command without {} gets it as its last
+        argument.
+    judge_status
+        Status of the judge where the defect shows: a number, fail (any but 0), or crash (128 and above). It
+        is 0 by default, and fail with --judge-output.
+    judge_output
+        Text that the judge's output contains where the defect shows.
+    timeout
+        Seconds for a judge. A candidate that takes longer counts as one that does not show the defect.
+    jobs
+        Judges at a time; by default one a core, and no more than 8.
+    """
+
+    judge: Annotated[str, Parameter(allow_leading_hyphen=True)]
+    judge_status: int | Literal["fail", "crash"] | None = None
+    judge_output: Annotated[str, Parameter(allow_leading_hyphen=True)] = ""
+    timeout: float = 300.0
+    jobs: int | None = None
+
+    def lab(self) -> InWorkers:
+        """Where candidates are judged so. Raises UsageError for numbers out of range."""
+        if self.timeout <= 0:
+            raise UsageError(f"--timeout must be above 0, but is {self.timeout:g}")
+        if self.jobs is not None and self.jobs < 1:
+            raise UsageError(f"--jobs must be at least 1, but is {self.jobs}")
+        status = self.judge_status if self.judge_status is not None else "fail" if self.judge_output else 0
+        judge = Judge(self.judge, status, self.judge_output)
+        return InWorkers(judge, self.jobs or min(_MOST_JOBS, usable_cores()), self.timeout)
+
+
 def reduce(
     program: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     /,
     *,
-    judge: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    judge_status: int | Literal["fail", "crash"] | None = None,
-    judge_output: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
+    judging: JudgeFlags,
     output: Annotated[Path, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = STANDARD,
-    timeout: float = 300.0,
-    jobs: int | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """Shrink a program or a spec that shows a defect, with a command as the judge.
@@ -47,20 +82,8 @@ def reduce(
     ----------
     program
         MLIR text or bytecode in any dialect of the compiler; `-` reads standard input.
-    judge
-        A command for the shell. {} stands for the candidate's path; a command without {} gets it as its last
-        argument.
-    judge_status
-        Status of the judge where the defect shows: a number, fail (any but 0), or crash (128 and above). It
-        is 0 by default, and fail with --judge-output.
-    judge_output
-        Text that the judge's output contains where the defect shows.
     output
         File to write, .mlir; `-` prints text.
-    timeout
-        Seconds for a judge. A candidate that takes longer counts as one that does not show the defect.
-    jobs
-        Judges at a time; as many as there are cores by default, but no more than 8.
     as_json
         Print the sizes before and after as JSON.
     """
@@ -68,19 +91,15 @@ def reduce(
         raise UsageError(f"unknown option {program}")
     if as_json and output == STANDARD:
         raise UsageError("--json needs --output: standard output holds nothing but JSON")
-    if timeout <= 0 or (jobs is not None and jobs < 1):
-        raise UsageError("--timeout must be above 0, and --jobs at least 1")
     source = Program(name_of(program), read_bytes(program))
     if not source.data.strip():
         raise TunerError("the program is empty", location=source.name)
     if output != STANDARD:
         planned_output(output, ".mlir")
-    wanted = judge_status if judge_status is not None else "fail" if judge_output else 0
-    how_many = jobs or min(_MOST_JOBS, usable_cores())
     with (
         people.status("asking the judge about the input") as status,
         StopRequest(tell_stopping) as stop,
-        InWorkers(Judge(judge, wanted, judge_output), how_many, timeout) as lab,
+        judging.lab() as lab,
     ):
         reducer = Reducer(lab, _Lines(status).add)
         try:

@@ -25,6 +25,7 @@ ORDER = (
     "store",
     "replay",
     "spec",
+    "reduce",
     "profiling",
     "tuning",
     "kernels",

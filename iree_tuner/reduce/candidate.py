@@ -1,0 +1,126 @@
+"""A module with some edits made. Module-level functions: they are called in workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import CompileError, parse_module
+from iree_tuner.errors import TunerError
+from iree_tuner.program.source import Program
+from iree_tuner.reduce import attributes, operations, shapes, signatures, symbols
+from iree_tuner.reduce.size import Size, size_of
+from iree_tuner.reduce.symbols import Edit
+
+
+@dataclass(frozen=True)
+class Step:
+    """A kind of edits.
+
+    Attributes:
+        name: for people.
+        edits: those that a module has, see `symbols.Edit`.
+        alone: whether only one of them can be made at a time.
+    """
+
+    name: str
+    edits: Callable[[ir.Module], Sequence[Edit]]
+    alone: bool = False
+
+
+STEPS = (
+    Step("entries of specs", symbols.entries),
+    Step("symbols", symbols.top_level),
+    Step("nested symbols", symbols.nested),
+    Step("results", signatures.results),
+    Step("unused ops", operations.unused),
+    Step("last ops", operations.returned_operands),
+    Step("ops by operands", operations.by_operand),
+    Step("ops by arguments", operations.by_argument),
+    Step("ops by tensor.empty", operations.by_empty),
+    Step("ops by constants", operations.by_constant),
+    Step("arguments", signatures.arguments),
+    Step("arguments of actions", signatures.handed_over),
+    Step("inputs of linalg.generic", signatures.inputs),
+    Step("attributes", attributes.attributes),
+    Step("constants", attributes.splats),
+    Step("sizes", shapes.smaller_sizes, alone=True),
+)
+"""All steps, those that take out most first."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A module as text, and its size."""
+
+    text: str
+    size: Size
+
+
+def printed(program: Program) -> Candidate:
+    """A program without any edit, as text.
+
+    Raises:
+        CompileError: it cannot be parsed, does not verify, or does not parse again as it is printed.
+        TunerError: it is neither text nor bytecode.
+    """
+    try:
+        source = program.data if program.is_bytecode else program.data.decode()
+    except UnicodeDecodeError:
+        raise TunerError("not MLIR: neither text nor bytecode", location=program.name) from None
+    text = _text(parse_module(source, _new_context(), program.name))
+    try:
+        return Candidate(text, size_of(parse_module(text, _new_context(), program.name)))
+    except CompileError as error:
+        raise CompileError(error.diagnostics, "the module does not parse again as it is printed") from None
+
+
+def count(text: str, step: int) -> int:
+    """How many edits of a step a module has."""
+    with _context_for(text) as context, ir.Location.unknown():
+        return len(STEPS[step].edits(parse_module(text, context)))
+
+
+def edited(text: str, step: int, chosen: frozenset[int]) -> Candidate | None:
+    """The module with edits of a step made; None where it is not smaller, or not one that verifies."""
+    context = _context_for(text)
+    with context, ir.Location.unknown():
+        module = parse_module(text, context)
+        before = size_of(module)
+        edits = STEPS[step].edits(module)
+        try:
+            for number in sorted(chosen):
+                edits[number]()
+            module.operation.verify()
+            smaller = _text(module)
+            size = size_of(parse_module(smaller, _context_for(smaller)))
+        except (ir.MLIRError, CompileError):
+            return None
+    return Candidate(smaller, size) if size < before else None
+
+
+def _text(module: ir.Module) -> str:
+    return module.operation.get_asm(enable_debug_info=False)
+
+
+def _context_for(text: str) -> ir.Context:
+    """One context for all modules, as making one takes longer than parsing most of them.
+
+    Not for those with resources: a context that knows a resource's name gives the next one another name.
+    """
+    return _new_context() if "dialect_resources" in text else _kept_context()
+
+
+@lru_cache(maxsize=1)
+def _kept_context() -> ir.Context:
+    return _new_context()
+
+
+def _new_context() -> ir.Context:
+    context = new_context()
+    context.enable_multithreading(False)  # docs/upstream/verify_deadlock.md
+    return context

@@ -1,0 +1,188 @@
+"""Ops with a signature (functions, named sequences), whose arguments and results can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from iree.compiler import ir
+
+from iree_tuner.reduce.parts import attributes_of
+from iree_tuner.spec.grammar import references, symbol_name, walk
+
+T = TypeVar("T")
+
+_SIGNATURE = "function_type"
+_ARGUMENTS, _RESULTS, _TIED = "arg_attrs", "res_attrs", "tied_operands"
+_CALLEES = ("callee", "target")  # func.call and util.call; transform.include
+_FOREACH_MATCH = "transform.foreach_match"
+
+
+@dataclass(frozen=True)
+class Function:
+    """An op with a function type and one region, which is empty in a declaration.
+
+    Attributes:
+        op: the op.
+        calls: the ops that call it by its name; kept as they are while the methods change them.
+        matched: whether a `foreach_match` names it, so that its signature is not its own.
+    """
+
+    op: ir.Operation
+    calls: list[ir.Operation]
+    matched: bool
+
+    @property
+    def inputs(self) -> list[ir.Type]:
+        """The types of its arguments."""
+        return list(_signature(self.op).inputs)
+
+    @property
+    def results(self) -> list[ir.Type]:
+        """The types of its results."""
+        return list(_signature(self.op).results)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing but its own body depends on its signature."""
+        return not self.calls and not self.matched
+
+    @property
+    def blocks(self) -> list[ir.Block]:
+        """The blocks of its body, the entry first; none in a declaration."""
+        return list(self.op.regions[0])
+
+    def returns(self) -> list[ir.Operation]:
+        """The terminators that return from it."""
+        last = [list(block)[-1].operation for block in self.blocks]
+        return [op for op in last if not len(op.successors) and len(op.operands) == len(self.results)]
+
+    def add_argument(self, kind: ir.Type) -> ir.Value:
+        """Add an argument after the others; the function has a body and is free."""
+        value = self.blocks[0].add_argument(kind, ir.Location.unknown())
+        self._set_signature([*self.inputs, kind], self.results)
+        if _ARGUMENTS in self.op.attributes:
+            entries = [*ir.ArrayAttr(self.op.attributes[_ARGUMENTS]), ir.DictAttr.get({})]
+            self.op.attributes[_ARGUMENTS] = ir.ArrayAttr.get(entries)
+        return value
+
+    def drop_argument(self, index: int) -> bool:
+        """Take out an argument, here and in the calls, unless it is used; whether it is gone."""
+        for entry in self.blocks[:1]:
+            if any(entry.arguments[index].uses):
+                return False
+            entry.erase_argument(index)
+        self._set_signature(without(self.inputs, index), self.results)
+        self._drop_entry(_ARGUMENTS, index)
+        self.calls[:] = [
+            remade(call, operands=without(list(call.operands), index), attributes=_of_call(call))
+            for call in self.calls
+        ]
+        return True
+
+    def drop_result(self, index: int) -> None:
+        """Take out a result, here and in the calls, unless it is used."""
+        if any(any(call.results[index].uses) for call in self.calls):
+            return
+        for op in self.returns():
+            remade(op, operands=without(list(op.operands), index))
+        self._set_signature(self.inputs, without(self.results, index))
+        self._drop_entry(_RESULTS, index)
+        self._drop_entry(_TIED, index)
+        self.calls[:] = [
+            remade(call, results=without(list(call.results), index), attributes=_of_call(call))
+            for call in self.calls
+        ]
+
+    def return_instead(self, values: Sequence[ir.Value]) -> None:
+        """Return other values; the function returns in one place and is free."""
+        (op,) = self.returns()
+        remade(op, operands=values)
+        self._set_signature(self.inputs, [value.type for value in values])
+        for name in (_RESULTS, _TIED):
+            if name in self.op.attributes:
+                del self.op.attributes[name]
+
+    def _set_signature(self, inputs: Sequence[ir.Type], results: Sequence[ir.Type]) -> None:
+        self.op.attributes[_SIGNATURE] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+
+    def _drop_entry(self, name: str, index: int) -> None:
+        if name in self.op.attributes:
+            entries = list(ir.ArrayAttr(self.op.attributes[name]))
+            self.op.attributes[name] = ir.ArrayAttr.get(without(entries, index))
+
+
+def functions(module: ir.Module) -> list[Function]:
+    """All functions of a module, nested modules included."""
+    found: list[ir.Operation] = []
+    calls: dict[str, list[ir.Operation]] = {}
+    matched: set[str] = set()
+    for op in walk(module.operation):
+        if len(op.regions) == 1 and _has_signature(op):
+            found.append(op)
+        for name in _CALLEES:
+            if name in op.attributes and isinstance(op.attributes[name], ir.FlatSymbolRefAttr):
+                calls.setdefault(ir.FlatSymbolRefAttr(op.attributes[name]).value, []).append(op)
+        if op.name == _FOREACH_MATCH:
+            matched.update(references(op, "matchers"), references(op, "actions"))
+    return [Function(op, _fitting(op, calls), symbol_name(op) in matched) for op in found]
+
+
+def remade(
+    op: ir.Operation,
+    *,
+    operands: Sequence[ir.Value] | None = None,
+    results: Sequence[ir.Value] | None = None,
+    attributes: Mapping[str, ir.Attribute] | None = None,
+) -> ir.Operation:
+    """An op in the place of another, with other operands or attributes, or only some of its results.
+
+    An attribute with a default must not be deleted: verifiers and printers crash without it. An op made
+    without it has the default.
+    """
+    kept = list(op.results) if results is None else results
+    made = ir.Operation.create(
+        op.name,
+        results=[result.type for result in kept],
+        operands=list(op.operands if operands is None else operands),
+        attributes=dict(attributes_of(op) if attributes is None else attributes),
+        successors=list(op.successors),
+        regions=len(op.regions),
+        loc=op.location,
+        ip=ir.InsertionPoint(op),
+    )
+    for old, new in zip(op.regions, made.regions, strict=True):
+        for block in list(old):
+            block.append_to(new)
+    for old, new in zip(kept, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+    return made
+
+
+def without(items: Sequence[T], index: int) -> list[T]:
+    """All items but one."""
+    return [*items[:index], *items[index + 1 :]]
+
+
+def _fitting(op: ir.Operation, calls: Mapping[str, Sequence[ir.Operation]]) -> list[ir.Operation]:
+    """The calls of a name that can be of this function: there may be others of that name elsewhere."""
+    counts = len(_signature(op).inputs), len(_signature(op).results)
+    named = calls.get(symbol_name(op), ())
+    return [call for call in named if (len(call.operands), len(call.results)) == counts]
+
+
+def _of_call(call: ir.Operation) -> dict[str, ir.Attribute]:
+    """A call's attributes, without those that have an entry for each argument or result."""
+    return {name: value for name, value in attributes_of(call).items() if name not in (_ARGUMENTS, _RESULTS)}
+
+
+def _has_signature(op: ir.Operation) -> bool:
+    """Whether an op has a type that can be changed here: those of the LLVM dialect are of another kind."""
+    found = attributes_of(op).get(_SIGNATURE)
+    return isinstance(found, ir.TypeAttr) and isinstance(found.value, ir.FunctionType)
+
+
+def _signature(op: ir.Operation) -> ir.FunctionType:
+    return ir.FunctionType(ir.TypeAttr(op.attributes[_SIGNATURE]).value)
