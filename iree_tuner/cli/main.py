@@ -209,6 +209,8 @@ def _failed(error: BaseException, arguments: Sequence[str]) -> int:
             return _tell(f"{error.filename or 'standard output'}: {error.strerror or error}", 1)
         case MemoryError():
             return _tell("there is not enough memory", 1)
+        case UnicodeEncodeError() if odd := [each for each in arguments if not each.isprintable()]:
+            return _tell(f"{odd[0]!r} is no name: it is not UTF-8", 2)
         case _:
             return _tell(_defect(error), _DEFECT)
 

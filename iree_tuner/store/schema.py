@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import cache
 
 from iree_tuner.store.failure import StoreError
 from iree_tuner.store.rows import least, unpack_samples
@@ -116,7 +118,26 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
             location=path,
             hint="update iree-tuner",
         )
+    if version < 0 or not _columns_of(version) <= _columns(connection):
+        raise StoreError("the database is damaged: its tables are others", location=path)
     return version
+
+
+@cache
+def _columns_of(version: int) -> frozenset[tuple[str, str]]:
+    """Tables and columns of a version."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for step in STEPS[:version]:
+            step(connection)
+        return _columns(connection)
+
+
+def _columns(connection: sqlite3.Connection) -> frozenset[tuple[str, str]]:
+    query = (
+        "SELECT tables.name, columns.name FROM sqlite_master AS tables, "
+        "pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"
+    )
+    return frozenset((row[0], row[1]) for row in connection.execute(query))
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:

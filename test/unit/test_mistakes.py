@@ -122,6 +122,9 @@ CASES = {
     ),
     "C7, jobs": Case("tune p.mlir --no-db --jobs 1000", 2, "jobs must be from 1 to "),
     "C7, half a job": Case("tune p.mlir --no-db --jobs 1.5", 2, "--jobs must be a whole number, and is 1.5"),
+    "a name that is not UTF-8": Case(
+        "db export 'ü\udcff' --db t.jsonl", 2, "'ü\\udcff' is no name: it is not UTF-8"
+    ),
     "C7, half a job of a group": Case(
         "suite run s --jobs 1.5", 2, "--jobs must be a whole number, and is 1.5"
     ),
