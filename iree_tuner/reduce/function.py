@@ -25,11 +25,13 @@ class Function:
 
     Attributes:
         op: the op.
-        calls: the ops that call it by its name; kept as they are while the methods change them.
+        returns: the terminators that return from it; the methods keep this up to date, and `calls`.
+        calls: the ops that call it by its name.
         matched: whether a `foreach_match` names it, so that its signature is not its own.
     """
 
     op: ir.Operation
+    returns: list[ir.Operation]
     calls: list[ir.Operation]
     matched: bool
 
@@ -52,11 +54,6 @@ class Function:
     def blocks(self) -> list[ir.Block]:
         """The blocks of its body, the entry first; none in a declaration."""
         return list(self.op.regions[0])
-
-    def returns(self) -> list[ir.Operation]:
-        """The terminators that return from it."""
-        last = [list(block)[-1].operation for block in self.blocks]
-        return [op for op in last if not len(op.successors) and len(op.operands) == len(self.results)]
 
     def add_argument(self, kind: ir.Type) -> ir.Value:
         """Add an argument after the others; the function has a body and is free."""
@@ -85,8 +82,7 @@ class Function:
         """Take out a result, here and in the calls, unless it is used."""
         if any(any(call.results[index].uses) for call in self.calls):
             return
-        for op in self.returns():
-            remade(op, operands=without(list(op.operands), index))
+        self.returns[:] = [remade(op, operands=without(list(op.operands), index)) for op in self.returns]
         self._set_signature(self.inputs, without(self.results, index))
         self._drop_entry(_RESULTS, index)
         self._drop_entry(_TIED, index)
@@ -97,8 +93,7 @@ class Function:
 
     def return_instead(self, values: Sequence[ir.Value]) -> None:
         """Return other values; the function returns in one place and is free."""
-        (op,) = self.returns()
-        remade(op, operands=values)
+        self.returns[:] = [remade(op, operands=values) for op in self.returns]
         self._set_signature(self.inputs, [value.type for value in values])
         for name in (_RESULTS, _TIED):
             if name in self.op.attributes:
@@ -126,7 +121,7 @@ def functions(module: ir.Module) -> list[Function]:
                 calls.setdefault(ir.FlatSymbolRefAttr(op.attributes[name]).value, []).append(op)
         if op.name == _FOREACH_MATCH:
             matched.update(references(op, "matchers"), references(op, "actions"))
-    return [Function(op, _fitting(op, calls), symbol_name(op) in matched) for op in found]
+    return [Function(op, _returns(op), _fitting(op, calls), symbol_name(op) in matched) for op in found]
 
 
 def remade(
@@ -164,6 +159,12 @@ def remade(
 def without(items: Sequence[T], index: int) -> list[T]:
     """All items but one."""
     return [*items[:index], *items[index + 1 :]]
+
+
+def _returns(op: ir.Operation) -> list[ir.Operation]:
+    last = [list(block)[-1].operation for block in op.regions[0]]
+    count = len(_signature(op).results)
+    return [each for each in last if not len(each.successors) and len(each.operands) == count]
 
 
 def _fitting(op: ir.Operation, calls: Mapping[str, Sequence[ir.Operation]]) -> list[ir.Operation]:

@@ -109,26 +109,24 @@ def _replace(op: ir.Operation, stand_in: Callable[[ir.Operation, ir.Value], Make
 
 
 def _return_operands(op: ir.Operation, function: Function) -> None:
-    """Have a function return what an op takes from other ops, where all that uses the op is the return."""
-    returns = function.returns()
-    if not function.is_free or len(returns) != 1:
+    """Have a function return what only an op uses, where nothing but the return uses what the op makes."""
+    if not function.is_free or len(function.returns) != 1:
         return
     users = [use.owner for result in op.results for use in result.uses]
-    instead = [each for each in op.operands if isinstance(each, ir.OpResult) and _is_data(each.type)]
-    if not users or not instead or any(user != returns[0] for user in users):
+    if not users or any(user != function.returns[0] for user in users):
         return
-    values = list[ir.Value]()
-    for value in returns[0].operands:
-        for each in instead if value.owner == op else [value]:
-            if each not in values:
-                values.append(each)
-    function.return_instead(values)
-    op.erase()
+    kept = [value for value in function.returns[0].operands if value.owner != op]
+    instead = [each for each in op.operands if _is_data(each) and all(use.owner == op for use in each.uses)]
+    if kept or instead:
+        function.return_instead([*kept, *dict.fromkeys(instead)])
+        op.erase()
 
 
-def _is_data(kind: ir.Type) -> bool:
-    """Whether a type is of what programs compute: not a size, an offset or a scalar."""
-    return not isinstance(kind, ir.IndexType | ir.IntegerType | ir.FloatType)
+def _is_data(value: ir.Value) -> bool:
+    """Whether a value is an op's, and of what programs compute: not a size, an offset or a scalar."""
+    return isinstance(value, ir.OpResult) and not isinstance(
+        value.type, ir.IndexType | ir.IntegerType | ir.FloatType
+    )
 
 
 def _empty(op: ir.Operation, result: ir.Value) -> Make | None:
