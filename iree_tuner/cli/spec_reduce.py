@@ -118,21 +118,21 @@ class _Lines:
 
     def __init__(self, status: Status) -> None:
         self._status = status
-        self._told: Progress | None = None
         self._last: Progress | None = None
+        self._shown: Candidate | None = None
 
     def add(self, progress: Progress) -> None:
         """Take what a reducer says."""
         last, self._last = self._last, progress
         if last is not None and last.step != progress.step:
-            self._end(last)
-        self._status.update(escape(f"{progress.step}: {_size(progress.smallest)}, {progress.judged} judged"))
+            if last.smallest is not (self._shown or last.start):
+                people.print(_line(last), markup=False)
+            self._shown = last.smallest
+        self._status.update(escape(_line(progress)))
 
-    def _end(self, step: Progress) -> None:
-        before = (self._told or step).smallest if self._told else step.start
-        if step.smallest is not before:
-            people.print(f"{step.step}: {_size(step.smallest)}, {step.judged} judged", markup=False)
-        self._told = step
+
+def _line(progress: Progress) -> str:
+    return f"{progress.step}: {_size(progress.smallest)}, {progress.judged} judged"
 
 
 def _write(found: Progress, output: Path, *, as_json: bool, interrupted: bool) -> None:

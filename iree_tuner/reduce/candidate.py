@@ -86,7 +86,11 @@ def count(text: str, step: int) -> int:
 
 
 def edited(text: str, step: int, chosen: frozenset[int]) -> Candidate | None:
-    """The module with edits of a step made; None where it is not smaller, or not one that verifies."""
+    """The module with edits of a step made, which may leave it as it is.
+
+    None where it is changed and no smaller, or does not verify; for a step of single edits also where it is
+    not changed.
+    """
     context = _context_for(text)
     with context, ir.Location.unknown():
         module = parse_module(text, context)
@@ -100,7 +104,8 @@ def edited(text: str, step: int, chosen: frozenset[int]) -> Candidate | None:
             size = size_of(parse_module(smaller, _context_for(smaller)))
         except (ir.MLIRError, CompileError):
             return None
-    return Candidate(smaller, size) if size < before else None
+    unchanged = smaller == text and not STEPS[step].alone
+    return Candidate(smaller, size) if unchanged or size < before else None
 
 
 def _text(module: ir.Module) -> str:

@@ -182,7 +182,10 @@ def _of_call(call: ir.Operation) -> dict[str, ir.Attribute]:
 def _has_signature(op: ir.Operation) -> bool:
     """Whether an op has a type that can be changed here: those of the LLVM dialect are of another kind."""
     found = attributes_of(op).get(_SIGNATURE)
-    return isinstance(found, ir.TypeAttr) and isinstance(found.value, ir.FunctionType)
+    if not isinstance(found, ir.TypeAttr) or not isinstance(found.value, ir.FunctionType):
+        return False
+    entry = next(iter(op.regions[0]), None)
+    return entry is None or [each.type for each in entry.arguments] == list(found.value.inputs)
 
 
 def _signature(op: ir.Operation) -> ir.FunctionType:

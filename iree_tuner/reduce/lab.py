@@ -16,8 +16,8 @@ _EDIT_S = 60.0
 _CALLS = 2000
 """Of edits, before a worker is replaced: a context keeps all attributes and types that it has seen."""
 
-_NONE = (WorkerError, ir.MLIRError, TypeError, ValueError)
-"""What an edit may end with: a verifier crashed, or there is IR that the bindings cannot read or make."""
+_NONE = (WorkerError, ir.MLIRError, TypeError, ValueError, RecursionError)
+"""How an edit may end: a verifier crashed, or there is IR that the bindings cannot read, make or walk."""
 
 
 class Lab(Protocol):

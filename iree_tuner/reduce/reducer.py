@@ -70,7 +70,8 @@ class Reducer:
             CompileError: it cannot be parsed, or not as it is printed.
             TunerError: it does not show the defect, or not as it is printed.
         """
-        self._start = self.smallest = self._shown(program)
+        self._start = self.smallest = start = self._shown(program)
+        self._shows[_key(start.text)] = True  # edits that leave a module as it is are done with at once
         step = unchanged = 0
         while unchanged < len(STEPS):
             unchanged = 0 if self._step(step) else unchanged + 1
@@ -95,23 +96,18 @@ class Reducer:
             (answer,) = self._lab.judged([content])
             self._judged += 1
             if not answer.shows:
-                raise _refusal(
-                    program,
-                    answer,
-                    "the input does not show the defect when it is parsed and printed",
-                )
+                raise _refusal(program, answer, "the input does not show the defect once it is printed again")
         return start
 
     def _step(self, step: int) -> bool:
         """Make the edits of a step that keep the defect; whether there were any."""
-        before = self.smallest
+        before = self._base()
         if STEPS[step].alone:
             while self._first(step, self._base(), self._singles(step)) is not None:
                 continue
         else:
-            base = self._base()
-            ddmin(self._lab.count(base, step), lambda sets: self._first(step, base, sets))
-        return self.smallest is not before
+            ddmin(self._lab.count(before, step), lambda sets: self._first(step, before, sets))
+        return self._base() != before
 
     def _base(self) -> str:
         assert self.smallest is not None, "steps come after the input was judged"
@@ -133,6 +129,7 @@ class Reducer:
         return None
 
     def _first_of(self, made: Sequence[Candidate | None]) -> int | None:
+        """The first candidate that shows the defect: as is known already, or by asking the judge."""
         unknown = {_key(each.text): each.text for each in made if each and _key(each.text) not in self._shows}
         with closing(self._lab.judged([text.encode() for text in unknown.values()])) as answers:
             for position, candidate in enumerate(made):
@@ -146,7 +143,8 @@ class Reducer:
                     self._judged += 1
                     self._shows[key] = next(answers).shows
                 if self._shows[key]:
-                    self.smallest = candidate
+                    if candidate.text != self._base():
+                        self.smallest = candidate
                     return position
         return None
 

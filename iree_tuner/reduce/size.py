@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from iree.compiler import ir
 
@@ -13,7 +13,7 @@ STAND_INS = ("arith.constant", "tensor.empty")
 """Ops that take the place of others: they compute nothing."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Size:
     """What is counted of a module, the most important first.
 
@@ -32,9 +32,6 @@ class Size:
     attributes: int
     elements: int
     extent: int
-
-    def __lt__(self, other: Size) -> bool:
-        return astuple(self) < astuple(other)
 
 
 def size_of(module: ir.Module) -> Size:

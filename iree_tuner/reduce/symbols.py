@@ -147,16 +147,15 @@ def _users_first(symbols: list[_Symbol]) -> list[int]:
     """Their numbers, each after those of the symbols that refer to it, as far as there is no cycle."""
     order: dict[int, None] = {}
     entered: set[int] = set()
-
-    def enter(number: int) -> None:
-        if number in entered:
-            return
-        entered.add(number)
-        for holders in symbols[number].held_by:
-            for holder in holders:
-                enter(holder)
-        order[number] = None
-
-    for number in range(len(symbols)):
-        enter(number)
+    for first in range(len(symbols)):
+        way = [first]  # not by recursion: calls may be nested as deep as there are functions
+        while way:
+            number = way[-1]
+            entered.add(number)
+            holders = (holder for inside in symbols[number].held_by for holder in inside)
+            user = next((holder for holder in holders if holder not in entered), None)
+            if user is not None:
+                way.append(user)
+            else:
+                order.setdefault(way.pop())
     return list(order)
