@@ -76,9 +76,7 @@ def _assume_not(node: Node, bounds: Bounds) -> None:
         case "smt.or":
             for operand in node.operands:
                 _assume_not(operand, bounds)
-        case (
-            "smt.int.cmp"
-        ):  # predicates are <, <=, >, >=, so that the opposite of one has the place 3 - its own
+        case "smt.int.cmp":  # of <, <=, >, >= the opposite is as far from the other end
             _assume(replace(node, data=3 - node.data), bounds)
         case _:
             pass
