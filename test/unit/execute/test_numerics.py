@@ -5,6 +5,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
+from amounts import some
 
 from iree_tuner.execute.data import fill, kept, kind_of, magnitudes_of, outputs, random_values
 from iree_tuner.execute.numerics import compare, epsilon, halting_error, sum_error
@@ -60,7 +61,7 @@ def magnitudes(a, b):
     return exact(np.abs(a), np.abs(b))
 
 
-@pytest.mark.parametrize(("kind", "k", "seed"), CASES)
+@pytest.mark.parametrize(("kind", "k", "seed"), some(CASES, 3))
 def test_legal_orders_agree_with_each_other(kind, k, seed):
     dtype = TYPES[kind]
     a, b = factors(k, seed, kind)

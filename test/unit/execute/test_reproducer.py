@@ -47,12 +47,12 @@ def failure(cpu, only_dispatch):
     [
         ("compile_error", LARGE, (), 60.0, 0),
         ("compile_error", GOOD, (), 60.0, 1),
-        ("compile_timeout", GOOD, (), 60.0, 1),
+        pytest.param("compile_timeout", GOOD, (), 60.0, 1, marks=pytest.mark.exhaustive),
         ("compile_crash", GOOD, (), 60.0, 1),
         ("run_crash", GOOD, (), 60.0, 1),
-        ("run_timeout", GOOD, (), 60.0, 1),
+        pytest.param("run_timeout", GOOD, (), 60.0, 1, marks=pytest.mark.exhaustive),
         ("wrong_result", GOOD, (), 60.0, 1),
-        ("run_error", GOOD, (), 60.0, 1),
+        pytest.param("run_error", GOOD, (), 60.0, 1, marks=pytest.mark.exhaustive),
         ("not_applied", GOOD, (), 60.0, 1),
     ],
 )

@@ -16,7 +16,7 @@ from iree_tuner.store import Store, StoreError
 pytestmark = [
     pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing()),
 ]
-VARIANTS = amount(6, 9)
+VARIANTS = amount(4, 9)
 BEFORE = 2  # trials before the kill, at least
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from amounts import amount
+from amounts import amount, some
 from iree.compiler import ir
 
 from iree_tuner.execute.pool import Builder
@@ -32,7 +32,7 @@ def dispatch_of(only_dispatch):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("name", some(PIPELINES, 2))
 def test_samples_compile_and_the_compilers_choice_is_a_member(
     name, target, dispatch_of, compilers, context: ir.Context
 ) -> None:

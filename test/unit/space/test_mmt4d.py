@@ -164,9 +164,9 @@ def _configured(options: str = "", **levels: str) -> Configuration:
     "dead",
     [
         {"vector_reduction": "[0, 0, 8, 0, 0, 1]"},
-        {"cache_parallel": "[2, 3, 0, 0, 0, 0]"},
-        {"cache_reduction": "[0, 0, 32, 0, 0, 0]"},
-        {"vector_inner_parallel": "[1, 1, 0, 0, 0, 0]"},
+        pytest.param({"cache_parallel": "[2, 3, 0, 0, 0, 0]"}, marks=pytest.mark.exhaustive),
+        pytest.param({"cache_reduction": "[0, 0, 32, 0, 0, 0]"}, marks=pytest.mark.exhaustive),
+        pytest.param({"vector_inner_parallel": "[1, 1, 0, 0, 0, 0]"}, marks=pytest.mark.exhaustive),
         {"distribution": "[4, 6, 0, 8, 8, 0]"},
         {"options": ", {enable_loop_peeling}"},
     ],
