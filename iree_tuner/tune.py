@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.bench import Chosen
@@ -44,6 +45,7 @@ from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.reading import profile_of, read_dispatches
 from iree_tuner.tuning.result import Findings, entries_of
+from iree_tuner.tuning.sound import judge_entries
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.unfinished import FlagChoices, choices_key, keep_choices, unfinished_choices
@@ -152,7 +154,7 @@ class _TuningRun:
         self.folder = folder
         self.findings = Findings(records.stop, records)
         self.budget = Budget(plan.options.budget_s or math.inf, timeline, lab.jobs, records.stop)
-        self.versions = ProgramVersions(program, plan.run, lab, watch, 1, self.budget.measured)
+        self.versions = ProgramVersions(program, plan.run, lab, watch, Depth(), self.budget.measured)
         self.competitors: Competitors | None = None
         self.kernel_versions: dict[Version, Chosen] = {}
 
@@ -180,6 +182,8 @@ class _TuningRun:
                 )
                 variants[choice.target] = variant = self._profiled(variant)
                 tuned.append(self._tuned(variant, 2 * len(kept), part))
+            with self.timeline.stage("dispatches in the program"):
+                tuned = [self._sound(each, variants[each.target]) for each in tuned]
             with self.timeline.stage("verdict"):
                 verdict, problem = self._judged(tuned)
             variant = variants[verdict.tuned.target]
@@ -202,9 +206,11 @@ class _TuningRun:
         """The program's dispatches under a choice of flags."""
         with self.timeline.stage("reading the program"):
             dispatches, tasks = read_dispatches(self.program, lab, self.watch, self.plan.run.functions)
-        # Errors add up from one dispatch to the next: the longest reduction, times the number of dispatches.
-        longest = max(task.workload.reduction_length for task in tasks) * len(tasks) ** 2
-        self.versions.reduction_length = max(self.versions.reduction_length, longest)
+        longest = max(task.workload.reduction_length for task in tasks)
+        known = self.versions.depth
+        self.versions.depth = Depth(
+            max(known.longest, longest), max(known.dispatches, len(dispatches)), known.moves
+        )
         return FlagVariant(lab, dispatches, tasks)
 
     def _choices(self) -> tuple[FlagChoices, str]:
@@ -321,6 +327,27 @@ class _TuningRun:
         made = versions_with(tuned, choices_among(results), competitors, self.lab, self.folder)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
+
+    def _sound(self, tuned: Tuned, variant: FlagVariant) -> Tuned:
+        """Without entries that are wrong where the program uses them, if there is time to look."""
+        if not tuned.reached or self.findings.stop.requested or not self.budget.apart_fits:
+            return tuned
+        self.watch.working("checking dispatches in the program")
+        found = None
+        try:
+            with self._at_once():
+                found = judge_entries(
+                    tuned.reached, self.program, self.plan.run, variant.dispatches, variant.lab
+                )
+        except TunerError as error:
+            note = f"dispatches were not checked in the program: {error}"
+            return replace(tuned, notes=(*tuned.notes, note))
+        if found is None:  # stopped
+            return tuned
+        if tuned.target == self.lab.target:
+            self.versions.depth = replace(self.versions.depth, moves=found.judged.moves)
+        reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)
+        return replace(tuned, reached=reached, notes=(*tuned.notes, *found.notes))
 
     def _judged(self, tuned: Sequence[Tuned]) -> tuple[Verdict, str]:
         """What the program says; where it cannot be run, the entries stand by their own verdicts."""

@@ -29,7 +29,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.search.registry import check_strategy
 from iree_tuner.transforms.build import compile_with_script
-from iree_tuner.transforms.check import reduction_length_of
+from iree_tuner.transforms.check import depth_of
 from iree_tuner.transforms.script import Script
 from iree_tuner.transforms.search import ScriptSearch, Watch, search_script
 from iree_tuner.tuning.lab import Lab
@@ -201,10 +201,10 @@ def _compare(
 ) -> list[ProgramComparison]:
     default = compile_program(source, lab.target, lab.compilers).data
     built = [compile_with_script(source, lab.target, script, lab.compilers).vmfb for _, script in versions]
-    length = reduction_length_of(source, lab)
+    depth = depth_of(source, lab)
     lab.settle()
     return compare_programs(
-        [[default, *built]], lab.measurer.device, lab.measurer.workers, rounds, length, request,
+        [[default, *built]], lab.measurer.device, lab.measurer.workers, rounds, depth, request,
         batch_s=_BATCH_S, seconds=_SECONDS,
     )  # fmt: skip
 

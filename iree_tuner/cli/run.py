@@ -16,6 +16,7 @@ from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.script_flags import ScriptFlags
 from iree_tuner.cli.table import print_table, table
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import Ran, run_program
 from iree_tuner.execute.program_run import ProgramRun
@@ -25,7 +26,7 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.targets import target_for_device
 from iree_tuner.transforms.build import Scripted, compile_with_script
-from iree_tuner.transforms.check import agree_alone, reduction_length_of
+from iree_tuner.transforms.check import agree_alone, depth_of
 from iree_tuner.transforms.script import Script
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
@@ -109,10 +110,10 @@ def _with_script(
 ) -> _Found:
     scripted = compile_with_script(source, lab.target, script, lab.compilers)
     default = b"" if compare == "none" else compile_program(source, lab.target, lab.compilers).data
-    length = reduction_length_of(source, lab) if default else 1
+    depth = depth_of(source, lab) if default else Depth()
     ran = run_program(
         scripted.vmfb, folder, lab.measurer.device, lab.measurer.workers, request,
-        default=default, reduction_length=length,
+        default=default, depth=depth,
     )  # fmt: skip
     alone = agree_alone(source, script, scripted.lowered, lab) if compare == "numpy" else []
     return _Found(ran, scripted, tuple(alone))

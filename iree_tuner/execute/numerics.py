@@ -94,6 +94,7 @@ def compare(
     reduction_length: int,
     magnitudes: Array | None = None,
     factors: Factors = NO_FACTORS,
+    slack: float = 0.0,
 ) -> Agreement:
     """Compare a result with the expected one; see the module's text for the tolerance.
 
@@ -106,6 +107,7 @@ def compare(
         magnitudes: the expected result for the inputs' absolute values; without it, the largest expected
             value stands for them.
         factors: type and number of factors that are computed and rounded on the way.
+        slack: what each value may be off by in addition (`execute.conditioning`).
     """
     if got.dtype == expected.dtype and np.array_equal(_bytes(got), _bytes(expected)):
         return Agreement(True, 0.0)
@@ -114,6 +116,7 @@ def compare(
         return _integers(got, expected)
     ours, theirs = _parts(got), _parts(expected)
     allowed = tolerances(expected, element_type, accumulator_type, reduction_length, magnitudes, factors)
+    allowed += slack
     a, b, most = ours.reshape(-1), theirs.reshape(-1), allowed.reshape(-1)
     limit = largest_finite(element_type)
     worst, place, count = 0.0, 0, 0

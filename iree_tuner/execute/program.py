@@ -15,6 +15,7 @@ import numpy as np
 
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.judging import JudgePlan, judge
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program_run import ProgramRun
@@ -45,6 +46,7 @@ _FEW = 2
 """Of so many that take turns, it pays to have fewer of them soon."""
 
 _AS_GIVEN = ProgramRun()
+_SHALLOW = Depth()
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class ProgramComparison:
 
 
 def compare_programs(
-    placed: Sequence[Sequence[bytes]], device: str, workers: Workers, rounds: int, reduction_length: int,
+    placed: Sequence[Sequence[bytes]], device: str, workers: Workers, rounds: int, depth: Depth,
     run: ProgramRun = _AS_GIVEN, *, batch_s: float = 0.05, seconds: float = 120.0,
     for_host: Callable[[], bytes] | None = None,
 ) -> list[ProgramComparison]:  # fmt: skip
@@ -88,7 +90,7 @@ def compare_programs(
         device: device URI.
         workers: the measuring worker.
         rounds: pairs of batches at most for each compilation, over all places.
-        reduction_length: longest sum that a result passes through, for the numerical tolerance.
+        depth: where errors of its results come from.
         run: which functions, on which inputs, with which parameters.
         batch_s: least length of a sample, in seconds.
         seconds: what those that take turns may take together.
@@ -112,7 +114,7 @@ def compare_programs(
             group = [index for index in found if first <= index < first + _TOGETHER]
             for index in group:
                 start = time.monotonic()
-                found[index] = bench.checked(paths, index + 1, found[index], reduction_length)
+                found[index] = bench.checked(paths, index + 1, found[index], depth)
                 found[index] = replace(found[index], check_s=(time.monotonic() - start) / len(paths))
             if rounds >= _WORTH_SCREENING:
                 bench.screen(paths[0], group, found)
@@ -137,7 +139,7 @@ class Ran:
 
 def run_program(
     vmfb: bytes, folder: Path, device: str, workers: Workers, run: ProgramRun = _AS_GIVEN,
-    *, default: bytes = b"", reduction_length: int = 1,
+    *, default: bytes = b"", depth: Depth = _SHALLOW,
 ) -> Ran:  # fmt: skip
     """Run a program, keep its results in a folder, and compare them with those of another compilation.
 
@@ -148,7 +150,7 @@ def run_program(
         workers: the measuring worker.
         run: which functions, on which inputs, with which parameters.
         default: the program as the compiler makes it; empty for no comparison.
-        reduction_length: longest sum that a result passes through, for the numerical tolerance.
+        depth: where errors of its results come from.
 
     Raises:
         TunerError: it, or the other one, does not run; or the results cannot be written.
@@ -161,7 +163,7 @@ def run_program(
         agreement = None
         if default:
             blank = ProgramComparison(function, None, Agreement(True, 0.0))
-            agreement = bench.checked([paths[::-1]], 1, blank, reduction_length).agreement
+            agreement = bench.checked([paths[::-1]], 1, blank, depth).agreement
         return Ran(function, outputs, agreement)
 
 
@@ -251,41 +253,41 @@ class _Bench:
         return tuple(found)
 
     def checked(
-        self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, reduction_length: int
+        self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: Depth
     ) -> ProgramComparison:
         """What is said of a compilation before it is timed: its agreement over all places, or an error."""
         worst = blank.agreement
         for here in paths:
             table = self._of([here[0], here[number]])
-            found = self._agree(table, reduction_length)
+            found = self._agree(table, depth)
             if isinstance(found, Failed):
                 self._replace_worker()
                 return replace(blank, agreement=_unknown(found.message), error=found.message)
             if not found.ok:
-                found = self._by_the_host(found, table, reduction_length)
+                found = self._by_the_host(found, table, depth)
             if not found.ok:
                 return replace(blank, agreement=found, error=f"wrong results: {found.message}")
             worst = max(found, worst, key=lambda each: each.worst)
         return replace(blank, agreement=worst)
 
-    def _by_the_host(self, found: Agreement, table: Table, reduction_length: int) -> Agreement:
+    def _by_the_host(self, found: Agreement, table: Table, depth: Depth) -> Agreement:
         """What the processor's results say of two that differ; what was found, where it has none in time."""
         if self._for_host is not None:
             made, self._for_host = self._for_host(), None
             self._host_path = self.write([made])[0] if made else ""
         if not self._host_path:
             return found
-        decided = self._agree(replace(table, for_host=self._host_path), reduction_length)
+        decided = self._agree(replace(table, for_host=self._host_path), depth)
         if isinstance(decided, Agreement):
             return decided
         self._host_path = ""  # it is not asked again
         return found
 
-    def _agree(self, table: Table, reduction_length: int) -> Agreement | Failed:
+    def _agree(self, table: Table, depth: Depth) -> Agreement | Failed:
         """The default is tried again where it died: what ran in its process before may have harmed it."""
         for is_last in (False, True):
             try:
-                return self._workers.call(agree_here, table, 1, reduction_length, timeout_s=self._limit_s)
+                return self._workers.call(agree_here, table, 1, depth, timeout_s=self._limit_s)
             except WorkerError as error:
                 if marked(self._marker) != 0:
                     return Failed(1, str(error))

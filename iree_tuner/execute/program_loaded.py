@@ -14,10 +14,13 @@ import numpy.typing as npt
 from iree.runtime.array_interop import map_dtype_to_element_type
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.conditioning import nudged as nudge
+from iree_tuner.execute.held import FILLINGS, difference, equal
 from iree_tuner.execute.program_inputs import argument, why_no_values
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import InputValue, ProgramRun
 from iree_tuner.program.entries import ASYNC, Taken, taken_from
+from iree_tuner.program.fillings import FILLED
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 SEEDS = (0, 1)
@@ -34,7 +37,8 @@ Array = npt.NDArray[np.generic]
 class _Function:
     """An entry function and what it is called with.
 
-    One that is `fenced` takes two more arguments: a fence to wait for, and one to signal at its end.
+    One that is `fenced` takes two more arguments: a fence to wait for, and one to signal at its end. Its
+    twin, if there is one, fills what it allocates (`program.fillings`).
     """
 
     name: str
@@ -42,6 +46,7 @@ class _Function:
     taken: tuple[Taken, ...]
     given: tuple[InputValue, ...]
     fenced: bool
+    filled: rt.VmFunction | None = None
     arguments: Any = None
 
 
@@ -66,6 +71,8 @@ class LoadedProgram:
         self._begun = 0
         self._count: dict[float, int] = {}
         self._results: list[list[Array]] | None = None
+        self._nudged: list[list[Array]] | None = None
+        self.unwritten = ""
         try:
             module = rt.VmModule.mmap(config.vm_instance, path)
         except RUNTIME_ERRORS as error:
@@ -91,18 +98,41 @@ class LoadedProgram:
         called before the program is timed.
         """
         if self._results is None:
-            found: list[list[Array]] = []
-            for seed in SEEDS:
-                self._set_inputs(seed)
-                found.append([value for each in self._functions for value in self._outputs(each)])
-            self._results = found
+            self._results = [self._results_of(seed) for seed in SEEDS]
+            self._fill_differently(self._results[0])
             self._set_inputs(SEEDS[0])
         return self._results
+
+    def nudged(self) -> list[list[Array]]:
+        """The same for inputs that are one unit in the last place off."""
+        if self._nudged is None:
+            self._nudged = [self._results_of(seed, nudged=True) for seed in SEEDS]
+            self._set_inputs(SEEDS[0])
+        return self._nudged
+
+    def _results_of(self, seed: int, byte: int = FILLINGS[0], *, nudged: bool = False) -> list[Array]:
+        self._set_inputs(seed, nudged=nudged)
+        return [value for each in self._functions for value in self._outputs(each, byte)]
+
+    def _fill_differently(self, first: Sequence[Array]) -> None:
+        """Find out whether results depend on what was in memory; not of those that vary anyway."""
+        seed = SEEDS[0]
+        if not any(each.filled for each in self._functions) or not equal(self._results_of(seed), first):
+            return
+        for byte in FILLINGS[1:]:
+            for number, (own, before) in enumerate(zip(self._results_of(seed, byte), first, strict=True)):
+                if not equal([own], [before]):
+                    self.unwritten = (
+                        f"result {number} depends on what was in memory before: {difference(own, before)}"
+                    )
+                    return
 
     def run(self) -> None:
         """One invocation: each function once."""
         for each in self._functions:
-            self._call(each)
+            self._begin(each)
+            if each.fenced:
+                self._wait()
 
     def batch(self, count: int) -> float:
         """Seconds of so many invocations."""
@@ -131,13 +161,16 @@ class LoadedProgram:
             self._count[batch_s] = max(1, round(batch_s / max(elapsed, 1e-6)))
         return self._count[batch_s]
 
-    def _set_inputs(self, seed: int) -> None:
-        rng = np.random.default_rng(seed)
+    def _set_inputs(self, seed: int, *, nudged: bool = False) -> None:
+        rng, noise = np.random.default_rng(seed), np.random.default_rng(~seed & 0xFFFF)
         for each in self._functions:
             arguments = rt.VmVariantList(len(each.taken))
             for number, taken in enumerate(each.taken):
                 given = each.given[number] if number < len(each.given) else None
-                self._push(arguments, taken, argument(number, taken, given, self._sizes, seed, rng))
+                value = argument(number, taken, given, self._sizes, seed, rng)
+                if nudged and isinstance(value, np.ndarray):
+                    value = nudge(value, noise)
+                self._push(arguments, taken, value)
             each.arguments = arguments
 
     def _push(self, arguments: rt.VmVariantList, taken: Taken, value: Array | float | int) -> None:
@@ -156,30 +189,37 @@ class LoadedProgram:
         )
         arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
 
-    def _call(self, each: _Function) -> rt.VmVariantList:
-        results = self._begin(each)
+    def _call(self, each: _Function, byte: int) -> rt.VmVariantList:
+        results = self._begin(each, byte)
         if each.fenced:
             self._wait()
         return results
 
-    def _begin(self, each: _Function) -> rt.VmVariantList:
-        """Invoke a function; its results are there when it returns, or with fences after `_wait`."""
+    def _begin(self, each: _Function, byte: int | None = None) -> rt.VmVariantList:
+        """Invoke a function; its results are there when it returns, or with fences after `_wait`.
+
+        With a byte, its twin that fills the memory which it allocates, where there is one.
+        """
         results, arguments = rt.VmVariantList(4), each.arguments
-        if each.fenced:
-            arguments = rt.VmVariantList(len(each.taken) + 2)
+        filled = each.filled if byte is not None else None
+        if each.fenced or filled is not None:
+            arguments = rt.VmVariantList(len(each.taken) + 3)
             for index in range(each.arguments.size):
                 _push_again(each.arguments.get_variant(index), arguments)
+        if each.fenced:
             for timepoint in (self._begun, self._begun + 1):
                 arguments.push_ref(cast(rt.VmRef, rt.HalFence.create_at(self._semaphore, timepoint)))
             self._begun += 1
-        self._context.invoke(each.function, arguments, results)
+        if filled is not None and byte is not None:
+            arguments.push_int(byte)
+        self._context.invoke(filled or each.function, arguments, results)
         return results
 
     def _wait(self) -> None:
         rt.HalFence.create_at(self._semaphore, self._begun).wait()
 
-    def _outputs(self, each: _Function) -> list[Array]:
-        results = self._call(each)
+    def _outputs(self, each: _Function, byte: int) -> list[Array]:
+        results = self._call(each, byte)
         found: list[Array] = []
         for index in range(results.size):
             value = results.get_variant(index)
@@ -226,7 +266,8 @@ def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
         known = tuple(each for each in taken if each is not None)
         if not reason:
             fenced = function.reflection.get(_MODEL) == _FENCED
-            chosen.append(_Function(name, function, known, given, fenced))
+            filled = module.lookup_function(name + FILLED)
+            chosen.append(_Function(name, function, known, given, fenced, filled))
             continue
         refused.append(f"@{name}: {reason}")
         if run.functions:
@@ -248,7 +289,7 @@ def _signature(
 ) -> tuple[rt.VmFunction, list[Taken | None]] | None:
     """A function and what it takes, as the module says, or else as its program does."""
     function = module.lookup_function(name)
-    if function is None or name.endswith(ASYNC):
+    if function is None or name.endswith((ASYNC, FILLED)):
         return None
     declaration = function.reflection.get(_DECLARATION)
     if declaration is None:

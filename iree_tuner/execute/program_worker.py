@@ -5,10 +5,10 @@ Programs are passed as paths: they hold weights, and are asked for many times.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,8 +16,9 @@ import numpy as np
 
 from iree_tuner.compiler.worker import memory_of_machine
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.numerics import Agreement, compare
-from iree_tuner.execute.program_loaded import SEEDS, LoadedProgram, first_line
+from iree_tuner.execute.conditioning import Depth, agreement_of, slack_of
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.program_loaded import LoadedProgram, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
@@ -128,29 +129,36 @@ def _save(value: np.ndarray, path: Path) -> Output:
     return Output(str(path), value.shape, value.dtype.name, least, greatest, mean, first)
 
 
-def agree_here(table: Table, index: int, reduction_length: int) -> Agreement | Failed:
+def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
     """Whether a program's results are the default's, or, where those are wrong, what the processor gets."""
     with _Marked(table.marker) as mark:
         mark(0)
-        expected = _program(table, 0).results()
+        default = _program(table, 0)
+        expected = default.results()
+        slack = slack_of(depth, expected, expected if depth.moves else default.nudged())
         mark(index)
         try:
-            got = _program(table, index).results()
+            other = _program(table, index)
+            got = other.results()
         except (*RUNTIME_ERRORS, TunerError) as error:
             return Failed(index, first_line(error))
-        found = _agreement(got, expected, reduction_length)
+        found = agreement_of(got, expected, slack)
+        if other.unwritten and not default.unwritten:
+            return Agreement(False, math.inf, other.unwritten)
+        if default.unwritten:
+            found = replace(found, note=f"as the compiler makes it, {default.unwritten}")
         if found.ok or not table.for_host:
             return found
         try:
             right = _load(table.for_host, _HOST, table).results()
         except (*RUNTIME_ERRORS, TunerError):
             return found
-    default = _agreement(expected, right, reduction_length)
-    ours = _agreement(got, right, reduction_length)
-    if default.ok or not ours.ok:
+    by_default = agreement_of(expected, right, slack)
+    ours = agreement_of(got, right, slack)
+    if by_default.ok or not ours.ok:
         return found
     return replace(
-        ours, note=f"as the compiler makes it, the program computes something else: {default.message}"
+        ours, note=f"as the compiler makes it, the program computes something else: {by_default.message}"
     )
 
 
@@ -250,38 +258,3 @@ def _load(path: str, device: str, table: Table) -> LoadedProgram:
 
 def _bytes(path: str) -> int:
     return Path(path).stat().st_size
-
-
-NOTHING_COMPARED = "all results are NaN, by default too, so that nothing was compared: give other inputs"
-
-
-def _agreement(
-    got: Sequence[Sequence[np.ndarray]], expected: Sequence[Sequence[np.ndarray]], reduction_length: int
-) -> Agreement:
-    worst, numbers = 0.0, False
-    for seed, ours, theirs in zip(SEEDS, got, expected, strict=True):
-        if [each.shape for each in ours] != [each.shape for each in theirs]:
-            return Agreement(False, float("inf"), f"seed {seed}: results have other shapes")
-        for value, wanted in zip(ours, theirs, strict=True):
-            kind = _mlir_name(wanted.dtype)
-            found = compare(value, wanted, kind, kind, reduction_length)
-            if not found.ok:
-                return Agreement(False, found.worst, f"seed {seed}: {found.message}")
-            worst = max(worst, found.worst)
-            numbers = (
-                numbers or not wanted.size or wanted.dtype.kind not in "fc" or not np.isnan(wanted).all()
-            )
-    return Agreement(True, worst, note="" if numbers else NOTHING_COMPARED)
-
-
-_MLIR_NAMES = {
-    "float64": "f64",
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "complex64": "complex<f32>",
-}
-
-
-def _mlir_name(dtype: np.dtype[np.generic]) -> str:
-    return _MLIR_NAMES.get(dtype.name, "i32")

@@ -14,6 +14,7 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import ProgramComparison, compare_programs
 from iree_tuner.execute.program_run import ProgramRun
@@ -272,8 +273,8 @@ def compare_in_program(
                     failed.append(Version(what, tuple(chosen), unknown))
     every = [site for chosen in choices.values() for site, _ in chosen]
     # Errors add up from one op to the next.
-    length = max(site.problem.workload.reduction_length for site in every) * len(every) ** 2
-    look = _Look(bases[DEFAULT][0], lab, length, run, rounds, seconds)
+    longest = max(site.problem.workload.reduction_length for site in every)
+    look = _Look(bases[DEFAULT][0], lab, Depth(longest, len(every)), run, rounds, seconds)
     found = look.compare([vmfb for vmfb, _ in made.values()])
     versions = tuple(
         Version(name, tuple(made[name][1]), each) for name, each in zip(list(made)[1:], found, strict=True)
@@ -308,7 +309,7 @@ class _Look:
 
     program: Program
     lab: Lab
-    length: int
+    depth: Depth
     run: ProgramRun
     rounds: int
     seconds: float
@@ -317,7 +318,7 @@ class _Look:
         """The first against each of the others."""
         measurer = self.lab.measurer
         return compare_programs(
-            [built], measurer.device, measurer.workers, self.rounds, self.length, self.run, batch_s=_BATCH_S,
+            [built], measurer.device, measurer.workers, self.rounds, self.depth, self.run, batch_s=_BATCH_S,
             seconds=self.seconds,
             for_host=None if self.lab.alternate else partial(for_processor, self.program, self.lab),
         )  # fmt: skip

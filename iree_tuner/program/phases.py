@@ -14,6 +14,7 @@ from iree_tuner.compiler.session import Phase
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dumped import dumped_for
+from iree_tuner.program.fillings import add_filled
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 
@@ -52,18 +53,31 @@ def compile_program(
     return workers.call(run_phases, program.data, program.name, chosen, stop=stop, output=output)
 
 
-def submit_program(program: Program, target: Target, workers: Workers) -> Future[Compiled]:
-    """Begin to compile to a VM module; the workers' `wait` raises what `compile_program` raises."""
-    return workers.submit(run_phases, program.data, program.name, target, stop=None, output="vmfb")
+def submit_program(
+    program: Program, target: Target, workers: Workers, *, filled: bool = False
+) -> Future[Compiled]:
+    """Begin to compile to a VM module; the workers' `wait` raises what `compile_program` raises.
+
+    If it is to be `filled`, its functions have twins that fill what they allocate (`program.fillings`).
+    """
+    return workers.submit(
+        run_phases, program.data, program.name, target, stop=None, output="vmfb", filled=filled
+    )
 
 
-def run_phases(data: bytes, name: str, target: Target, *, stop: Phase | None, output: Output) -> Compiled:
+def run_phases(
+    data: bytes, name: str, target: Target, *, stop: Phase | None, output: Output, filled: bool = False
+) -> Compiled:
     """The part of `compile_program` that runs in a worker."""
     session = session_for(target.flags)
     module = session.parse(data, name)
     if not list(module.body.operations):
         raise TunerError("the program has no functions", location=name)
     select_target(module, target)
+    if output == "vmfb" and filled:
+        session.run(module, stop="stream")
+        add_filled(module)
+        return Compiled(session.to_vmfb(module, start="stream"), ())
     if output == "vmfb":
         return Compiled(session.to_vmfb(module), ())
     diagnostics = tuple(session.run(module, stop=stop))

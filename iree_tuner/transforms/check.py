@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iree_tuner.execute.bench import Bench
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
@@ -15,11 +16,11 @@ from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.lab import Lab
 
 
-def reduction_length_of(program: Program, lab: Lab) -> int:
-    """How long a sum a result may pass through: errors add up from one dispatch to the next."""
+def depth_of(program: Program, lab: Lab) -> Depth:
+    """Where errors of a program's results come from."""
     dispatches = extract(program, lab.target, lab.compilers).dispatches
     lengths = [each.workload.reduction_length for each in dispatches if each.workload is not None]
-    return max(lengths, default=1) * max(1, len(lengths)) ** 2
+    return Depth(max(lengths, default=1), max(1, len(dispatches)))
 
 
 def agree_alone(

@@ -34,6 +34,7 @@ _LEAST_ROUNDS_S = 0.5
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
 _AFTER_PART, _AFTER_S = 0.05, 13.0  # for finals and verdict, where they can do with it
+_APART_BUILDS, _APART_CHECKS, _APART_PART = 2.2, 6.0, 0.08
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 
@@ -117,8 +118,22 @@ class Budget:
         wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
         least_s = self.versions_s(versions, 1) + _LEAST_VERDICT_S + min(workloads, 2) * _LEAST_FINAL_S
         most_s = _AFTER_S + _AFTER_PART * self.total_s
-        after_s = max(least_s, min(wanted_s, most_s)) + checks_s + self.proof_s + _END_S
+        after_s = max(least_s, min(wanted_s, most_s)) + checks_s + self.proof_s + self.apart_s + _END_S
         return self.end - _MARGIN * after_s
+
+    @property
+    def apart_s(self) -> float:
+        """To check dispatches in the program, taken apart twice; 0 where that would cost too much."""
+        measured = self.measured
+        predicted_s = (
+            _APART_BUILDS / min(self.jobs, 2)
+        ) * measured.build_s + _APART_CHECKS * measured.check_s
+        return predicted_s if predicted_s <= _APART_PART * self.total_s else 0.0
+
+    @property
+    def apart_fits(self) -> bool:
+        """Whether there is time for that."""
+        return not self.limited or 0.0 < self.apart_s < self.left_s
 
     @property
     def proof_s(self) -> float:

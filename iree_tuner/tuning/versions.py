@@ -11,6 +11,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.placement import STEP_BYTES
 from iree_tuner.execute.program import ProgramComparison, compare_programs
@@ -77,7 +78,7 @@ class ProgramVersions:
         run: how it is run.
         lab: where it is compiled and run.
         watch: told of each comparison.
-        reduction_length: for the numerical tolerance (see `compare_programs`).
+        depth: where errors of its results come from.
         measured: where it is noted what things took.
 
     Attributes:
@@ -86,14 +87,14 @@ class ProgramVersions:
     """
 
     def __init__(
-        self, program: Program, run: ProgramRun, lab: Lab, watch: Observer, reduction_length: int,
+        self, program: Program, run: ProgramRun, lab: Lab, watch: Observer, depth: Depth,
         measured: Measured | None = None,
     ) -> None:  # fmt: skip
         self._program = program
         self._run = run
         self._lab = lab
         self._watch = watch
-        self.reduction_length = reduction_length
+        self.depth = depth
         self._known: dict[tuple[Version, int], bytes] = {}
         self._kept: set[Version] = set()
         self._begun: dict[Version, Future[Compiled]] = {}
@@ -104,7 +105,7 @@ class ProgramVersions:
     def begin(self, version: Version) -> None:
         """Have a version compiled that will be asked for."""
         program = with_entries(self._program, version.entries, self._lab.context)
-        self._begun[version] = submit_program(program, version.target, self._lab.compilers)
+        self._begun[version] = submit_program(program, version.target, self._lab.compilers, filled=True)
 
     def vmfb(self, version: Version) -> bytes:
         """A version, compiled. Raises what compiling it raised."""
@@ -147,7 +148,7 @@ class ProgramVersions:
                 if (version, place) not in known and (version, place) not in compiling:
                     begun = self._begun.pop(version, None) if place == 0 else None
                     compiling[version, place] = begun or submit_program(
-                        placed_program(program, place), version.target, self._lab.compilers
+                        placed_program(program, place), version.target, self._lab.compilers, filled=True
                     )
         wait(compiling.values())  # nothing may compile when something is timed
         if compiling:
@@ -170,7 +171,7 @@ class ProgramVersions:
         placed = list(zip(*built, strict=True))
         found = compare_programs(
             placed, self._lab.measurer.device, self._lab.measurer.workers, look.rounds,
-            self.reduction_length, self._run, batch_s=look.batch_s, seconds=look.seconds,
+            self.depth, self._run, batch_s=look.batch_s, seconds=look.seconds,
             for_host=None if self._lab.alternate else self._for_host,
         )  # fmt: skip
         self.measured.check_s = max(each.check_s for each in found)

@@ -1,0 +1,332 @@
+"""Dispatches of a program one by one, on the values that each gets there. Runs in the measuring worker.
+
+From equal inputs a dispatch's result has the tolerance of its own sums only, not what errors before it have
+grown to. All memory that it allocates, and what lies behind its inputs, is filled: with NaN, with zeros, and
+with large numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import iree.runtime as rt
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.errors import TunerError
+from iree_tuner.execute.bench import Tolerance
+from iree_tuner.execute.held import (
+    FILLINGS,
+    Held,
+    difference,
+    distance,
+    disturbed,
+    equal,
+    finite,
+    is_float,
+    left_alone,
+    without,
+)
+from iree_tuner.execute.numerics import Agreement, compare, tolerances
+from iree_tuner.execute.program_inputs import argument
+from iree_tuner.execute.program_loaded import first_line, hal_type
+from iree_tuner.execute.program_parameters import parameter_module
+from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.program.entries import Taken
+from iree_tuner.program.parts import Part, Parts, Value
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+
+Array = npt.NDArray[np.generic]
+
+
+_BEHIND = 4096  # bytes behind each input that are filled, too
+
+Fault = Literal["wrong", "unwritten", "fails"]
+
+
+Values = dict[int, Held]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with a dispatch.
+
+    Attributes:
+        dispatch: name of its export.
+        place: its number among the program's dispatches.
+        fault: `wrong` results; `unwritten` memory is read, so that results depend on what was there; or it
+            `fails` to run.
+        message: one line.
+        worst: the largest error as a multiple of its tolerance.
+    """
+
+    dispatch: str
+    place: int
+    fault: Fault
+    message: str
+    worst: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was found in one version of a program's dispatches.
+
+    Attributes:
+        faults: of each dispatch the first.
+        own: those of the program as the compiler makes it, which is compared with.
+        compared: how many dispatches were compared.
+        overflown: dispatches whose results have infinities or are no numbers for finite inputs.
+        moves: for each seed, how far each result of the program moves at most if every dispatch rounds
+            differently; empty where that is not known.
+    """
+
+    faults: tuple[Finding, ...]
+    own: tuple[Finding, ...]
+    compared: int
+    overflown: tuple[str, ...] = ()
+    moves: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A program in parts, as a file.
+
+    Attributes:
+        path: the VM module.
+        parts: without it.
+    """
+
+    path: str
+    parts: Parts
+
+
+def judge_here(
+    base: Pieces, other: Pieces | None, device: str, run: ProgramRun, sums: Mapping[str, Tolerance],
+    seeds: Sequence[int] = (0, 1),
+) -> Judged:  # fmt: skip
+    """Compare dispatches of a version with those of the program as the compiler makes it.
+
+    Args:
+        base: the latter, all of its dispatches.
+        other: the version; those of its dispatches that are to be compared. Without, only `own` is found out.
+        device: device URI.
+        run: inputs and parameters.
+        sums: of each dispatch, by its export.
+        seeds: of the program's inputs.
+
+    Raises:
+        TunerError: one of both does not load, or a dispatch of the base does not run.
+    """
+    judge = _Judge(_Loaded(base, device, run), _Loaded(other, device, run) if other else None, sums)
+    for number, seed in enumerate(seeds):
+        judge.go_through(seed, thorough=number == 0)
+    return judge.judged
+
+
+class _Judge:
+    def __init__(self, base: _Loaded, other: _Loaded | None, sums: Mapping[str, Tolerance]) -> None:
+        self._base = base
+        self._other = other
+        self._sums = sums
+        self._faults: dict[int, Finding] = {}
+        self._own: dict[int, Finding] = {}
+        self._overflown: dict[str, None] = {}
+        self._moves: list[tuple[float, ...]] = []
+        self._holes: dict[tuple[int, int], npt.NDArray[np.bool_] | None] = {}
+        self._compared = set[int]()
+        self._theirs = _matched(base.parts, other.parts) if other else {}
+
+    @property
+    def judged(self) -> Judged:
+        """What was found so far."""
+        faults, own = (tuple(found[place] for place in sorted(found)) for found in (self._faults, self._own))
+        moves = tuple(self._moves) if self._base.parts.whole else ()
+        return Judged(faults, own, len(self._compared), tuple(self._overflown), moves)
+
+    def go_through(self, seed: int, *, thorough: bool) -> None:
+        """All dispatches in order, on the values that the base makes of one seed."""
+        values: Values = dict(enumerate(map(Held, self._base.inputs(seed))))
+        noise = np.random.default_rng(seed)
+        moving = dict(values)
+        for place, part in enumerate(self._base.parts.parts):
+            if any(number not in values for number in part.reads):
+                continue
+            read = [values[number] for number in part.reads]
+            try:
+                expected = self._own_results(place, part, read, thorough=thorough)
+                magnitudes = self._base.call(part, [each.magnitudes for each in read], FILLINGS[0])
+                moved = self._base.call(part, [moving[number] for number in part.reads], FILLINGS[0])
+            except RUNTIME_ERRORS as error:
+                raise TunerError(f"{part.dispatch} does not run: {first_line(error)}") from None
+            if not finite(expected) and finite(read):
+                self._overflown[part.dispatch] = None
+            values |= dict(zip(part.writes, expected, strict=True))
+            for number, own, made, scale in zip(part.writes, expected, moved, magnitudes, strict=True):
+                allowed = self._allowed(part, number, own.array, scale)
+                moving[number] = Held(disturbed(made, allowed, noise), own.holes)
+            if place in self._theirs and place not in self._faults:
+                found = self._compare(place, part, read, expected, magnitudes, seed, thorough=thorough)
+                if found is not None:
+                    self._faults[place] = found
+        self._moves.append(self._moved(values, moving))
+
+    def _moved(self, values: Values, moving: Values) -> tuple[float, ...]:
+        """How far each result of the program moves where all dispatches round differently."""
+        results = self._base.parts.results
+        if results is None or any(number not in values for number in results.reads):
+            return ()
+        straight, moved = (
+            self._base.call(results, [each[number] for number in results.reads], FILLINGS[0])
+            for each in (values, moving)
+        )
+        return tuple(distance(a, b) for a, b in zip(straight, moved, strict=True))
+
+    def _own_results(self, place: int, part: Part, read: Sequence[Held], *, thorough: bool) -> list[Held]:
+        """The base's, with what it leaves as it was; and whether it depends on what was in memory."""
+        expected = self._base.call(part, read, FILLINGS[0])
+        if not thorough:
+            return [Held(own, self._holes.get((place, index))) for index, own in enumerate(expected)]
+        others = [self._base.call(part, read, byte) for byte in FILLINGS[1:]]
+        found: list[Held] = []
+        for index, own in enumerate(expected):
+            again = [each[index] for each in others]
+            holes = self._holes[place, index] = left_alone(own, again)
+            wrong = next((each for each in again if not equal([each], [own], holes)), None)
+            if wrong is not None and place not in self._own:
+                message = f"its results depend on what was in memory: {difference(wrong, own, holes)}"
+                self._own[place] = Finding(part.dispatch, place, "unwritten", message)
+            found.append(Held(own if wrong is None else again[0], holes))  # what follows gets numbers
+        return found
+
+    def _compare(
+        self, place: int, part: Part, read: Sequence[Held], expected: Sequence[Held],
+        magnitudes: Sequence[Array], seed: int, *, thorough: bool,
+    ) -> Finding | None:  # fmt: skip
+        assert self._other is not None
+        self._compared.add(place)
+        first: list[Array] | None = None
+        for byte in FILLINGS if thorough else FILLINGS[:1]:
+            try:
+                got = self._other.call(self._theirs[place], read, byte)
+            except RUNTIME_ERRORS as error:
+                return Finding(part.dispatch, place, "fails", first_line(error))
+            if first is None:
+                first = got
+                # A default that depends on what was in memory is nothing to compare with.
+                found = None if place in self._own else self._agreement(part, got, expected, magnitudes)
+                if found is not None and not found.ok:
+                    message = f"seed {seed}: {found.message}"
+                    return Finding(part.dispatch, place, "wrong", message, found.worst)
+                continue
+            for ours, before, own in zip(got, first, expected, strict=True):
+                if not equal([ours], [before], own.holes):
+                    message = (
+                        f"its results depend on what was in memory: {difference(ours, before, own.holes)}"
+                    )
+                    return Finding(part.dispatch, place, "unwritten", message)
+        return None
+
+    def _agreement(
+        self, part: Part, got: Sequence[Array], expected: Sequence[Held], magnitudes: Sequence[Array]
+    ) -> Agreement:
+        worst = 0.0
+        sums = self._sums.get(part.dispatch, Tolerance())
+        for number, ours, theirs, scale in zip(part.writes, got, expected, magnitudes, strict=True):
+            filled = theirs.holes is not None
+            kind = self._base.parts.values[number].element_type
+            found = compare(
+                without(ours, theirs.holes) if filled else ours, without(theirs.array, theirs.holes),
+                kind, sums.accumulator_type, sums.reduction_length, without(scale, theirs.holes),
+                (sums.factor_type, sums.factors),
+            )  # fmt: skip
+            if not found.ok:
+                return found
+            worst = max(worst, found.worst)
+        return Agreement(True, worst)
+
+    def _allowed(
+        self, part: Part, number: int, own: Array, magnitudes: Array
+    ) -> npt.NDArray[np.float64] | None:
+        """How far each value of a result may be off; None for integers."""
+        if not is_float(own):
+            return None
+        sums = self._sums.get(part.dispatch, Tolerance())
+        return tolerances(
+            own, self._base.parts.values[number].element_type, sums.accumulator_type, sums.reduction_length,
+            magnitudes, (sums.factor_type, sums.factors),
+        )  # fmt: skip
+
+
+class _Loaded:
+    """Parts on a device."""
+
+    def __init__(self, pieces: Pieces, device: str, run: ProgramRun) -> None:
+        self.parts = pieces.parts
+        self._run = run
+        config, hal = device_for(device)
+        self._device = config.device
+        try:
+            self._module = rt.VmModule.mmap(config.vm_instance, pieces.path)
+            parameters = parameter_module(run, config.vm_instance)
+            modules = [hal, self._module] if parameters is None else [parameters, hal, self._module]
+            self._context = rt.VmContext(config.vm_instance, modules=modules)
+        except RUNTIME_ERRORS as error:
+            raise TunerError(f"the program in parts does not load: {first_line(error)}") from None
+
+    def inputs(self, seed: int) -> list[Array | float | int]:
+        """Values of what the function takes."""
+        rng = np.random.default_rng(seed)
+        found: list[Array | float | int] = []
+        for number, value in zip(self.parts.takes, self.parts.values, strict=False):
+            taken = Taken(value.element_type, value.shape)
+            found.append(argument(number, taken, self._run.input(number), self._run.sizes, seed, rng))
+        return found
+
+    def call(self, part: Part, read: Sequence[Held], byte: int) -> list[Array]:
+        """What a part makes of values, in memory that is filled with a byte."""
+        arguments, results = rt.VmVariantList(len(read) + 1), rt.VmVariantList(len(part.writes))
+        for number, held in zip(part.reads, read, strict=True):
+            value = held.within(byte)
+            if isinstance(value, np.ndarray):
+                arguments.push_ref(self._view(self.parts.values[number], value, byte))
+            elif isinstance(value, float):
+                arguments.push_float(value)
+            else:
+                arguments.push_int(int(value))
+        arguments.push_int(byte)
+        function = self._module.lookup_function(part.function)
+        assert function is not None, "`take_apart` exports it"
+        self._context.invoke(function, arguments, results)
+        views = [results.get_as_ref(index).deref(rt.HalBufferView) for index in range(results.size)]
+        return [
+            np.array(rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host())
+            for view in views
+        ]
+
+    def _view(self, value: Value, array: Array, byte: int) -> rt.VmRef:
+        """A buffer with an array, and filled bytes behind it."""
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        held = np.concatenate([raw, np.full(_BEHIND, byte, np.uint8)])
+        buffer = self._device.allocator.allocate_buffer_copy(
+            memory_type=rt.MemoryType.DEVICE_LOCAL,
+            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+            device=self._device,
+            buffer=held,
+        )
+        view = rt.HalBufferView(buffer, list(array.shape), hal_type(value.element_type, array))
+        return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
+
+
+def _matched(base: Parts, other: Parts) -> dict[int, Part]:
+    """For the base's dispatches, by number, those of another that stand in the same place."""
+    if base.values != other.values:
+        return {}
+    theirs = {(each.dispatch, each.writes): each for each in other.parts}
+    found = {place: theirs.get((each.dispatch, each.writes)) for place, each in enumerate(base.parts)}
+    return {
+        place: part
+        for place, part in found.items()
+        if part is not None and part.reads == base.parts[place].reads
+    }

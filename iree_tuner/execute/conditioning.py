@@ -1,0 +1,113 @@
+"""How far two right versions of a program may be apart, as the program itself shows. See docs/numerics.md.
+
+Rounding errors of one dispatch go through all that follow. How they grow is not derived but measured: the
+program runs again with inputs that are one unit in the last place off, or with every dispatch's results off
+by what their rounding allows (`execute.apart`). How far its results move then is what they may differ by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.execute.held import distance, is_float
+from iree_tuner.execute.numerics import Agreement, compare, epsilon
+
+Array = npt.NDArray[np.generic]
+Results = Sequence[Sequence[Array]]
+
+NOTHING_COMPARED = "all results are NaN, by default too, so that nothing was compared: give other inputs"
+
+_SURELY = 2.0  # times how far results move when every dispatch is off by one deviation of its rounding
+_NUDGED = 6.0  # times how far they move when inputs are: rounding is larger, and at every dispatch
+_LOOSE = 0.1  # of how much results vary: with more, their comparison says little
+
+_MLIR_NAMES = {
+    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "complex64": "complex<f32>",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Depth:
+    """What errors of a program's results come from.
+
+    Attributes:
+        longest: the longest sum of a dispatch.
+        dispatches: how many dispatches there are.
+        moves: for each seed, how far each result moves if all dispatches round differently; empty where that
+            was not measured, so that inputs are nudged instead.
+    """
+
+    longest: int = 1
+    dispatches: int = 1
+    moves: tuple[tuple[float, ...], ...] = ()
+
+
+def nudged(value: Array, rng: np.random.Generator) -> Array:
+    """Floats moved by up to one unit in the last place, either way; others as they are."""
+    if not is_float(value) or value.dtype.kind == "c":
+        return value
+    step = float(ml_dtypes.finfo(value.dtype).eps)
+    signs = np.resize(rng.uniform(-1.0, 1.0, min(value.size, 1_000_003)), value.shape)
+    return (value.astype(np.float64) * (1.0 + step * signs)).astype(value.dtype)
+
+
+def slack_of(depth: Depth, straight: Results, again: Results) -> list[list[float]]:
+    """How far results of the default may be missed, for each seed and result.
+
+    Args:
+        depth: of the program.
+        straight: its results.
+        again: those of nudged inputs.
+    """
+    if depth.moves and [len(each) for each in depth.moves] == [len(each) for each in straight]:
+        return [[_SURELY * move for move in each] for each in depth.moves]
+    found: list[list[float]] = []
+    for own, moved in zip(straight, again, strict=True):
+        found.append([])
+        for value, other in zip(own, moved, strict=True):
+            # A sum of f32 values is off by more than its inputs' last places; one that ends in f16 is not.
+            sums = math.sqrt(depth.longest) * epsilon("f32") / (epsilon(mlir_name(value.dtype)) or 1.0)
+            growth = math.sqrt(depth.dispatches) * max(1.0, sums)
+            found[-1].append(_NUDGED * growth * distance(value, other))
+    return found
+
+
+def agreement_of(got: Results, expected: Results, slack: Sequence[Sequence[float]]) -> Agreement:
+    """Whether results are the same but for rounding; with a note where the comparison says little."""
+    worst, numbers, notes = 0.0, False, dict[str, None]()
+    for seed, (ours, theirs, most) in enumerate(zip(got, expected, slack, strict=True)):
+        if [each.shape for each in ours] != [each.shape for each in theirs]:
+            return Agreement(False, float("inf"), f"seed {seed}: results have other shapes")
+        for number, (value, wanted, moves) in enumerate(zip(ours, theirs, most, strict=True)):
+            kind = mlir_name(wanted.dtype)
+            found = compare(value, wanted, kind, kind, 1, slack=moves)
+            if not found.ok:
+                return replace(found, message=f"seed {seed}, result {number}: {found.message}")
+            worst = max(worst, found.worst)
+            numbers = numbers or not is_float(wanted) or not wanted.size or not np.isnan(wanted).all()
+            if moves > _LOOSE * (spread := _spread(wanted)):
+                notes.setdefault(
+                    f"comparing result {number} says little: rounding alone moves it by {moves:.2g}, and its "
+                    f"values vary by {spread:.2g}"
+                )
+    return Agreement(True, worst, note="; ".join(notes) if numbers else NOTHING_COMPARED)
+
+
+def mlir_name(dtype: np.dtype[np.generic]) -> str:
+    """MLIR's name of a result's type."""
+    return _MLIR_NAMES.get(dtype.name, "i32")
+
+
+def _spread(values: Array) -> float:
+    """The deviation of values; of a single one, its size."""
+    wide = np.abs(values) if values.dtype.kind == "c" else values.astype(np.float64)
+    known = wide[np.isfinite(wide)]
+    if known.size > 1 and (deviation := float(np.std(known))) > 0:
+        return deviation
+    return float(np.max(np.abs(known), initial=0.0)) or math.inf

@@ -1,0 +1,126 @@
+"""Values between a program's dispatches, as the host holds them, and how two of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.generic]
+
+FILLINGS = (0xFF, 0x00, 0x7B)
+"""Bytes: not a number in every float type of 16 bits and more; zero; large numbers (61,280 in f16, 1e36 in
+f32)."""
+
+_DRAWN = 1_000_003  # numbers; longer tensors repeat them
+_DEVIATIONS = 6.0  # of what two right results differ by, in a tolerance (docs/numerics.md)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value between dispatches.
+
+    Attributes:
+        value: an array, or a scalar that the function takes.
+        holes: where the dispatch that made it wrote nothing, for another one to fill in; None where there
+            are none.
+    """
+
+    value: Array | float | int
+    holes: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def array(self) -> Array:
+        """The value, of what a dispatch made."""
+        assert isinstance(self.value, np.ndarray)
+        return self.value
+
+    @property
+    def magnitudes(self) -> Held:
+        """Absolute values."""
+        return Held(np.abs(self.array), self.holes) if is_float(self.value) else self
+
+    def within(self, byte: int) -> Array | float | int:
+        """The value in memory that was filled with a byte."""
+        if self.holes is None:
+            return self.value
+        found = self.array.copy()
+        found[self.holes] = _pattern(found.dtype, byte)
+        return found
+
+
+def is_float(value: object) -> bool:
+    """Whether a value is an array of numbers that are rounded."""
+    return isinstance(value, np.ndarray) and value.dtype.kind not in "iub"
+
+
+def finite(values: Sequence[Held]) -> bool:
+    """Whether all that was written is finite."""
+    for each in values:
+        if is_float(each.value):
+            numbers = np.isfinite(each.array.astype(np.float32, copy=False))
+            if not (numbers if each.holes is None else numbers | each.holes).all():
+                return False
+    return True
+
+
+def _pattern(dtype: np.dtype[np.generic], byte: int) -> np.generic:
+    return np.full(dtype.itemsize, byte, np.uint8).view(dtype)[0]
+
+
+def _bits(values: Array) -> npt.NDArray[np.uint8]:
+    """Of each value, the bytes."""
+    own = np.ascontiguousarray(values)
+    return own.reshape(-1).view(np.uint8).reshape(own.size, own.dtype.itemsize)
+
+
+def left_alone(own: Array, again: Sequence[Array]) -> npt.NDArray[np.bool_] | None:
+    """Where a dispatch wrote nothing: what is there is what memory was filled with, each time."""
+    holes = np.ones(own.size, np.bool_)
+    for values, byte in zip((own, *again), FILLINGS, strict=True):
+        holes &= (_bits(values) == byte).all(axis=1)
+        if not holes.any():
+            return None
+    return holes.reshape(own.shape)
+
+
+def without(values: Array, holes: npt.NDArray[np.bool_] | None) -> Array:
+    """Values that were written."""
+    return values if holes is None else values[~holes]
+
+
+def equal(ours: Sequence[Array], theirs: Sequence[Array], holes: npt.NDArray[np.bool_] | None = None) -> bool:
+    """To the bit, but for holes; one that is not a number is like another."""
+    for a, b in zip(ours, theirs, strict=True):
+        if np.array_equal(_bits(a), _bits(b)):
+            continue
+        same = (a == b) | ((a != a) & (b != b))
+        if not (same if holes is None else same | holes).all():
+            return False
+    return True
+
+
+def difference(a: Array, b: Array, holes: npt.NDArray[np.bool_] | None = None) -> str:
+    """Where two results that should be equal are not."""
+    same = (a == b) | ((a != a) & (b != b))
+    wrong = np.argwhere(~same if holes is None else ~same & ~holes)
+    place = tuple(int(each) for each in wrong[0])
+    return f"at {list(place)}: {a[place]} and {b[place]}; {len(wrong)} of {a.size} differ"
+
+
+def disturbed(values: Array, allowed: npt.NDArray[np.float64] | None, noise: np.random.Generator) -> Array:
+    """Values as if they had been rounded differently."""
+    if allowed is None:
+        return values
+    spread = np.where(np.isfinite(allowed), allowed, 0.0) / _DEVIATIONS
+    drawn = np.resize(noise.standard_normal(min(values.size, _DRAWN)), values.shape)
+    return (values.astype(np.float64) + drawn * spread).astype(values.dtype)
+
+
+def distance(a: Array, b: Array) -> float:
+    """The largest difference of finite values."""
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(a.astype(np.float64) - b.astype(np.float64))
+    return float(np.max(apart[np.isfinite(apart)], initial=0.0))

@@ -1,0 +1,112 @@
+"""Whether entries are right where the program uses them: each dispatch on the values that it gets there."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from iree_tuner.execute.apart import Finding, Judged, Pieces, judge_here
+from iree_tuner.execute.bench import Tolerance
+from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.parts import Parts, take_apart
+from iree_tuner.program.source import Program
+from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.tuning.baseline import tolerance_of
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.versions import with_entries
+
+_TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True)
+class Soundness:
+    """What was found out about entries in their program.
+
+    Attributes:
+        wrong: entries with which a dispatch computes something else, and what was found.
+        judged: all of it.
+    """
+
+    wrong: Mapping[SpecEntry, Finding]
+    judged: Judged
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of it."""
+        found = [
+            f"left out, as wrong in the program: {entry.workload.name}, in {fault.dispatch}: {fault.message}"
+            for entry, fault in self.wrong.items()
+        ]
+        found += [
+            f"as the compiler makes it, {fault.dispatch} reads memory that nobody wrote: {fault.message}"
+            for fault in self.judged.own
+        ]
+        if self.judged.overflown:
+            found.append(f"results overflow on generated inputs: {', '.join(self.judged.overflown)}")
+        return tuple(found)
+
+
+def judge_entries(
+    entries: Sequence[SpecEntry], program: Program, run: ProgramRun, dispatches: Sequence[Dispatch], lab: Lab
+) -> Soundness:
+    """Compare each dispatch that entries configure with what the compiler makes of it, from equal inputs.
+
+    Args:
+        entries: of a spec.
+        program: it.
+        run: how it is run; the first of its functions is taken apart.
+        dispatches: of the program.
+        lab: where it is compiled and run.
+
+    Raises:
+        TunerError: the program cannot be taken apart: its dispatches are in loops, or have sizes that are
+            known only at run time.
+        WorkerError: it died or did not come back.
+    """
+    names = names_of(entries, dispatches)
+    function = run.functions[0] if run.functions else ""
+    submit, target = lab.compilers.submit, lab.target
+    base = submit(take_apart, program.data, program.name, target, function)
+    other: Future[Parts] | None = None
+    if names:
+        data = with_entries(program, entries, lab.context).data
+        other = submit(take_apart, data, program.name, target, function, set(names))
+    made = [lab.compilers.wait(each) for each in (base, other) if each is not None]
+    lab.settle()
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        pieces = [_written(each, Path(folder) / f"{number}.vmfb") for number, each in enumerate(made)]
+        judged = lab.measurer.workers.call(
+            judge_here, pieces[0], pieces[1] if names else None, lab.measurer.device, run,
+            sums_of(dispatches), timeout_s=_TIMEOUT_S,
+        )  # fmt: skip
+    wrong: dict[SpecEntry, Finding] = {}
+    for fault in judged.faults:
+        for entry in names.get(fault.dispatch, ()):
+            wrong.setdefault(entry, fault)
+    return Soundness(wrong, judged)
+
+
+def names_of(
+    entries: Sequence[SpecEntry], dispatches: Sequence[Dispatch]
+) -> Mapping[str, Sequence[SpecEntry]]:
+    """For the exports of dispatches that entries configure, these entries."""
+    found: dict[str, list[SpecEntry]] = {}
+    for dispatch in dispatches:
+        own = [entry for entry in entries if entry.workload == dispatch.workload]
+        if own:
+            found[dispatch.name] = own
+    return found
+
+
+def sums_of(dispatches: Sequence[Dispatch]) -> Mapping[str, Tolerance]:
+    """What each dispatch sums, by its export."""
+    return {each.name: tolerance_of(each.workload) for each in dispatches if each.workload is not None}
+
+
+def _written(parts: Parts, path: Path) -> Pieces:
+    path.write_bytes(parts.vmfb)
+    return Pieces(str(path), replace(parts, vmfb=b""))
