@@ -31,10 +31,10 @@ from iree_tuner.execute.held import (
 )
 from iree_tuner.execute.numerics import Agreement, compare, tolerances
 from iree_tuner.execute.program_inputs import argument
-from iree_tuner.execute.program_loaded import first_line, hal_type
+from iree_tuner.execute.program_loaded import SEEDS, first_line, hal_type
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.program.entries import Taken
+from iree_tuner.program.entries import ASYNC, Taken
 from iree_tuner.program.parts import Part, Parts, Value
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
@@ -76,7 +76,7 @@ class Judged:
     Attributes:
         faults: of each dispatch the first.
         own: those of the program as the compiler makes it, which is compared with.
-        compared: how many dispatches were compared.
+        compared: the dispatches that were compared, in the program's order.
         overflown: dispatches whose results have infinities or are no numbers for finite inputs.
         moves: for each seed, how far each result of the program moves at most if every dispatch rounds
             differently; empty where that is not known.
@@ -84,7 +84,7 @@ class Judged:
 
     faults: tuple[Finding, ...]
     own: tuple[Finding, ...]
-    compared: int
+    compared: tuple[str, ...]
     overflown: tuple[str, ...] = ()
     moves: tuple[tuple[float, ...], ...] = ()
 
@@ -104,7 +104,7 @@ class Pieces:
 
 def judge_here(
     base: Pieces, other: Pieces | None, device: str, run: ProgramRun, sums: Mapping[str, Tolerance],
-    seeds: Sequence[int] = (0, 1),
+    seeds: Sequence[int] = SEEDS,
 ) -> Judged:  # fmt: skip
     """Compare dispatches of a version with those of the program as the compiler makes it.
 
@@ -143,7 +143,9 @@ class _Judge:
         """What was found so far."""
         faults, own = (tuple(found[place] for place in sorted(found)) for found in (self._faults, self._own))
         moves = tuple(self._moves) if self._base.parts.whole else ()
-        return Judged(faults, own, len(self._compared), tuple(self._overflown), moves)
+        parts = self._base.parts.parts
+        compared = tuple(parts[place].dispatch for place in sorted(self._compared))
+        return Judged(faults, own, compared, tuple(self._overflown), moves)
 
     def go_through(self, seed: int, *, thorough: bool) -> None:
         """All dispatches in order, on the values that the base makes of one seed."""
@@ -281,7 +283,9 @@ class _Loaded:
         found: list[Array | float | int] = []
         for number, value in zip(self.parts.takes, self.parts.values, strict=False):
             taken = Taken(value.element_type, value.shape)
-            found.append(argument(number, taken, self._run.input(number), self._run.sizes, seed, rng))
+            feed = self._run.feed(self.parts.function.removesuffix(ASYNC), number)
+            given = self._run.input(number)
+            found.append(argument(number, taken, given, self._run.sizes, seed, rng, feed))
         return found
 
     def call(self, part: Part, read: Sequence[Held], byte: int) -> list[Array]:

@@ -172,8 +172,12 @@ def tolerances(
             if halting and scale is not None:  # sums that grow are as large as their values' magnitudes
                 found += np.where(2 * own > scale, halting * own, 0)
         allowed[block] = found
-    smallest = float(ml_dtypes.finfo(_held(element_type)).smallest_subnormal)
-    return (allowed + 2.0 * smallest).reshape(values.shape)
+    limits = ml_dtypes.finfo(_held(element_type))
+    allowed += 2.0 * float(limits.smallest_subnormal)
+    if element_type == "f16":  # where the processor does not convert it, code does, and flushes to zero
+        normal = float(limits.smallest_normal)
+        allowed += np.where(np.abs(flat.astype(np.float64)) < normal, normal, 0.0)
+    return allowed.reshape(values.shape)
 
 
 def largest_finite(element_type: str) -> float:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.data import dtype_of, random_values
+from iree_tuner.execute.data import Kind, dtype_of, kind_of, random_values
 from iree_tuner.execute.program_run import Filled, InputValue
 from iree_tuner.program.dynamic import Size, size_for
 from iree_tuner.program.entries import Taken
+from iree_tuner.program.feeds import PLAIN, Feed
 
 Array = npt.NDArray[np.generic]
+_LEAST = 0.1  # of what must be positive
+_SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
+"""Of generated values: the mean, or the deviation (`execute.data`)."""
+
 _READ = (OSError, ValueError, EOFError)
 
 
@@ -53,8 +59,9 @@ def check_input(number: int, taken: Taken, value: InputValue) -> None:
 
 
 def argument(
-    number: int, taken: Taken, value: InputValue, sizes: Sequence[Size], seed: int, rng: np.random.Generator
-) -> Array | float | int:
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[Size], seed: int,
+    rng: np.random.Generator, feed: Feed = PLAIN,
+) -> Array | float | int:  # fmt: skip
     """A value for an input that `why_no_values` has nothing to say of."""
     shape = _shape(number, taken, value, sizes)
     dtype = dtype_of(taken.element_type)
@@ -69,8 +76,21 @@ def argument(
         return 1 if value is None else value
     known = tuple(size for size in shape if size is not None)
     if value is None:
-        return np.ascontiguousarray(random_values(known, taken.element_type, seed, rng))
+        made = random_values(known, taken.element_type, seed, rng)
+        return np.ascontiguousarray(_in_range(made, feed, kind_of(seed)))
     return np.full(known, value, dtype)
+
+
+def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
+    """Values as what they feed needs them: weights by how many are summed, so that sizes stay as they are."""
+    if values.dtype.kind in "iubc":
+        return values
+    if feed.positive and kind != "positive":
+        return (np.abs(values.astype(np.float32)) + _LEAST).astype(values.dtype)
+    if not feed.summed:
+        return values
+    per = feed.summed if kind == "positive" else math.sqrt(feed.summed)
+    return (values.astype(np.float32) / np.float32(_SIZES[kind] * per)).astype(values.dtype)
 
 
 def read_array(path: str) -> Array:

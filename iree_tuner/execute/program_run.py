@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from iree_tuner.program.dynamic import Size
 from iree_tuner.program.entries import Entry
+from iree_tuner.program.feeds import PLAIN, Feed
 from iree_tuner.program.parameters import Parameter
 
 
@@ -44,6 +45,11 @@ class ProgramRun:
     sizes: tuple[Size, ...] = ()
     wanted: tuple[Parameter, ...] = ()
     entries: tuple[Entry, ...] = ()
+
+    def feed(self, function: str, number: int) -> Feed:
+        """What an input of a function is for."""
+        feeds = next((entry.feeds for entry in self.entries if entry.name == function), ())
+        return feeds[number] if number < len(feeds) else PLAIN
 
     def input(self, number: int) -> InputValue:
         """What was given for an input; None where it is to be generated."""

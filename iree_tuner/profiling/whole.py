@@ -113,7 +113,8 @@ def _calls(loaded: LoadedProgram, run: ProgramRun) -> list[_Call]:
         values: list[tuple[Taken, Array | float | int]] = []
         for number, taken in enumerate(each.taken):
             given = each.given[number] if number < len(each.given) else None
-            values.append((taken, argument(number, taken, given, run.sizes, 0, rng)))
+            value = argument(number, taken, given, run.sizes, 0, rng, run.feed(each.name, number))
+            values.append((taken, value))
         calls.append(_Call(each.name, tuple(values)))
     return calls
 

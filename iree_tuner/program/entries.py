@@ -9,6 +9,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
+from iree_tuner.program.feeds import Feed, feeds_of
 from iree_tuner.program.source import Program
 
 ASYNC = "$async"
@@ -45,10 +46,12 @@ class Entry:
     Attributes:
         name: without `@`.
         inputs: what it takes, in order; None for a type that says nothing of this.
+        feeds: what each is for.
     """
 
     name: str
     inputs: tuple[Taken | None, ...]
+    feeds: tuple[Feed, ...] = ()
 
 
 def entries_of(program: Program) -> tuple[Entry, ...]:
@@ -66,7 +69,7 @@ def entries_of(program: Program) -> tuple[Entry, ...]:
         name = ir.StringAttr(op.attributes["sym_name"]).value
         if not name.endswith(ASYNC):
             types = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs
-            found.append(Entry(name, tuple(map(_taken, types))))
+            found.append(Entry(name, tuple(map(_taken, types)), feeds_of(op)))
     return tuple(found)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import hal, util
 
+from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.fillings import fill, is_public_function, symbol_of, take_byte
@@ -104,6 +105,14 @@ def take_apart(
     module = session.parse(data, name)
     select_target(module, target)
     session.run(module, stop="flow")
+    return take_apart_flow(module, session, name, function, only)
+
+
+def take_apart_flow(
+    module: ir.Module, session: CompilerSession, name: str, function: str = "",
+    only: Collection[str] | None = None,
+) -> Parts:  # fmt: skip
+    """`take_apart` of a module at phase `flow`, which is used up."""
     with session.context, ir.Location.unknown():
         found = _Apart(module, name, function)
         made = found.write(only)

@@ -29,10 +29,12 @@ class Soundness:
     Attributes:
         wrong: entries with which a dispatch computes something else, and what was found.
         judged: all of it.
+        uncompared: dispatches that entries configure and that could not be compared.
     """
 
     wrong: Mapping[SpecEntry, Finding]
     judged: Judged
+    uncompared: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -45,6 +47,8 @@ class Soundness:
             f"as the compiler makes it, {fault.dispatch} reads memory that nobody wrote: {fault.message}"
             for fault in self.judged.own
         ]
+        if self.uncompared:
+            found.append(f"not compared in the program: {', '.join(self.uncompared)}")
         if self.judged.overflown:
             found.append(f"results overflow on generated inputs: {', '.join(self.judged.overflown)}")
         return tuple(found)
@@ -87,7 +91,8 @@ def judge_entries(
     for fault in judged.faults:
         for entry in names.get(fault.dispatch, ()):
             wrong.setdefault(entry, fault)
-    return Soundness(wrong, judged)
+    compared = set(judged.compared)
+    return Soundness(wrong, judged, tuple(name for name in names if name not in compared))
 
 
 def names_of(

@@ -1,0 +1,122 @@
+"""What a function's arguments are for, so that values can be generated that no layer overflows on.
+
+Programs come in many dialects (linalg, StableHLO, torch, TOSA). What their ops do is told by names that they
+share: a product is called `dot_general`, `matmul`, `linear` or `conv`, a root `sqrt` or `rsqrt`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+_SAME = (
+    "transpose", "reshape", "broadcast", "convert", "cast", "expand_shape", "collapse_shape", "permute",
+    "view", "slice", "squeeze", "numpy_t", "aten.t", "extf", "truncf", "import", "barrier", "clone",
+    "contiguous", "to",
+)  # fmt: skip
+_PRODUCTS = ("dot", "matmul", "mm", "linear", "conv", "convolution", "einsum", "vecmat", "matvec")
+_POSITIVE = ("sqrt", "rsqrt", "log", "batch_norm", "batchnorm")
+_SUMS = ("add", "maximum")
+
+
+@dataclass(frozen=True)
+class Feed:
+    """What an argument is used for.
+
+    Attributes:
+        summed: how many of its values go into one result of the products that it is a weight of; 0 for none.
+        positive: whether a root, a logarithm or a normalisation needs it to be.
+    """
+
+    summed: int = 0
+    positive: bool = False
+
+
+PLAIN = Feed()
+
+
+def feeds_of(function: ir.Operation) -> tuple[Feed, ...]:
+    """What each of a function's arguments is for."""
+    return tuple(_feed(argument) for argument in function.regions[0].blocks[0].arguments)
+
+
+def _feed(argument: ir.Value) -> Feed:
+    summed, positive = 0, False
+    seen = set[ir.Value]()
+    todo = [(argument, True)]
+    while todo:
+        value, plain = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for use in value.uses:
+            op, place = use.owner.operation, use.operand_number
+            words = _words(op)
+            if words & set(_POSITIVE) or _takes_root(op, place):
+                positive = True
+            elif plain and place > 0 and (words & set(_PRODUCTS) or _reduces(op)):
+                summed = max(summed, _summed(op, place))
+            elif words & set(_SAME) or _moves(op):
+                todo += [(result, plain) for result in op.results]
+            elif words & set(_SUMS):
+                todo += [(result, False) for result in op.results]
+    return Feed(summed, positive)
+
+
+def _words(op: ir.Operation) -> set[str]:
+    """The words of an op's name: `dot_general` is also `dot`."""
+    name = op.name.rpartition(".")[2]
+    return {name, op.name.partition(".")[2], *name.split("_")}
+
+
+def _sizes(kind: ir.Type) -> tuple[int, ...]:
+    """Of a tensor whose sizes are known; empty for others, and for torch's types."""
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+        return ()
+    return tuple(kind.shape)
+
+
+def _summed(op: ir.Operation, place: int) -> int:
+    """How many products one result sums, from sizes: each of a product's loops is in two of three tensors."""
+    own = _sizes(op.operands[place].type)
+    left, weight, result = (
+        math.prod(_sizes(value.type)) for value in (op.operands[0], op.operands[place], op.results[0])
+    )
+    if len(own) == 2 and left > 1 and result > 1:
+        return max(1, math.isqrt(left * weight // result))
+    return max(1, weight // max(own[0], own[-1])) if len(own) > 1 else 0
+
+
+def _reduces(op: ir.Operation) -> bool:
+    """Whether a generic op multiplies and sums."""
+    if op.name != "linalg.generic" or len(op.operands) < 3:
+        return False
+    return _adds_up(op) and any(each.operation.name == "arith.mulf" for each in _body(op))
+
+
+def _moves(op: ir.Operation) -> bool:
+    """Whether a generic op only moves or converts values."""
+    if op.name != "linalg.generic":
+        return False
+    return not _adds_up(op) and len(_body(op)) <= 2
+
+
+def _adds_up(op: ir.Operation) -> bool:
+    kinds = ir.ArrayAttr(op.attributes["iterator_types"])
+    return any("reduction" in str(kind) for kind in kinds)
+
+
+def _takes_root(op: ir.Operation, place: int) -> bool:
+    if op.name != "linalg.generic":
+        return False
+    argument = op.regions[0].blocks[0].arguments[place]
+    users = [use.owner.operation for use in argument.uses]
+    users += [use.owner.operation for user in users for result in user.results for use in result.uses]
+    return any(user.name in ("math.rsqrt", "math.sqrt", "math.log") for user in users)
+
+
+def _body(op: ir.Operation) -> Sequence[ir.OpView]:
+    return list(op.regions[0].blocks[0].operations)

@@ -1,0 +1,98 @@
+"""Defects planted in whole programs are found, in the dispatch that has them; what only rounds is not."""
+
+from dataclasses import replace
+
+import pytest
+from amounts import some
+from planted import LONG, MODELS, PLANTED
+
+from iree_tuner.compiler.worker import session_for
+from iree_tuner.execute.apart import Pieces, judge_here
+from iree_tuner.execute.program_request import request
+from iree_tuner.program.extract import extract
+from iree_tuner.program.parts import take_apart_flow
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.sound import sums_of
+
+DEVICE = "local-task"
+LEGAL = {
+    "sse": ("--iree-llvmcpu-target-cpu=x86-64", "--iree-llvmcpu-target-cpu-features="),
+    "avx2": ("--iree-llvmcpu-target-cpu=haswell",),
+    "in order": ("--iree-llvmcpu-reassociate-fp-reductions=false",),
+    "unrolled": ("--iree-llvmcpu-loop-unrolling=true", "--iree-llvmcpu-loop-vectorization=true"),
+}
+
+
+class Model:
+    """A program at phase `flow`, and in parts."""
+
+    def __init__(self, name, folder, compilers):
+        self.program = load_program(MODELS / f"{name}.mlir")
+        self.target = target_for_device(DEVICE, "host")
+        self.run = request(self.program)
+        self.sums = sums_of(extract(self.program, self.target, compilers).dispatches)
+        self.folder = folder
+        self.text = self._flow(self.target)
+        self.base = self.apart(self.text)
+
+    def _flow(self, target):
+        session = session_for(target.flags)
+        module = session.parse(self.program.data, self.program.name)
+        session.run(module, stop="flow")
+        return str(module)
+
+    def apart(self, text, only=None, flags=()):
+        """Pieces of the program's text at phase `flow`."""
+        session = session_for((*self.target.flags, *flags))
+        parts = take_apart_flow(session.parse(text), session, self.program.name, only=only)
+        path = self.folder / f"{len(list(self.folder.iterdir()))}.vmfb"
+        path.write_bytes(parts.vmfb)
+        return Pieces(str(path), replace(parts, vmfb=b""))
+
+    def elsewhere(self, flags):
+        """Pieces of the program as other flags make it."""
+        target = replace(self.target, flags=(*self.target.flags, *flags))
+        return self.apart(self._flow(target), flags=flags)
+
+    def judge(self, other):
+        """What is found in a version."""
+        return judge_here(self.base, other, DEVICE, self.run, self.sums)
+
+
+@pytest.fixture(scope="module")
+def model_of(tmp_path_factory, compilers):
+    known = {}
+
+    def find(name):
+        if name not in known:
+            known[name] = Model(name, tmp_path_factory.mktemp(name), compilers)
+        return known[name]
+
+    return find
+
+
+@pytest.mark.parametrize("planted", some(PLANTED, 2), ids=str)
+def test_a_defect_is_found_where_it_is(planted, model_of):
+    model = model_of(planted.model)
+    text, export = planted.put_into(model.text)
+    judged = model.judge(model.apart(text, {export}))
+    assert judged.faults, f"nothing was found in {judged.compared}"
+    assert {fault.dispatch for fault in judged.faults} == {export}
+    assert not judged.own
+    assert not judged.overflown
+
+
+@pytest.mark.parametrize("name", sorted({planted.model for planted in PLANTED}))
+@pytest.mark.parametrize("legal", some(LEGAL, 2))
+def test_what_rounds_differently_is_not(legal, name, model_of):
+    model = model_of(name)
+    judged = model.judge(model.elsewhere(LEGAL[legal]))
+    assert len(judged.compared) == len(model.base.parts.parts)
+    assert not judged.faults
+
+
+def test_the_programs_are_whole(model_of):
+    model = model_of(LONG)
+    assert model.base.parts.whole
+    assert len(model.base.parts.parts) >= 48
