@@ -22,6 +22,7 @@ from contextlib import closing
 from pathlib import Path
 
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.program import ProgramComparison, compare_programs
 from iree_tuner.execute.program_request import request
 from iree_tuner.program.phases import compile_program
@@ -108,7 +109,7 @@ def compared(given: argparse.Namespace, folder: Path) -> list[tuple[str, dict[st
 
     def against(base: bytes, others: list[bytes]) -> list[ProgramComparison]:
         with Workers(1) as workers:
-            return compare_programs([[base, *others]], DEVICE, workers, given.rounds, 1 << 14, run)
+            return compare_programs([[base, *others]], DEVICE, workers, given.rounds, Depth(1 << 12, 40), run)
 
     found = [
         *zip(

@@ -28,6 +28,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, tensor
 
 from iree_tuner.compiler.context import new_context
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.judging import JudgePlan
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.statistics import Comparison
@@ -167,7 +168,7 @@ def compared(baseline: Baseline, configuration: Configuration, lab: Lab, *, cold
 
 def judged(program: Program, lab: Lab, results: Sequence[WorkloadResult]) -> tuple[Verdict, ProgramVersions]:
     """What the program says of entries that have won alone."""
-    whole = ProgramVersions(program, request(program), lab, Silent(), 1 << 20)
+    whole = ProgramVersions(program, request(program), lab, Silent(), Depth(1 << 12, 40))
     budget = Budget(math.inf, Timeline(), lab.jobs, StopRequest())
     judge = Judge(whole, lab.target, effort_named("default"), budget)
     entries = tuple(each.entry for each in results if each.entry is not None)

@@ -34,7 +34,7 @@ _LEAST_ROUNDS_S = 0.5
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
 _AFTER_PART, _AFTER_S = 0.05, 13.0  # for finals and verdict, where they can do with it
-_APART_BUILDS, _APART_CHECKS, _APART_PART = 2.2, 6.0, 0.08
+_APART_BUILDS, _APART_CHECKS, _APART_PART = 2.2, 6.0, 0.05
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 

@@ -14,6 +14,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.check_program import compile_check
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.measurer import Measurer
 from iree_tuner.execute.pool import Builder
 from iree_tuner.execute.program import compare_programs
@@ -118,7 +119,7 @@ def test_a_poisoned_context_is_left_behind(target: Target, compilers: Workers) -
     )
     with Workers(1, memory_bytes=None) as measuring:
         first, planted, last = compare_programs(
-            [[right, right, bad, right]], DEVICE, measuring, 8, 1, batch_s=0.0005
+            [[right, right, bad, right]], DEVICE, measuring, 8, Depth(), batch_s=0.0005
         )
     assert planted.error
     assert planted.comparison is None

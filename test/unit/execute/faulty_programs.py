@@ -10,7 +10,7 @@ def default(table):
     return "main"
 
 
-def agree(table, index, reduction_length):
+def agree(table, index, depth):
     return Agreement(True, 0.0)
 
 

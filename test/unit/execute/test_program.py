@@ -7,6 +7,7 @@ from whole_programs import WITH_PARAMETERS, scaling
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute import program
+from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.execute.program_request import request
@@ -32,7 +33,7 @@ def measuring():
 
 
 def compare(placed, measuring, rounds=8, **more):
-    return compare_programs(placed, DEVICE, measuring, rounds, 1, batch_s=SHORT_S, **more)
+    return compare_programs(placed, DEVICE, measuring, rounds, Depth(), batch_s=SHORT_S, **more)
 
 
 @pytest.fixture(scope="module")
@@ -82,13 +83,13 @@ def test_the_processors_results_decide_where_the_default_is_wrong(right, built, 
 def test_nobody_is_right_but_by_the_processors_results(host, right, built, measuring):
     made = built(host) if host else b""
     (found,) = compare([[right, built(scaling("2.5"))]], measuring, for_host=lambda: made)
-    assert found.error.startswith("wrong results: seed 0: at [")
+    assert found.error.startswith("wrong results: seed 0, result 0: at [")
 
 
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        (scaling("2.01"), "wrong results: seed 0: at ["),
+        (scaling("2.01"), "wrong results: seed 0, result 0: at ["),
         (scaling(crash=2), "the worker exited with -11"),
         (scaling(crash=12), "the worker exited with -11"),  # in the rounds, not while results are compared
         (scaling(fail=1), "planted"),

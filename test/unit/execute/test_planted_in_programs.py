@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from amounts import some
-from planted import LONG, MODELS, PLANTED
+from planted_in_programs import LONG, MODELS, PLANTED
 
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.execute.apart import Pieces, judge_here
