@@ -1,0 +1,150 @@
+"""Memory that nobody wrote, how far results may be apart, and inputs that nothing overflows on."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.conditioning import Depth, agreement_of, nudged, slack_of
+from iree_tuner.execute.program import compare_programs
+from iree_tuner.execute.program_loaded import LoadedProgram
+from iree_tuner.execute.program_request import request
+from iree_tuner.program.phases import run_phases
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import target_for_device
+
+DEVICE = "local-task"
+ADDING = """
+func.func @main(%a: tensor<512xf32>, %b: tensor<512xf32>) -> tensor<512xf32> {{
+  %zero = arith.constant 0 : index
+  %sum = arith.addf %a, %b : tensor<512xf32>
+  %part = tensor.extract_slice %sum[0] [{size}] [1] : tensor<512xf32> to tensor<{size}xf32>
+  %room = flow.tensor.empty : tensor<512xf32>
+  %held = flow.tensor.update %part, %room[%zero] : tensor<{size}xf32> -> %room as tensor<512xf32>
+  %again = arith.addf %held, %a : tensor<512xf32>
+  return %again : tensor<512xf32>
+}}
+"""
+"""A sum of which a part is handed on in a larger tensor; what is added to the rest is whatever was there."""
+
+
+@pytest.fixture(scope="module")
+def built():
+    def build(size, flags=()):
+        target = target_for_device(DEVICE, "host")
+        target = replace(target, flags=(*target.flags, *flags))
+        text = ADDING.format(size=size).encode()
+        return run_phases(text, "adding.mlir", target, stop=None, output="vmfb", filled=True).data
+
+    return build
+
+
+def loaded(vmfb, folder):
+    path = folder / "program.vmfb"
+    path.write_bytes(vmfb)
+    return LoadedProgram(str(path), DEVICE, request(load_program(ADDING.format(size=512))))
+
+
+def test_what_reads_memory_that_nobody_wrote_is_found(built, tmp_path):
+    found = loaded(built(400), tmp_path)
+    results = found.results()
+    assert found.unwritten.startswith("result 0 depends on what was in memory before: at [400]: ")
+    assert found.unwritten.endswith("112 of 512 differ")
+    assert np.isnan(results[0][0][400:]).all()
+
+
+def test_what_reads_none_is_not(built, tmp_path):
+    found = loaded(built(512), tmp_path)
+    assert np.isfinite(found.results()[0][0]).all()
+    assert not found.unwritten
+
+
+def test_a_version_that_reads_it_is_wrong_and_a_default_that_does_is_told(built):
+    right, wrong = built(512), built(400)
+    run = request(load_program(ADDING.format(size=512)))
+    with Workers(1) as measuring:
+        (version,) = compare_programs([[right, wrong]], DEVICE, measuring, 4, Depth(), run, batch_s=0.001)
+        (other,) = compare_programs([[wrong, wrong]], DEVICE, measuring, 4, Depth(), run, batch_s=0.001)
+    assert version.error.startswith("wrong results: result 0 depends on what was in memory before")
+    assert other.ok
+    assert other.agreement.note.startswith("as the compiler makes it, result 0 depends on what was in memory")
+
+
+def test_twins_change_no_code(built, tmp_path):
+    """What is timed is what is compiled without them."""
+    made = []
+    for name, filled in (("with", True), ("without", False)):
+        target = target_for_device(DEVICE, "host")
+        dump = f"--iree-hal-dump-executable-binaries-to={tmp_path / name}"
+        target = replace(target, flags=(*target.flags, dump))
+        text = ADDING.format(size=400).encode()
+        run_phases(text, "adding.mlir", target, stop=None, output="vmfb", filled=filled)
+        made.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
+    assert made[0]
+    assert made[0] == made[1]
+
+
+def results_of(*arrays):
+    return [[np.asarray(each, np.float32) for each in arrays]]
+
+
+def test_what_moves_when_inputs_do_may_be_missed_by_as_much():
+    own = results_of([1.0, 2.0, 4.0])
+    slack = slack_of(Depth(100, 4), own, results_of([1.0, 2.0, 4.0001]))
+    assert slack == [[pytest.approx(6 * math.sqrt(4) * math.sqrt(100) * 1e-4, rel=1e-2)]]
+    assert agreement_of(results_of([1.0, 2.0, 4.01]), own, slack).ok
+    found = agreement_of(results_of([1.0, 2.0, 4.1]), own, slack)
+    assert found.message.startswith("seed 0, result 0: at [2]: ")
+
+
+def test_moves_that_were_measured_go_first():
+    own = results_of([1.0, 2.0])
+    assert slack_of(Depth(1, 1, ((0.25,),)), own, own) == [[0.5]]
+
+
+def test_a_comparison_that_says_little_is_told():
+    """Case A12 of users' findings: a tolerance larger than the values."""
+    own = results_of([-4636.0, 12.0, 700.0])
+    found = agreement_of(results_of([0.0, 0.0, 0.0]), own, [[2.11e4]])
+    assert found.ok
+    assert found.note.startswith("comparing result 0 says little: rounding alone moves it by 2.1e+04")
+
+
+def test_nothing_but_nan_is_nothing_compared():
+    """Case A9."""
+    own = results_of([math.nan, math.nan])
+    assert agreement_of(own, own, [[0.0]]).note.startswith("all results are NaN")
+
+
+def test_nudges_are_within_a_unit_in_the_last_place():
+    values = np.linspace(-3, 3, 1001).astype(np.float16)
+    moved = nudged(values, np.random.default_rng(0))
+    assert (moved != values).mean() > 0.2
+    assert (
+        np.max(np.abs(moved.astype(float) - values) / np.maximum(np.abs(values.astype(float)), 1e-3)) <= 2e-3
+    )
+    assert nudged(np.arange(4), np.random.default_rng(0)).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_weights_keep_f16_in_range_through_many_layers(seed, tmp_path):
+    """Twenty products of 1024: without scaling, the fourth overflows."""
+    layers = "".join(
+        f"  %m{n} = linalg.matmul ins(%m{n - 1}, %w : tensor<4x1024xf16>, tensor<1024x1024xf16>) "
+        f"outs(%i : tensor<4x1024xf16>) -> tensor<4x1024xf16>\n"
+        for n in range(1, 21)
+    )
+    text = (
+        "func.func @main(%m0: tensor<4x1024xf16>, %w: tensor<1024x1024xf16>) -> tensor<4x1024xf16> {\n"
+        "  %z = arith.constant 0.0 : f16\n  %e = tensor.empty() : tensor<4x1024xf16>\n"
+        "  %i = linalg.fill ins(%z : f16) outs(%e : tensor<4x1024xf16>) -> tensor<4x1024xf16>\n"
+        f"{layers}  return %m20 : tensor<4x1024xf16>\n}}\n"
+    )
+    target = target_for_device(DEVICE, "host")
+    path = tmp_path / "deep.vmfb"
+    path.write_bytes(run_phases(text.encode(), "deep.mlir", target, stop=None, output="vmfb").data)
+    (found,) = LoadedProgram(str(path), DEVICE, request(load_program(text))).results()[seed]
+    assert np.isfinite(found).all()
+    assert 1e-3 < np.abs(found.astype(np.float32)).mean() < 1e3
