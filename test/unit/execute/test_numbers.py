@@ -109,8 +109,35 @@ def test_a_thorough_check_takes_every_seed_and_ends_with_many_runs(loads):
     found = loads(double, reference=double).thorough(fake)
     assert found.ok
     assert found.note == ""
-    assert fake.seeds == list(THOROUGH_SEEDS)
+    assert fake.seeds == [*THOROUGH_SEEDS, THOROUGH_SEEDS[-1]]
     assert max(fake.runs) >= 16
+    assert fake.runs[-20:] == [1] * 20
+
+
+@pytest.mark.parametrize(
+    ("default_varies", "told"), [(False, "the default's are not"), (True, "so are the default's (2)")]
+)
+def test_results_that_vary_within_their_tolerance_are_told(loads, default_varies, told):
+    class Varying(Fake):
+        def run(self, repeats, copies=None):
+            seconds = super().run(repeats)
+            if len(self.runs) % 2:
+                out = values(self.buffer, OUTPUT)
+                out[:] = np.nextafter(out, np.float32(np.inf))
+            return seconds
+
+    counted = [0]
+
+    def sometimes(buffer):
+        double(buffer)
+        counted[0] += 1
+        if default_varies and counted[0] % 2:
+            out = values(buffer, OUTPUT)
+            out[:] = np.nextafter(out, np.float32(np.inf))
+
+    found = loads(sometimes, reference=double).thorough(Varying(double, harness()))
+    assert found.ok
+    assert found.note == f"results vary from run to run: 2 in 20 runs; {told}"
 
 
 def test_a_race_that_shows_in_the_third_run_is_found_by_the_thorough_check(loads):
