@@ -56,6 +56,7 @@ from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART = 2.0, 0.015  # to compare them in turns; of the budget
 _MOST_FLAGS_ROUNDS_S = 15.0
+_APART_S, _APART_PART = 1.0, 0.02  # for dispatches in the program, on further inputs; of the budget
 _PROFILE_S = 4.0  # before one was made
 _MANY = 12  # workloads: what the place of code does to each levels out
 
@@ -337,8 +338,9 @@ class _TuningRun:
         try:
             with self._at_once():
                 found = judge_entries(
-                    tuned.reached, self.program, self.plan.run, variant.dispatches, variant.lab
-                )
+                    tuned.reached, self.program, self.plan.run, variant.dispatches, variant.lab,
+                    _APART_S + _APART_PART * self.budget.total_s,
+                )  # fmt: skip
         except TunerError as error:
             note = f"dispatches were not checked in the program: {error}"
             return replace(tuned, notes=(*tuned.notes, note))

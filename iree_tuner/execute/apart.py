@@ -7,6 +7,8 @@ with large numbers.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
@@ -41,6 +43,7 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 Array = npt.NDArray[np.generic]
 
 
+_MOST_MOVED = 1 << 25  # values, for which each is moved
 _BEHIND = 4096  # bytes behind each input that are filled, too
 
 Fault = Literal["wrong", "unwritten", "fails"]
@@ -104,7 +107,7 @@ class Pieces:
 
 def judge_here(
     base: Pieces, other: Pieces | None, device: str, run: ProgramRun, sums: Mapping[str, Tolerance],
-    seeds: Sequence[int] = SEEDS,
+    seconds: float = math.inf,
 ) -> Judged:  # fmt: skip
     """Compare dispatches of a version with those of the program as the compiler makes it.
 
@@ -114,14 +117,16 @@ def judge_here(
         device: device URI.
         run: inputs and parameters.
         sums: of each dispatch, by its export.
-        seeds: of the program's inputs.
+        seconds: after so many no more inputs are made; all dispatches are compared on those of one seed.
 
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
     """
     judge = _Judge(_Loaded(base, device, run), _Loaded(other, device, run) if other else None, sums)
-    for number, seed in enumerate(seeds):
-        judge.go_through(seed, thorough=number == 0)
+    end = time.monotonic() + seconds
+    for number, seed in enumerate(SEEDS):
+        if number == 0 or time.monotonic() < end:
+            judge.go_through(seed, thorough=number == 0)
     return judge.judged
 
 
@@ -137,12 +142,14 @@ class _Judge:
         self._holes: dict[tuple[int, int], npt.NDArray[np.bool_] | None] = {}
         self._compared = set[int]()
         self._theirs = _matched(base.parts, other.parts) if other else {}
+        held = sum(math.prod(value.shape or ()) for value in base.parts.values)
+        self._with_moves = base.parts.whole and held <= _MOST_MOVED
 
     @property
     def judged(self) -> Judged:
         """What was found so far."""
         faults, own = (tuple(found[place] for place in sorted(found)) for found in (self._faults, self._own))
-        moves = tuple(self._moves) if self._base.parts.whole else ()
+        moves = tuple(self._moves) if len(self._moves) == len(SEEDS) else ()
         parts = self._base.parts.parts
         compared = tuple(parts[place].dispatch for place in sorted(self._compared))
         return Judged(faults, own, compared, tuple(self._overflown), moves)
@@ -158,21 +165,32 @@ class _Judge:
             read = [values[number] for number in part.reads]
             try:
                 expected = self._own_results(place, part, read, thorough=thorough)
-                magnitudes = self._base.call(part, [each.magnitudes for each in read], FILLINGS[0])
-                moved = self._base.call(part, [moving[number] for number in part.reads], FILLINGS[0])
+                if self._with_moves:
+                    scales = self._magnitudes(part, read)
+                    again = [moving[number] for number in part.reads]
+                    moved = self._base.call(part, again, self._byte(place))
+                    for number, own, made, scale in zip(part.writes, expected, moved, scales, strict=True):
+                        allowed = self._allowed(part, number, own.array, scale)
+                        moving[number] = Held(disturbed(made, allowed, noise), own.holes)
             except RUNTIME_ERRORS as error:
                 raise TunerError(f"{part.dispatch} does not run: {first_line(error)}") from None
             if not finite(expected) and finite(read):
                 self._overflown[part.dispatch] = None
             values |= dict(zip(part.writes, expected, strict=True))
-            for number, own, made, scale in zip(part.writes, expected, moved, magnitudes, strict=True):
-                allowed = self._allowed(part, number, own.array, scale)
-                moving[number] = Held(disturbed(made, allowed, noise), own.holes)
             if place in self._theirs and place not in self._faults:
-                found = self._compare(place, part, read, expected, magnitudes, seed, thorough=thorough)
+                found = self._compare(place, part, read, expected, seed, thorough=thorough)
                 if found is not None:
                     self._faults[place] = found
-        self._moves.append(self._moved(values, moving))
+        if self._with_moves:
+            self._moves.append(self._moved(values, moving))
+
+    def _byte(self, place: int) -> int:
+        """What memory is filled with: what depends on it is to give numbers to those that follow."""
+        return FILLINGS[1] if place in self._own else FILLINGS[0]
+
+    def _magnitudes(self, part: Part, read: Sequence[Held]) -> list[Array]:
+        """What the base makes of the inputs' absolute values."""
+        return self._base.call(part, [each.magnitudes for each in read], FILLINGS[1])
 
     def _moved(self, values: Values, moving: Values) -> tuple[float, ...]:
         """How far each result of the program moves where all dispatches round differently."""
@@ -187,7 +205,7 @@ class _Judge:
 
     def _own_results(self, place: int, part: Part, read: Sequence[Held], *, thorough: bool) -> list[Held]:
         """The base's, with what it leaves as it was; and whether it depends on what was in memory."""
-        expected = self._base.call(part, read, FILLINGS[0])
+        expected = self._base.call(part, read, self._byte(place))
         if not thorough:
             return [Held(own, self._holes.get((place, index))) for index, own in enumerate(expected)]
         others = [self._base.call(part, read, byte) for byte in FILLINGS[1:]]
@@ -204,7 +222,7 @@ class _Judge:
 
     def _compare(
         self, place: int, part: Part, read: Sequence[Held], expected: Sequence[Held],
-        magnitudes: Sequence[Array], seed: int, *, thorough: bool,
+        seed: int, *, thorough: bool,
     ) -> Finding | None:  # fmt: skip
         assert self._other is not None
         self._compared.add(place)
@@ -217,7 +235,7 @@ class _Judge:
             if first is None:
                 first = got
                 # A default that depends on what was in memory is nothing to compare with.
-                found = None if place in self._own else self._agreement(part, got, expected, magnitudes)
+                found = None if place in self._own else self._agreement(part, got, expected, read)
                 if found is not None and not found.ok:
                     message = f"seed {seed}: {found.message}"
                     return Finding(part.dispatch, place, "wrong", message, found.worst)
@@ -231,9 +249,11 @@ class _Judge:
         return None
 
     def _agreement(
-        self, part: Part, got: Sequence[Array], expected: Sequence[Held], magnitudes: Sequence[Array]
+        self, part: Part, got: Sequence[Array], expected: Sequence[Held], read: Sequence[Held]
     ) -> Agreement:
-        worst = 0.0
+        if equal(got, [each.array for each in expected]):
+            return Agreement(True, 0.0)
+        worst, magnitudes = 0.0, self._magnitudes(part, read)
         sums = self._sums.get(part.dispatch, Tolerance())
         for number, ours, theirs, scale in zip(part.writes, got, expected, magnitudes, strict=True):
             filled = theirs.holes is not None

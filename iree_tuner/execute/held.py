@@ -14,6 +14,7 @@ FILLINGS = (0xFF, 0x00, 0x7B)
 """Bytes: not a number in every float type of 16 bits and more; zero; large numbers (61,280 in f16, 1e36 in
 f32)."""
 
+_WORD = 8  # bytes
 _DRAWN = 1_000_003  # numbers; longer tensors repeat them
 _DEVIATIONS = 6.0  # of what two right results differ by, in a tolerance (docs/numerics.md)
 
@@ -70,20 +71,23 @@ def _pattern(dtype: np.dtype[np.generic], byte: int) -> np.generic:
     return np.full(dtype.itemsize, byte, np.uint8).view(dtype)[0]
 
 
-def _bits(values: Array) -> npt.NDArray[np.uint8]:
-    """Of each value, the bytes."""
-    own = np.ascontiguousarray(values)
-    return own.reshape(-1).view(np.uint8).reshape(own.size, own.dtype.itemsize)
+def _bits(values: Array) -> npt.NDArray[np.generic]:
+    """Values as integers of their size, where there are such, or as bytes: NaN is equal to itself."""
+    own = np.ascontiguousarray(values).reshape(-1)
+    return own.view(f"u{own.dtype.itemsize}") if own.dtype.itemsize <= _WORD else own.view(np.uint8)
 
 
 def left_alone(own: Array, again: Sequence[Array]) -> npt.NDArray[np.bool_] | None:
     """Where a dispatch wrote nothing: what is there is what memory was filled with, each time."""
-    holes = np.ones(own.size, np.bool_)
+    holes: npt.NDArray[np.bool_] | None = None
     for values, byte in zip((own, *again), FILLINGS, strict=True):
-        holes &= (_bits(values) == byte).all(axis=1)
+        if values.dtype.itemsize > _WORD:
+            return None
+        same = _bits(values) == _bits(np.full(1, _pattern(values.dtype, byte)))[0]
+        holes = same if holes is None else holes & same
         if not holes.any():
             return None
-    return holes.reshape(own.shape)
+    return None if holes is None else holes.reshape(own.shape)
 
 
 def without(values: Array, holes: npt.NDArray[np.bool_] | None) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -55,8 +56,9 @@ class Soundness:
 
 
 def judge_entries(
-    entries: Sequence[SpecEntry], program: Program, run: ProgramRun, dispatches: Sequence[Dispatch], lab: Lab
-) -> Soundness:
+    entries: Sequence[SpecEntry], program: Program, run: ProgramRun, dispatches: Sequence[Dispatch],
+    lab: Lab, seconds: float = math.inf,
+) -> Soundness:  # fmt: skip
     """Compare each dispatch that entries configure with what the compiler makes of it, from equal inputs.
 
     Args:
@@ -65,6 +67,7 @@ def judge_entries(
         run: how it is run; the first of its functions is taken apart.
         dispatches: of the program.
         lab: where it is compiled and run.
+        seconds: see `judge_here`.
 
     Raises:
         TunerError: the program cannot be taken apart: its dispatches are in loops, or have sizes that are
@@ -85,7 +88,7 @@ def judge_entries(
         pieces = [_written(each, Path(folder) / f"{number}.vmfb") for number, each in enumerate(made)]
         judged = lab.measurer.workers.call(
             judge_here, pieces[0], pieces[1] if names else None, lab.measurer.device, run,
-            sums_of(dispatches), timeout_s=_TIMEOUT_S,
+            sums_of(dispatches), seconds, timeout_s=_TIMEOUT_S,
         )  # fmt: skip
     wrong: dict[SpecEntry, Finding] = {}
     for fault in judged.faults:
