@@ -25,6 +25,7 @@ NOTHING_COMPARED = "all results are NaN, by default too, so that nothing was com
 
 _SURELY = 2.0  # times how far results move when every dispatch is off by one deviation of its rounding
 _NUDGED = 6.0  # times how far they move when inputs are: rounding is larger, and at every dispatch
+_DRAWN = 1_000_003  # numbers; larger inputs repeat them
 _LOOSE = 0.1  # of how much results vary: with more, their comparison says little
 
 _MLIR_NAMES = {
@@ -52,9 +53,10 @@ def nudged(value: Array, rng: np.random.Generator) -> Array:
     """Floats moved by up to one unit in the last place, either way; others as they are."""
     if not is_float(value) or value.dtype.kind == "c":
         return value
+    wide = np.float64 if value.dtype.itemsize > 2 else np.float32
     step = float(ml_dtypes.finfo(value.dtype).eps)
-    signs = np.resize(rng.uniform(-1.0, 1.0, min(value.size, 1_000_003)), value.shape)
-    return (value.astype(np.float64) * (1.0 + step * signs)).astype(value.dtype)
+    factors = (1.0 + step * rng.uniform(-1.0, 1.0, min(value.size, _DRAWN))).astype(wide)
+    return (value.astype(wide) * np.resize(factors, value.shape)).astype(value.dtype)
 
 
 def slack_of(depth: Depth, straight: Results, again: Results) -> list[list[float]]:
@@ -80,7 +82,7 @@ def slack_of(depth: Depth, straight: Results, again: Results) -> list[list[float
 
 def agreement_of(got: Results, expected: Results, slack: Sequence[Sequence[float]]) -> Agreement:
     """Whether results are the same but for rounding; with a note where the comparison says little."""
-    worst, numbers, notes = 0.0, False, dict[str, None]()
+    worst, numbers, notes = 0.0, False, dict[int, str]()
     for seed, (ours, theirs, most) in enumerate(zip(got, expected, slack, strict=True)):
         if [each.shape for each in ours] != [each.shape for each in theirs]:
             return Agreement(False, float("inf"), f"seed {seed}: results have other shapes")
@@ -92,11 +94,11 @@ def agreement_of(got: Results, expected: Results, slack: Sequence[Sequence[float
             worst = max(worst, found.worst)
             numbers = numbers or not is_float(wanted) or not wanted.size or not np.isnan(wanted).all()
             if moves > _LOOSE * (spread := _spread(wanted)):
-                notes.setdefault(
+                notes[number] = (
                     f"comparing result {number} says little: rounding alone moves it by {moves:.2g}, and its "
                     f"values vary by {spread:.2g}"
                 )
-    return Agreement(True, worst, note="; ".join(notes) if numbers else NOTHING_COMPARED)
+    return Agreement(True, worst, note="; ".join(notes.values()) if numbers else NOTHING_COMPARED)
 
 
 def mlir_name(dtype: np.dtype[np.generic]) -> str:

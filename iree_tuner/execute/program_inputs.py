@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from iree_tuner.program.entries import Taken
 from iree_tuner.program.feeds import PLAIN, Feed
 
 Array = npt.NDArray[np.generic]
+_MOST_KEPT = 1 << 30  # bytes
 _LEAST = 0.1  # of what must be positive
 _SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
 """Of generated values: the mean, or the deviation (`execute.data`)."""
@@ -91,6 +93,44 @@ def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
         return values
     per = feed.summed if kind == "positive" else math.sqrt(feed.summed)
     return (values.astype(np.float32) / np.float32(_SIZES[kind] * per)).astype(values.dtype)
+
+
+def arguments(
+    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[Size], seed: tuple[int, int],
+    feeds: Sequence[Feed],
+) -> Sequence[Array | float | int]:  # fmt: skip
+    """Values for all inputs of a function, not to be written to: the last ones are kept.
+
+    Versions of a program are run on the same ones, which takes longer to make than to run them.
+
+    Args:
+        taken: what it takes.
+        given: values of the first ones.
+        sizes: in the place of those that the program leaves open.
+        seed: of the values, and the function's number in the program.
+        feeds: what each is for.
+    """
+    key = (tuple(taken), tuple(given), tuple(sizes), seed, tuple(feeds))
+    if key in _kept:
+        _kept.move_to_end(key)
+        return _kept[key]
+    rng = np.random.default_rng(seed if seed[1] else seed[0])
+    found = [
+        argument(number, each, given[number] if number < len(given) else None, sizes, seed[0], rng, feed)
+        for number, (each, feed) in enumerate(zip(taken, feeds, strict=True))
+    ]
+    if not any(isinstance(each, str) for each in given):  # a file may change
+        _kept[key] = found
+        while len(_kept) > 1 and sum(map(_bytes_of, _kept.values())) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    return found
+
+
+_kept: OrderedDict[Hashable, Sequence[Array | float | int]] = OrderedDict()
+
+
+def _bytes_of(values: Sequence[Array | float | int]) -> int:
+    return sum(each.nbytes for each in values if isinstance(each, np.ndarray))
 
 
 def read_array(path: str) -> Array:

@@ -16,7 +16,7 @@ from iree.runtime.array_interop import map_dtype_to_element_type
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import nudged as nudge
 from iree_tuner.execute.held import FILLINGS, difference, equal
-from iree_tuner.execute.program_inputs import argument, why_no_values
+from iree_tuner.execute.program_inputs import arguments, why_no_values
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import InputValue, ProgramRun
 from iree_tuner.program.entries import ASYNC, Taken, taken_from
@@ -99,33 +99,36 @@ class LoadedProgram:
         called before the program is timed.
         """
         if self._results is None:
-            self._results = [self._results_of(seed) for seed in SEEDS]
-            self._fill_differently(self._results[0])
-            self._set_inputs(SEEDS[0])
+            first, *others = SEEDS
+            self._set_inputs(first)
+            found = [self._outputs(FILLINGS[0])]
+            self._fill_differently(found[0])
+            for seed in others:
+                self._set_inputs(seed)
+                found.append(self._outputs(FILLINGS[0]))
+            self._results = found
+            self._set_inputs(first)
         return self._results
 
     def nudged(self) -> list[list[Array]]:
         """The same for inputs that are one unit in the last place off."""
         if self._nudged is None:
-            self._nudged = [self._results_of(seed, nudged=True) for seed in SEEDS]
+            self._nudged = []
+            for seed in SEEDS:
+                self._set_inputs(seed, nudged=True)
+                self._nudged.append(self._outputs(FILLINGS[0]))
             self._set_inputs(SEEDS[0])
         return self._nudged
 
-    def _results_of(self, seed: int, byte: int = FILLINGS[0], *, nudged: bool = False) -> list[Array]:
-        self._set_inputs(seed, nudged=nudged)
-        return [value for each in self._functions for value in self._outputs(each, byte)]
-
     def _fill_differently(self, first: Sequence[Array]) -> None:
         """Find out whether results depend on what was in memory; not of those that vary anyway."""
-        seed = SEEDS[0]
-        if not any(each.filled for each in self._functions) or not equal(self._results_of(seed), first):
+        if not any(each.filled for each in self._functions) or not equal(self._outputs(FILLINGS[0]), first):
             return
         for byte in FILLINGS[1:]:
-            for number, (own, before) in enumerate(zip(self._results_of(seed, byte), first, strict=True)):
+            for number, (own, before) in enumerate(zip(self._outputs(byte), first, strict=True)):
                 if not equal([own], [before]):
-                    self.unwritten = (
-                        f"result {number} depends on what was in memory before: {difference(own, before)}"
-                    )
+                    where = difference(own, before)
+                    self.unwritten = f"result {number} depends on what was in memory before: {where}"
                     return
 
     def run(self) -> None:
@@ -163,18 +166,15 @@ class LoadedProgram:
         return self._count[batch_s]
 
     def _set_inputs(self, seed: int, *, nudged: bool = False) -> None:
-        rng, noise = np.random.default_rng(seed), np.random.default_rng(~seed & 0xFFFF)
-        for each in self._functions:
-            arguments = rt.VmVariantList(len(each.taken))
-            for number, taken in enumerate(each.taken):
-                given = each.given[number] if number < len(each.given) else None
-                value = argument(
-                    number, taken, given, self._sizes, seed, rng, self._run.feed(each.name, number)
-                )
+        noise = np.random.default_rng(~seed & 0xFFFF)
+        for place, each in enumerate(self._functions):
+            feeds = tuple(self._run.feed(each.name, number) for number in range(len(each.taken)))
+            values = arguments(each.taken, each.given, self._sizes, (seed, place), feeds)
+            each.arguments = rt.VmVariantList(len(each.taken))
+            for taken, value in zip(each.taken, values, strict=True):
                 if nudged and isinstance(value, np.ndarray):
                     value = nudge(value, noise)
-                self._push(arguments, taken, value)
-            each.arguments = arguments
+                self._push(each.arguments, taken, value)
 
     def _push(self, arguments: rt.VmVariantList, taken: Taken, value: Array | float | int) -> None:
         if not isinstance(value, np.ndarray):
@@ -221,7 +221,11 @@ class LoadedProgram:
     def _wait(self) -> None:
         rt.HalFence.create_at(self._semaphore, self._begun).wait()
 
-    def _outputs(self, each: _Function, byte: int) -> list[Array]:
+    def _outputs(self, byte: int) -> list[Array]:
+        """All results of one invocation, in memory that is filled with a byte where there is a twin."""
+        return [value for each in self._functions for value in self._outputs_of(each, byte)]
+
+    def _outputs_of(self, each: _Function, byte: int) -> list[Array]:
         results = self._call(each, byte)
         found: list[Array] = []
         for index in range(results.size):
