@@ -325,7 +325,11 @@ class _Loaded:
         self._context.invoke(function, arguments, results)
         views = [results.get_as_ref(index).deref(rt.HalBufferView) for index in range(results.size)]
         return [
-            np.array(rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host())
+            np.array(
+                rt.DeviceArray(
+                    self._device, cast(rt.HalBufferView, view), implicit_host_transfer=True
+                ).to_host()
+            )
             for view in views
         ]
 
@@ -339,7 +343,9 @@ class _Loaded:
             device=self._device,
             buffer=held,
         )
-        view = rt.HalBufferView(buffer, list(array.shape), hal_type(value.element_type, array))
+        view = rt.HalBufferView(
+            cast(rt.HalBuffer, buffer), list(array.shape), hal_type(value.element_type, array)
+        )
         return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
 
 

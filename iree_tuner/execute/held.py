@@ -84,8 +84,8 @@ def left_alone(own: Array, again: Sequence[Array]) -> npt.NDArray[np.bool_] | No
         if values.dtype.itemsize > _WORD:
             return None
         same = _bits(values) == _bits(np.full(1, _pattern(values.dtype, byte)))[0]
-        holes = same if holes is None else holes & same
-        if not holes.any():
+        holes = same if holes is None else np.logical_and(holes, same)
+        if not np.any(holes):
             return None
     return None if holes is None else holes.reshape(own.shape)
 

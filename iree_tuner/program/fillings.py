@@ -6,8 +6,13 @@ each such allocation is filled with a byte that the caller gives, in the place w
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from iree.compiler import ir
 from iree.compiler.dialects import arith, stream
+
+if TYPE_CHECKING:
+    _Index = ir.Value[ir.IndexType]
 
 FILLED = "$filled"
 """Ends the name of a function's twin that takes one more argument, an i32: the byte."""
@@ -57,7 +62,8 @@ def fill(function: ir.Operation) -> None:
         inside = execute.regions[0].blocks[0]
         with ir.InsertionPoint.at_block_begin(inside):
             for argument, size in ((inside.arguments[place], size) for place, size in places):
-                stream.CmdFillOp(argument, size, zero, size, byte)
+                length, start = cast("_Index", size), cast("_Index", zero)
+                stream.CmdFillOp(argument, length, start, length, byte)
 
 
 def _fresh(function: ir.Operation) -> list[tuple[ir.Operation, list[tuple[int, ir.Value]]]]:
