@@ -214,6 +214,8 @@ class _Judge:
             again = [each[index] for each in others]
             holes = self._holes[place, index] = left_alone(own, again)
             wrong = next((each for each in again if not equal([each], [own], holes)), None)
+            if wrong is not None and self._varies(self._base, part, read, expected):
+                wrong = None
             if wrong is not None and place not in self._own:
                 message = f"its results depend on what was in memory: {difference(wrong, own, holes)}"
                 self._own[place] = Finding(part.dispatch, place, "unwritten", message)
@@ -242,11 +244,18 @@ class _Judge:
                 continue
             for ours, before, own in zip(got, first, expected, strict=True):
                 if not equal([ours], [before], own.holes):
+                    if self._varies(self._other, self._theirs[place], read, first):
+                        return None
                     message = (
                         f"its results depend on what was in memory: {difference(ours, before, own.holes)}"
                     )
                     return Finding(part.dispatch, place, "unwritten", message)
         return None
+
+    @staticmethod
+    def _varies(loaded: _Loaded, part: Part, read: Sequence[Held], before: Sequence[Array]) -> bool:
+        """Whether results are others on the same memory, too: then they do not depend on that."""
+        return not equal(loaded.call(part, read, FILLINGS[0]), before)
 
     def _agreement(
         self, part: Part, got: Sequence[Array], expected: Sequence[Held], read: Sequence[Held]
@@ -256,10 +265,9 @@ class _Judge:
         worst, magnitudes = 0.0, self._magnitudes(part, read)
         sums = self._sums.get(part.dispatch, Tolerance())
         for number, ours, theirs, scale in zip(part.writes, got, expected, magnitudes, strict=True):
-            filled = theirs.holes is not None
             kind = self._base.parts.values[number].element_type
             found = compare(
-                without(ours, theirs.holes) if filled else ours, without(theirs.array, theirs.holes),
+                without(ours, theirs.holes), without(theirs.array, theirs.holes),
                 kind, sums.accumulator_type, sums.reduction_length, without(scale, theirs.holes),
                 (sums.factor_type, sums.factors),
             )  # fmt: skip

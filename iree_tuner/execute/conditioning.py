@@ -8,7 +8,7 @@ by what their rounding allows (`execute.apart`). How far its results move then i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import ml_dtypes
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.execute.held import distance, is_float
-from iree_tuner.execute.numerics import Agreement, compare, epsilon
+from iree_tuner.execute.numerics import Agreement, compare, epsilon, sum_error
 
 Array = npt.NDArray[np.generic]
 Results = Sequence[Sequence[Array]]
@@ -51,32 +51,38 @@ class Depth:
 
 def nudged(value: Array, rng: np.random.Generator) -> Array:
     """Floats moved by up to one unit in the last place, either way; others as they are."""
-    if not is_float(value) or value.dtype.kind == "c":
+    if not is_float(value):
         return value
-    wide = np.float64 if value.dtype.itemsize > 2 else np.float32
-    step = float(ml_dtypes.finfo(value.dtype).eps)
+    wide = np.result_type(value.dtype, np.float64) if value.dtype.itemsize > 2 else np.float32
+    step = epsilon(mlir_name(value.dtype)) or float(ml_dtypes.finfo(value.dtype).eps)
     factors = (1.0 + step * rng.uniform(-1.0, 1.0, min(value.size, _DRAWN))).astype(wide)
     return (value.astype(wide) * np.resize(factors, value.shape)).astype(value.dtype)
 
 
-def slack_of(depth: Depth, straight: Results, again: Results) -> list[list[float]]:
+def slack_of(depth: Depth, straight: Results, again: Callable[[], Results]) -> list[list[float]]:
     """How far results of the default may be missed, for each seed and result.
 
     Args:
         depth: of the program.
         straight: its results.
-        again: those of nudged inputs.
+        again: those of nudged inputs; asked where it was not measured how results move.
     """
     if depth.moves and [len(each) for each in depth.moves] == [len(each) for each in straight]:
         return [[_SURELY * move for move in each] for each in depth.moves]
     found: list[list[float]] = []
-    for own, moved in zip(straight, again, strict=True):
+    for own, moved in zip(straight, again(), strict=True):
         found.append([])
         for value, other in zip(own, moved, strict=True):
             # A sum of f32 values is off by more than its inputs' last places; one that ends in f16 is not.
-            sums = math.sqrt(depth.longest) * epsilon("f32") / (epsilon(mlir_name(value.dtype)) or 1.0)
+            kind = mlir_name(value.dtype)
+            sums = math.sqrt(depth.longest) * epsilon("f32") / (epsilon(kind) or 1.0)
             growth = math.sqrt(depth.dispatches) * max(1.0, sums)
-            found[-1].append(_NUDGED * growth * distance(value, other))
+            far = _NUDGED * growth * distance(value, other)
+            if not far:  # no input is a float: what so many sums may be off by, of the largest result
+                far = sum_error(kind, depth.longest * depth.dispatches) * distance(
+                    value, np.zeros_like(value)
+                )
+            found[-1].append(far)
     return found
 
 

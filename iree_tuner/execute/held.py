@@ -126,5 +126,6 @@ def disturbed(values: Array, allowed: npt.NDArray[np.float64] | None, noise: np.
 def distance(a: Array, b: Array) -> float:
     """The largest difference of finite values."""
     with np.errstate(invalid="ignore"):
-        apart = np.abs(a.astype(np.float64) - b.astype(np.float64))
+        wide = np.result_type(a.dtype, np.float64) if a.dtype.kind == "c" else np.float64
+        apart = np.abs(a.astype(wide) - b.astype(wide))
     return float(np.max(apart[np.isfinite(apart)], initial=0.0))

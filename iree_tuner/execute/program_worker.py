@@ -135,7 +135,7 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         mark(0)
         default = _program(table, 0)
         expected = default.results()
-        slack = slack_of(depth, expected, expected if depth.moves else default.nudged())
+        slack = slack_of(depth, expected, default.nudged)
         mark(index)
         try:
             other = _program(table, index)

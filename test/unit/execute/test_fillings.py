@@ -92,7 +92,7 @@ def results_of(*arrays):
 
 def test_what_moves_when_inputs_do_may_be_missed_by_as_much():
     own = results_of([1.0, 2.0, 4.0])
-    slack = slack_of(Depth(100, 4), own, results_of([1.0, 2.0, 4.0001]))
+    slack = slack_of(Depth(100, 4), own, lambda: results_of([1.0, 2.0, 4.0001]))
     assert slack == [[pytest.approx(6 * math.sqrt(4) * math.sqrt(100) * 1e-4, rel=1e-2)]]
     assert agreement_of(results_of([1.0, 2.0, 4.01]), own, slack).ok
     found = agreement_of(results_of([1.0, 2.0, 4.1]), own, slack)
@@ -101,7 +101,19 @@ def test_what_moves_when_inputs_do_may_be_missed_by_as_much():
 
 def test_moves_that_were_measured_go_first():
     own = results_of([1.0, 2.0])
-    assert slack_of(Depth(1, 1, ((0.25,),)), own, own) == [[0.5]]
+    assert slack_of(Depth(1, 1, ((0.25,),)), own, lambda: own) == [[0.5]]
+
+
+def test_moves_of_other_results_are_not_taken():
+    own = results_of([1.0, 2.0], [3.0])
+    moved = results_of([1.001, 2.0], [3.001])
+    assert slack_of(Depth(1, 1, ((0.25,),)), own, lambda: moved) == slack_of(Depth(), own, lambda: moved)
+
+
+def test_without_floats_among_the_inputs_long_sums_may_differ():
+    own = results_of([1.0, 2.0])
+    ((slack,),) = slack_of(Depth(10_000, 4), own, lambda: own)
+    assert slack == pytest.approx(2.0 * 3 * 200 * 2**-23)
 
 
 def test_a_comparison_that_says_little_is_told():
