@@ -19,8 +19,7 @@ from iree_tuner.execute.held import FILLINGS, difference, equal
 from iree_tuner.execute.program_inputs import arguments, why_no_values
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import InputValue, ProgramRun
-from iree_tuner.program.entries import ASYNC, Taken, taken_from
-from iree_tuner.program.fillings import FILLED
+from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 SEEDS = (0, 1, 2)

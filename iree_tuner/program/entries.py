@@ -15,6 +15,9 @@ from iree_tuner.program.source import Program
 ASYNC = "$async"
 """What the name of a function ends with that takes fences; its twin without them does the same."""
 
+FILLED = "$filled"
+"""The same of a function that takes a byte at its end, to fill what it allocates (`program.fillings`)."""
+
 _FUNCTIONS = ("func.func", "util.func")
 _TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)([^,]+?)(?:, .*)?>")
 _TORCH = re.compile(r"!torch\.v?tensor<\[([^\]]*)\],([us]?)(\w+)>")

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, stream
 
+from iree_tuner.program.entries import FILLED
+
 if TYPE_CHECKING:
     _Index = ir.Value[ir.IndexType]
-
-FILLED = "$filled"
-"""Ends the name of a function's twin that takes one more argument, an i32: the byte."""
 
 _ALLOCATIONS = ("stream.resource.alloc", "stream.resource.alloca")
 _EXECUTE = "stream.cmd.execute"

@@ -14,7 +14,6 @@ from iree_tuner.compiler.session import Phase
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dumped import dumped_for
-from iree_tuner.program.fillings import add_filled
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 
@@ -75,6 +74,8 @@ def run_phases(
         raise TunerError("the program has no functions", location=name)
     select_target(module, target)
     if output == "vmfb" and filled:
+        from iree_tuner.program.fillings import add_filled  # it loads dialects, for a tenth of a second
+
         session.run(module, stop="stream")
         add_filled(module)
         return Compiled(session.to_vmfb(module, start="stream"), ())
