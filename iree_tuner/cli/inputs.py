@@ -12,7 +12,6 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.groups import PROGRAM
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import Filled, InputValue, ProgramRun
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program, load_program
@@ -52,6 +51,10 @@ class InputFlags:
 
     def request(self, program: Program) -> ProgramRun:
         """How to run a program that has its sizes. Raises what `execute.program_request.request` raises."""
+        from iree_tuner.execute.program_request import (
+            request,
+        )  # it loads NumPy, which not every command needs
+
         return request(
             program,
             tuple(name.removeprefix("@") for name in self.function),
