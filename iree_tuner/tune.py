@@ -334,22 +334,20 @@ class _TuningRun:
         if not tuned.reached or self.findings.stop.requested or not self.budget.apart_fits:
             return tuned
         self.watch.working("checking dispatches in the program")
-        found = None
         try:
             with self._at_once():
                 found = judge_entries(
                     tuned.reached, self.program, self.plan.run, variant.dispatches, variant.lab,
                     _APART_S + _APART_PART * self.budget.total_s,
                 )  # fmt: skip
+                if tuned.target == self.lab.target:
+                    self.versions.depth = replace(self.versions.depth, moves=found.judged.moves)
+                reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)
+                return replace(tuned, reached=reached, notes=(*tuned.notes, *found.notes))
         except TunerError as error:
             note = f"dispatches were not checked in the program: {error}"
             return replace(tuned, notes=(*tuned.notes, note))
-        if found is None:  # stopped
-            return tuned
-        if tuned.target == self.lab.target:
-            self.versions.depth = replace(self.versions.depth, moves=found.judged.moves)
-        reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)
-        return replace(tuned, reached=reached, notes=(*tuned.notes, *found.notes))
+        return tuned  # stopped
 
     def _judged(self, tuned: Sequence[Tuned]) -> tuple[Verdict, str]:
         """What the program says; where it cannot be run, the entries stand by their own verdicts."""

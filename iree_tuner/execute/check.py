@@ -30,7 +30,8 @@ from iree_tuner.execute.data import (
 )
 from iree_tuner.execute.device_check import DeviceCheck
 from iree_tuner.execute.memory import Memory
-from iree_tuner.execute.numerics import Agreement, compare
+from iree_tuner.execute.numerics import Agreement, compare, numbers
+from iree_tuner.execute.outcome import DEFAULT_WRONG
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.bindings import Binding, TensorSlice
 
@@ -87,27 +88,46 @@ class Check:
         self._default: LoadedDispatch | None = None
         self._size = max(bench.harness.buffer_bytes, 1)
         self._on_device: list[DeviceCheck] = []
+        self._wrong_default = ""
         self._on_host: OnHost | None = None
 
     def quick(self, loaded: LoadedDispatch) -> Agreement:
         """One seed, two runs: for every candidate of a search. Leaves that seed's values in the buffer."""
         if self._bench.check:
-            worst = self._where_it_is(loaded)
-            if worst <= _SURELY:
-                return Agreement(True, worst)
+            found = self._where_it_is(loaded)
+            if found.ok:
+                return found
         return self._seed(loaded, QUICK_SEED, 2)
 
-    def _where_it_is(self, loaded: LoadedDispatch) -> float:
+    def default(self) -> str:
+        """Why the default itself is wrong; empty where nothing says so.
+
+        Looked at where its results are not all numbers, as of code that reads what lies behind its inputs.
+        """
+        expected = self._expect(QUICK_SEED)
+        if all(numbers(each) for each in expected.values):
+            return ""
+        reference = self._arbiter(QUICK_SEED)
+        if not isinstance(reference, list):
+            return ""
+        found = self._compare_values(expected.values, reference, expected.magnitudes)
+        return "" if found.ok else f"{DEFAULT_WRONG}: seed {QUICK_SEED}: {found.message}"
+
+    def _where_it_is(self, loaded: LoadedDispatch) -> Agreement:
         """The same on the device, without a word on what is wrong: the largest error of both runs."""
         if not self._on_device:
             self._look_for(self._expect(QUICK_SEED).values)
-        worst = 0.0
+        worst = [0.0] * len(self._on_device)
         for repetition in range(2):
             if repetition == 0 or self._in_place:
                 loaded.fill(QUICK_SEED)
             loaded.run(1)
-            worst = max(worst, min(each.worst(loaded.memory) for each in self._on_device))
-        return worst
+            for number, each in enumerate(self._on_device):
+                worst[number] = max(worst[number], each.worst(loaded.memory))
+        own, *others = worst
+        if own > _SURELY and min(others, default=math.inf) <= _SURELY:
+            return Agreement(True, min(others), note=self._wrong_default, corrects=True)
+        return Agreement(own <= _SURELY, own)
 
     def _look_for(self, values: list[Array]) -> None:
         """Have the device recognise these values of the quick seed, too."""
@@ -120,14 +140,14 @@ class Check:
 
         `Agreement.note` says why there was no reference, or that the default itself is wrong.
         """
-        worst, notes = 0.0, dict[str, str]()
+        worst, notes, corrects = 0.0, dict[str, str](), False
         for seed in seeds:
             found = self._seed(loaded, seed, _REPETITIONS)
             if found.ok and not found.note:
                 found = replace(self._against_reference(loaded.read(), seed), worst=found.worst)
             if not found.ok:
                 return found
-            worst = max(worst, found.worst)
+            worst, corrects = max(worst, found.worst), corrects or found.corrects
             if found.note:  # of one kind the first is enough
                 notes.setdefault(found.note.partition(": seed ")[0], found.note)
         found = self._after_many(loaded, seeds[-1])
@@ -138,12 +158,12 @@ class Check:
             return found
         if found.note:
             notes[found.note] = found.note
-        return Agreement(True, max(worst, found.worst), note="; ".join(notes.values()))
+        return Agreement(True, max(worst, found.worst), note="; ".join(notes.values()), corrects=corrects)
 
     def _seed(self, loaded: LoadedDispatch, seed: int, repetitions: int) -> Agreement:
         """Runs on one seed. The later ones find the outputs of the one before, unless they add to them."""
         expected = self._expect(seed)
-        worst, note, previous = 0.0, "", None
+        worst, note, corrects, previous = 0.0, "", False, None
         for repetition in range(repetitions):
             if repetition == 0 or self._in_place:
                 loaded.fill(seed)
@@ -155,7 +175,8 @@ class Check:
             if not found.ok:
                 return _on_run(found, seed, repetition)
             worst, note, previous = max(worst, found.worst), note or found.note, got
-        return Agreement(True, worst, note=note)
+            corrects = corrects or found.corrects
+        return Agreement(True, worst, note=note, corrects=corrects)
 
     def _after_many(self, loaded: LoadedDispatch, seed: int) -> Agreement:
         """Many runs without a pause in between, which brings out races that single runs do not."""
@@ -215,10 +236,12 @@ class Check:
         default = self._compare_values(expected.values, reference, expected.magnitudes)
         ours = self._compare(got, reference, expected.magnitudes)
         if ours.ok and not default.ok:
+            note = f"{DEFAULT_WRONG}: seed {seed}: {default.message}"
             if seed == QUICK_SEED and len(self._on_device) == 1:
                 self._look_for(reference)
-            return replace(ours, note=f"the default itself is wrong: seed {seed}: {default.message}")
-        blame = "the reference has the default's values" if default.ok else "the default itself is wrong, too"
+                self._wrong_default = note
+            return replace(ours, note=note, corrects=True)
+        blame = "the reference has the default's values" if default.ok else f"{DEFAULT_WRONG}, too"
         return replace(found, message=f"{found.message}; {blame}")
 
     def _against_reference(self, got: Buffer, seed: int) -> Agreement:
@@ -233,7 +256,7 @@ class Check:
         default = self._compare_values(expected.values, reference, expected.magnitudes)
         if default.ok:
             return replace(found, message=f"seed {seed}: {found.message}, says the reference")
-        note = f"candidate and default agree, but the default itself is wrong: seed {seed}: {default.message}"
+        note = f"candidate and default agree, but {DEFAULT_WRONG}: seed {seed}: {default.message}"
         return Agreement(True, found.worst, note=note)
 
     def _expect(self, seed: int) -> _Expected:

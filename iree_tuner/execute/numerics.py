@@ -44,12 +44,19 @@ class Agreement:
         worst: largest error as a multiple of its tolerance (1 is the limit); inf where one is not a number.
         message: what differs; empty when `ok`.
         note: what is worth knowing although it is `ok`.
+        corrects: it is right where the default is wrong; `note` says how.
     """
 
     ok: bool
     worst: float
     message: str = ""
     note: str = ""
+    corrects: bool = False
+
+
+def numbers(values: Array) -> bool:
+    """Whether all values are finite."""
+    return values.dtype.kind in "iub" or bool(np.isfinite(values.astype(np.float32, copy=False)).all())
 
 
 def epsilon(element_type: str) -> float:

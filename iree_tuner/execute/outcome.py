@@ -16,3 +16,6 @@ Outcome = Literal[
     "wrong_result",
     "too_slow",
 ]
+
+DEFAULT_WRONG = "the default itself is wrong"
+"""How it begins, what is said of a candidate that is right where the default is not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from iree_tuner.execute.outcome import Outcome
+from iree_tuner.execute.outcome import DEFAULT_WRONG, Outcome
 from iree_tuner.execute.readings import UNKNOWN, Readings
 from iree_tuner.space.configuration import Assignment
 
@@ -19,7 +19,7 @@ class Trial:
         outcome: how it ended.
         samples_us: device time of one run of the dispatch, one value a batch, in microseconds.
         baseline_us: the default's time on the same device, the last one taken before.
-        message: for failures, the reason.
+        message: for failures, the reason; see `corrects`.
         digest: hash of the executable; equal code is measured once.
         compile_s: time in the compiler.
         measure_s: time in the measuring worker.
@@ -49,6 +49,11 @@ class Trial:
     def time_us(self) -> float | None:
         """The least of the samples: what disturbs a run only makes it longer. None when it did not run."""
         return min(self.samples_us) if self.samples_us else None
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it ran, and is right where the default is wrong: its message says what is wrong there."""
+        return self.outcome == "ok" and self.message.startswith(DEFAULT_WRONG)
 
     @property
     def score(self) -> float:

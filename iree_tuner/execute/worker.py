@@ -61,7 +61,7 @@ class Timed:
     Attributes:
         outcome: `ok`, or how it ended.
         samples_us: device time of one run, one value a batch, in microseconds.
-        message: the reason, where it failed.
+        message: the reason, where it failed; see `Trial.corrects`.
         seconds: time in the worker.
         worst: largest error as a multiple of its tolerance; None where it was not checked.
         readings: conditions meanwhile.
@@ -209,12 +209,16 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
             first_us = loaded.run(1) * 1e6
         if first_us > hopeless_us:
             return Timed("too_slow", (first_us,), repeats=1, copies=1)
-        worst = None
+        worst, said = None, ""
         if station:
             agreement = station.check.quick(loaded)
             worst = agreement.worst
             if not agreement.ok:
                 return Timed("wrong_result", message=agreement.message, worst=worst)
+            if agreement.corrects:
+                said = agreement.note
+            elif vmfb == bench.default:
+                said = station.check.default()
             loaded.use(rotation)
             loaded.run(1)
         source = Batches(loaded, plan.batch_s)
@@ -226,6 +230,7 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
     return Timed(
         "too_slow" if found.too_slow else "ok",
         tuple(found.samples_us),
+        said,
         worst=worst,
         readings=Readings(throttled=found.discarded),
         repeats=source.repeats,

@@ -77,6 +77,7 @@ class KernelVariants:
     own_digest = ""  # no kernel's code is the compiler's
     limits = CompileLimits(_TIMEOUT_S)
     most_places = 1
+    wrong = ""
 
     def __init__(self, kernel: Kernel, prepared: Prepared, lab: Lab, records: Records) -> None:
         self.kernel = kernel

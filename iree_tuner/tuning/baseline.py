@@ -39,6 +39,7 @@ class Baseline:
         space: what can be tried; None when there is nothing, with the reason in `note`.
         share: part of the time of all tasks, from 0 to 1.
         note: why there is nothing to try.
+        wrong: what is wrong with the default's results; empty where nothing is known.
     """
 
     task: Task
@@ -48,6 +49,7 @@ class Baseline:
     space: JointSpace | None
     share: float = 0.0
     note: str = ""
+    wrong: str = ""
 
     @property
     def weight_us(self) -> float:
@@ -105,7 +107,7 @@ def _baseline_of(
     if timed.outcome != "ok":
         note = f"the default ends in {timed.outcome}: {timed.message}"
         return Baseline(task, bench, default, 0.0, None, note=note)
-    return Baseline(task, bench, default, min(timed.samples_us), space, note=note)
+    return Baseline(task, bench, default, min(timed.samples_us), space, note=note, wrong=timed.message)
 
 
 def _begin_emitting(task: Task, lab: Lab) -> Callable[[], Emitted]:

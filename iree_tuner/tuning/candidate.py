@@ -63,6 +63,7 @@ class CandidateKind(Protocol):
         size: how many candidates there are.
         limits: what each may take to compile.
         most_places: addresses of the code at which they can be built (see `execute.placement`).
+        wrong: what is wrong with the default's results, if that is known: who is right is wanted then.
     """
 
     name: str
@@ -72,6 +73,7 @@ class CandidateKind(Protocol):
     own_digest: str
     limits: CompileLimits
     most_places: int
+    wrong: str
 
     @property
     def bench(self) -> AnyBench:
@@ -134,6 +136,7 @@ class Configurations:
         self.default = baseline.default
         self.default_us = baseline.default_us
         self.own_digest = baseline.default.digest
+        self.wrong = baseline.wrong
         self.limits = CompileLimits(
             effort.compile_limit_s(baseline.default.idle_s, waited_for=lab.alternate),
             effort.most_ops(baseline.default.ops),

@@ -240,10 +240,8 @@ class Engine:
     def _begin(self, device: DeviceRunner, made: _Made) -> None:
         """Time a candidate."""
         self._first[made.code] = None
-        best = made.search.best
-        unknown = math.inf if made.search.kind.name else 1.0  # others' first ones may be slow, or wrong
-        limit = _REJECT_AT * (min(1.0, best.score) if best else unknown)
-        self._running[device.begin(made.built.vmfb, made.bench, limit)] = device, made.bench, made
+        timing = device.begin(made.built.vmfb, made.bench, _REJECT_AT * made.search.to_beat)
+        self._running[timing] = device, made.bench, made
 
     def _take_turns(self) -> None:
         """Between compiling and measuring, where both want the same cores."""

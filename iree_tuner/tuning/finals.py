@@ -18,6 +18,7 @@ from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.judging import JudgePlan
+from iree_tuner.execute.outcome import DEFAULT_WRONG
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.program.bindings import Harness
@@ -30,6 +31,9 @@ from iree_tuner.tuning.task import Task
 _PROMISING = 1.05  # relative to the default: noise may have held back a better one by so much
 NEARLY = 0.6
 """What the compiler did not make may be worth it in the program where it is so many times as fast alone."""
+
+ANY = 0.0
+"""Where the default is wrong, what is right is worth it however long it takes."""
 
 _TINY = 1e-9
 _ANY = CompileLimits()
@@ -184,6 +188,8 @@ def _promising(search: Search, most: float) -> Iterator[Trial]:
     """Trials that may be better than the default, best first, one for each executable."""
     seen = {search.kind.own_digest}
     ran = [trial for trial in search.trials if trial.outcome == "ok" and trial.score <= most]
+    if search.corrects:
+        ran = [trial for trial in ran if trial.corrects]
     for trial in sorted(ran, key=lambda each: each.score):
         if trial.digest not in seen:
             seen.add(trial.digest)
@@ -221,8 +227,10 @@ def _choose(finals: _Finals, lab: Lab) -> None:
                 break
             trial = trials[index]
             agreement = lab.measurer.agrees(vmfbs[index], bench)
+            if search.corrects and agreement.ok and not agreement.corrects:
+                continue  # no better than the default on further inputs
             if agreement.ok:
-                said = agreement.note if "default itself" in agreement.note else ""
+                said = agreement.note if DEFAULT_WRONG in agreement.note else ""
                 right.append(Final(trial, comparisons[index], said, built=ready[trial]))
                 continue
             wrong.append(f"wrong result: {agreement.message}")

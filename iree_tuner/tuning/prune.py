@@ -54,13 +54,14 @@ def prune(
         whole: the program.
         version: with all entries.
         found: what is wrong with it.
-        base: the same without any entry.
+        base: the same without any entry but those that stay whatever they cost.
         look: how versions are compared.
         patience: how long to look; the version as it is by then is returned.
     """
     if found.error:
         return _repaired(whole, version, base, look, patience)
-    harmful = _harmful(whole, version, version.entries, look, patience)
+    suspects = [entry for entry in version.entries if entry not in base.entries]
+    harmful = _harmful(whole, version, suspects, look, patience)
     return _without(version, harmful)
 
 
@@ -73,7 +74,7 @@ def _harmful(
 ) -> list[SpecEntry]:
     """Those of the suspects that hurt."""
     halves = _halves(suspects)
-    if not patience.spend():
+    if not halves or not patience.spend():
         return []
     found = whole.compare(version, [_without(version, half) for half in halves], look)
     harmful: list[SpecEntry] = []
@@ -91,16 +92,17 @@ def _repaired(
     whole: ProgramVersions, version: Version, base: Version, look: ComparisonPlan, patience: Patience
 ) -> Version:
     """Halve until the program is right: what is kept is the half that is, again and again."""
-    if len(version.entries) <= 1 or not patience.spend():
+    suspects = [entry for entry in version.entries if entry not in base.entries]
+    if len(suspects) <= 1 or not patience.spend():
         return base
-    halves = [replace(version, entries=tuple(half)) for half in _halves(version.entries)]
+    halves = [replace(version, entries=(*base.entries, *half)) for half in _halves(suspects)]
     named = [replace(half, what=_named(version.what, half.entries)) for half in halves]
     found = whole.compare(base, named, look)
     good = [half for half, one in zip(named, found, strict=True) if one.ok]
     bad = [half for half, one in zip(named, found, strict=True) if not one.ok]
-    kept = [entry for half in good for entry in half.entries]
+    kept = {entry for half in good for entry in half.entries}
     for half in bad:
-        kept += _repaired(whole, half, base, look, patience).entries
+        kept |= set(_repaired(whole, half, base, look, patience).entries)
     order = {entry: place for place, entry in enumerate(version.entries)}
     entries = tuple(sorted(kept, key=lambda entry: order[entry]))
     return replace(version, what=_named(version.what, entries), entries=entries)

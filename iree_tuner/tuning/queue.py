@@ -110,8 +110,9 @@ class WorkloadQueue:
 
     @property
     def promising(self) -> list[WorkloadSearch]:
-        """Workloads whose best candidate would save enough to be worth a verdict within a budget."""
-        return [each for each in self.workloads if each.gained_us > _WORTH_A_FINAL * self.total_us]
+        """Workloads worth a verdict within a budget: their best candidate would save enough, or mends."""
+        least_us = _WORTH_A_FINAL * self.total_us
+        return [each for each in self.workloads if each.corrects or each.gained_us > least_us]
 
     def ask(self, count: int) -> list[tuple[Search, Assignment]]:
         """Up to `count` candidates, a slice of each search that is chosen."""

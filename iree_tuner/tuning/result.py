@@ -53,6 +53,7 @@ class WorkloadResult:
         began: when it began, in seconds since 1970; older trials are of earlier runs.
         competitors: what else competed for the workload, such as kernels.
         judged: whether anything was compared with the default; without that there is no verdict.
+        corrects: the entry is right where the compiler's own choice is wrong, whatever its time.
     """
 
     task: Task
@@ -69,6 +70,7 @@ class WorkloadResult:
     began: float = 0.0
     competitors: tuple[Competitor, ...] = ()
     judged: bool = False
+    corrects: bool = False
 
     @property
     def all_trials(self) -> tuple[Trial, ...]:
@@ -83,10 +85,15 @@ class WorkloadResult:
         return self.weight_us * (1.0 - 1.0 / self.comparison.speedup)
 
     @property
-    def verdict(self) -> Verdict | Literal["not judged"]:
-        """`win` or `tie`, as a candidate that loses is not used; `not judged` where nothing was compared."""
+    def verdict(self) -> Verdict | Literal["not judged", "mended"]:
+        """`win` or `tie`, as a candidate that loses is not used; `not judged` where nothing was compared.
+
+        `mended` where it is used because the compiler's own choice is wrong.
+        """
         if not self.judged:
             return NOT_JUDGED
+        if self.corrects and self.comparison is not None and self.comparison.verdict != "win":
+            return "mended"
         return "win" if self.entry is not None else "tie"
 
     @property

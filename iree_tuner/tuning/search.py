@@ -30,7 +30,8 @@ class Search:
 
     Attributes:
         trials: what became of the candidates so far, in the order in which they ended.
-        best: of these.
+        best: of these; where the default is wrong, of those that are right.
+        corrects: whether some of these are right where the default is wrong.
         begun: candidates that were asked for.
         tried: of these, how many have ended.
         began: when the search did, in seconds since 1970; older trials are of earlier runs.
@@ -48,6 +49,7 @@ class Search:
         self.cap = cap
         self.trials: list[Trial] = []
         self.best: Trial | None = None
+        self.corrects = False
         self.begun = self.tried = 0
         self.began = time.time()
         self.seconds = 0.0
@@ -66,6 +68,13 @@ class Search:
     def pending(self) -> int:
         """Candidates on their way."""
         return self.begun - self.tried
+
+    @property
+    def to_beat(self) -> float:
+        """The best's score, or the default's; infinite where none may do: it is wrong, or of another kind."""
+        if self.best is None:
+            return math.inf if self.kind.name or self.kind.wrong else 1.0
+        return self.best.score if self.best.corrects else min(1.0, self.best.score)
 
     def ask(self, count: int) -> list[Assignment]:
         """Up to `count` assignments that were not asked for before; none when there are no more."""
@@ -93,7 +102,9 @@ class Search:
         self.trials.append(trial)
         self.tried += 1
         self.seconds += seconds
-        if trial.outcome == "ok" and (self.best is None or trial.score < self.best.score):
+        if trial.corrects and not self.corrects:
+            self.best, self.corrects = None, True
+        if self._counts(trial) and (self.best is None or trial.score < self.best.score):
             self.best = trial
         self.strategy.tell([trial])
         self._slice_ended, self._slice_s = self._slice_ended + 1, self._slice_s + seconds
@@ -108,8 +119,12 @@ class Search:
     def amend(self, trial: Trial, found: Trial) -> None:
         """Put what was found out later in the place of a trial."""
         self.trials[self.trials.index(trial)] = found
-        ran = [each for each in self.trials if each.outcome == "ok"]
+        self.corrects = any(each.corrects for each in self.trials)
+        ran = [each for each in self.trials if self._counts(each)]
         self.best = min(ran, key=lambda each: each.score, default=None)
+
+    def _counts(self, trial: Trial) -> bool:
+        return trial.corrects if self.corrects or self.kind.wrong else trial.outcome == "ok"
 
     def _fresh(self, proposed: Sequence[Assignment]) -> list[Assignment]:
         new = [each for each in dict.fromkeys(proposed) if each not in self._asked]

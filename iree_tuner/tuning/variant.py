@@ -13,7 +13,7 @@ from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.finals import NEARLY, Final, FinalPlan, play_finals, why_not_elsewhere
+from iree_tuner.tuning.finals import ANY, NEARLY, Final, FinalPlan, play_finals, why_not_elsewhere
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.plan import TuningPlan
@@ -119,7 +119,7 @@ def _finals(
     Budget, watch: Observer, after_s: float, lost: str,
 ) -> list[WorkloadResult]:  # fmt: skip
     """Of the searches that promise most, as many as there is time for; then of others, if some is left."""
-    waiting = sorted(queue.workloads, key=lambda each: -each.gained_us)
+    waiting = sorted(queue.workloads, key=lambda each: (not each.corrects, -each.gained_us))
     if budget.limited:
         waiting = waiting[: len(queue.promising)]
     finals: dict[Search, Final] = {}
@@ -163,6 +163,8 @@ def _played(
         places = plan.effort.places(lab.target)
         checks_s = all_checks_s * min(1.0, comparisons / (2 * len(searches)))
         found = budget.final_plan(plan.effort, places, comparisons, plan.options.in_model, after_s + checks_s)
+        if search.corrects:
+            return replace(found, keep=1, least=ANY)
         return found if not search.kind.name else replace(found, keep=1, least=NEARLY)
 
     def done(_: Search, __: Final) -> None:

@@ -52,6 +52,12 @@ class Tuned:
         return sum(result.saved_us for result in self.results if result.entry in entries)
 
     @property
+    def mending(self) -> tuple[SpecEntry, ...]:
+        """Entries with which dispatches are right that the compiler makes wrong: they stay."""
+        wanted = [result.entry for result in self.results if result.corrects]
+        return tuple(entry for entry in self.reached if entry in wanted)
+
+    @property
     def promising(self) -> list[WorkloadResult]:
         """Workloads with further entries to try in the program, those that weigh most first."""
         named = [result for result in self.results if result.others]
@@ -158,10 +164,8 @@ class Judge:
         """Without what hurts, if something does; with others in the places of some, if that is asked for."""
         version = best.version
         if version.entries and (not best.accepted or not self._promise_kept(best, alone)):
-            version = prune(
-                self._whole, version, best.found, untuned(version.target), self._plan(2, self._few),
-                self._patience,
-            )  # fmt: skip
+            base = replace(untuned(version.target), entries=best.tuned.mending)
+            version = prune(self._whole, version, best.found, base, self._plan(2, self._few), self._patience)
         if self._in_model > 1:
             version = self._swapped(version, best.tuned)
         if version == best.version:
@@ -172,7 +176,8 @@ class Judge:
         return self._judged(best.tuned, version, found)
 
     def _judged(self, tuned: Tuned, version: Version, found: ProgramComparison) -> _Judged:
-        return _Judged(tuned, version, found, version.target != self._given.target)
+        mends = bool(tuned.mending) and set(tuned.mending) <= set(version.entries)
+        return _Judged(tuned, version, found, version.target != self._given.target, mends)
 
     def _promise_kept(self, best: _Judged, alone: Comparison | None) -> bool:
         comparison = best.found.comparison
@@ -221,7 +226,9 @@ class Judge:
             entry.workload.name for entry in best.version.entries if entry not in best.tuned.reached
         )
         inside = f"chosen in the program, not alone: {names}" if names else ""
-        note = "; ".join(part for part in (best.found.agreement.note, inside, without) if part)
+        names = ", ".join(entry.workload.name for entry in best.tuned.mending if best.mends)
+        mended = f"mended, as the compiler's own code for it is wrong: {names}" if names else ""
+        note = "; ".join(part for part in (best.found.agreement.note, mended, inside, without) if part)
         return Verdict(best.tuned, best.version, best.found, alone, left_out, note)
 
 
@@ -233,20 +240,26 @@ class _Judged:
     version: Version
     found: ProgramComparison
     flags_changed: bool
+    mends: bool = False
 
     @property
     def accepted(self) -> bool:
-        """Whether it may be used: flags must win; entries, which won alone, must not look slower."""
+        """Whether it may be used: flags must win; entries, which won alone, must not look slower.
+
+        Entries that mend what the compiler makes wrong are used whatever they cost.
+        """
         comparison = self.found.comparison
-        if comparison is None or comparison.verdict == "lose":
+        if comparison is None or self.mends:
+            return comparison is not None
+        if comparison.verdict == "lose":
             return False
         return comparison.verdict == "win" or (comparison.speedup >= 1.0 and not self.flags_changed)
 
     @property
-    def hope(self) -> tuple[bool, float]:
-        """For choosing: what may be used first, then the faster; the rest may be mended."""
+    def hope(self) -> tuple[bool, bool, float]:
+        """For choosing: what may be used first, then what mends, then the faster; the rest may be pruned."""
         comparison = self.found.comparison
-        return self.accepted, comparison.speedup if comparison else 0.0
+        return self.accepted, self.mends, comparison.speedup if comparison else 0.0
 
     def beats(self, other: _Judged) -> bool:
         """Whether it is measurably faster than another."""

@@ -98,6 +98,11 @@ class WorkloadSearch:
         return self.weight_us * (1.0 - self.best_score)
 
     @property
+    def corrects(self) -> bool:
+        """Whether the default is wrong, and a configuration is not."""
+        return any(search.corrects for search in self.searches if search.kind is self.configurations)
+
+    @property
     def tried(self) -> int:
         """Trials so far."""
         return sum(search.tried for search in self.searches)
@@ -128,6 +133,7 @@ class WorkloadSearch:
             searched_s + sum(finals[search].seconds for search in searches if search in finals),
             tuple(entries[len(won):]), self.weight_us, searched_s, min(search.began for search in searches),
             tuple(competitors), any(each in finals or _without_hope(each) for each in searches),
+            bool(won) and self.corrects,
         )  # fmt: skip
 
     def _entry(self, winner: Final, target: Target) -> SpecEntry:
@@ -151,4 +157,5 @@ class WorkloadSearch:
 def _without_hope(search: Search) -> bool:
     """Whether candidates ran, and none was faster: finals would say nothing else."""
     ran = [trial for trial in search.trials if trial.outcome in ("ok", "too_slow")]
-    return bool(ran) and all(trial.outcome == "too_slow" or trial.score >= 1.0 for trial in ran)
+    slow = all(trial.outcome == "too_slow" or trial.score >= 1.0 for trial in ran)
+    return bool(ran) and slow and not search.corrects

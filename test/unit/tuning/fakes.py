@@ -217,6 +217,7 @@ class FakeKind:
         self.bench = bench or fake_bench()
         self.default = Built("ok", self.bench.default)
         self.own_digest = self.default.digest
+        self.wrong = ""
         self.limits = limits or CompileLimits()
         self.size = len(texts)
         self.study = lambda: study

@@ -47,7 +47,9 @@ def entry(name, effect_us):
 def result(used, promised_us, *others):
     """A workload's result: what its own verdict promises."""
     task = SimpleNamespace(workload=(used or others[0]).workload)
-    return SimpleNamespace(entry=used, saved_us=promised_us, others=others, task=task, weight_us=10.0)
+    return SimpleNamespace(
+        entry=used, saved_us=promised_us, others=others, task=task, weight_us=10.0, corrects=False
+    )
 
 
 class FakeWhole:
