@@ -12,7 +12,11 @@ median. The last term is for F factors that an op computes and rounds on the way
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -24,9 +28,11 @@ _RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each 
 _FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
 _SUMS = 3.0  # epsilons, times sqrt(K)
 _BLOCK = 1 << 14  # values at a time: what is made of them stays in the caches
+_MANY_BLOCKS, _GROUP, _MOST_CORES = 64, 16, 8
 _SAMPLED = 1_000_003  # values that a median is taken of, evenly spaced
 
 Array = npt.NDArray[np.generic]
+T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 
 Factors = tuple[str, int]
@@ -57,6 +63,19 @@ class Agreement:
 def numbers(values: Array) -> bool:
     """Whether all values are finite."""
     return values.dtype.kind in "iub" or bool(np.isfinite(values.astype(np.float32, copy=False)).all())
+
+
+def _in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
+    """What comes of each block of so many values, in order; on several cores where there are many blocks."""
+    blocks = [slice(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
+    if len(blocks) < _MANY_BLOCKS:
+        return [work(block) for block in blocks]
+
+    def group(start: int) -> list[T]:
+        return [work(block) for block in blocks[start : start + _GROUP]]
+
+    with ThreadPoolExecutor(min(_MOST_CORES, os.cpu_count() or 1)) as pool:
+        return [each for found in pool.map(group, range(0, len(blocks), _GROUP)) for each in found]
 
 
 def epsilon(element_type: str) -> float:
@@ -126,13 +145,15 @@ def compare(
     allowed += slack
     a, b, most = ours.reshape(-1), theirs.reshape(-1), allowed.reshape(-1)
     limit = largest_finite(element_type)
-    worst, place, count = 0.0, 0, 0
-    for start in range(0, a.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
+
+    def judge(block: slice) -> tuple[float, int, int]:
         ratio = _ratios(a[block].astype(np.float64), b[block].astype(np.float64), most[block], limit)
-        count += int(np.count_nonzero(ratio > 1.0))
-        if ratio.max() > worst:
-            worst, place = float(ratio.max()), start + int(np.argmax(ratio))
+        place = int(np.argmax(ratio))
+        return float(ratio[place]), block.start + place, int(np.count_nonzero(ratio > 1.0))
+
+    found = _in_blocks(a.size, judge)
+    worst, place, _ = max(found, key=lambda each: each[0], default=(0.0, 0, 0))
+    count = sum(each[2] for each in found)
     if worst <= 1.0:
         return Agreement(True, worst)
     index = np.unravel_index(place, allowed.shape)
@@ -170,20 +191,22 @@ def tolerances(
     halting = halting_error(accumulator_type, reduction_length)
     flat, allowed = values.reshape(-1), np.empty(values.size)
     largest, median = _extent(flat)
-    for start in range(0, flat.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
+    limits = ml_dtypes.finfo(_held(element_type))
+    # f16: where the processor does not convert it, code does, and flushes to zero
+    normal = float(limits.smallest_normal) if element_type == "f16" else 0.0
+
+    def allow(block: slice) -> None:
         scale = None if scales is None else np.abs(scales[block].astype(np.float64))
         with np.errstate(all="ignore"):
             own, reached = _scales(flat[block], scale, largest, median)
             found = rounding * own + functions * largest + np.minimum(relative * reached, largest)
             if halting and scale is not None:  # sums that grow are as large as their values' magnitudes
                 found += np.where(2 * own > scale, halting * own, 0)
-        allowed[block] = found
-    limits = ml_dtypes.finfo(_held(element_type))
-    allowed += 2.0 * float(limits.smallest_subnormal)
-    if element_type == "f16":  # where the processor does not convert it, code does, and flushes to zero
-        normal = float(limits.smallest_normal)
-        allowed += np.where(np.abs(flat.astype(np.float64)) < normal, normal, 0.0)
+            if normal:
+                found += np.where(own < normal, normal, 0.0)
+        allowed[block] = found + 2.0 * float(limits.smallest_subnormal)
+
+    _in_blocks(flat.size, allow)
     return allowed.reshape(values.shape)
 
 
@@ -200,8 +223,8 @@ def _held(element_type: str) -> npt.DTypeLike:
 def _extent(values: Array) -> tuple[float, float]:
     """The largest finite absolute value, and the median of a million; 1 where none is finite."""
     sample = _finite(values[:: values.size // _SAMPLED | 1])
-    blocks = (values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK))
-    largest = max((_finite(block).max(initial=-1.0) for block in blocks), default=-1.0)
+    every = _in_blocks(values.size, lambda block: float(_finite(values[block]).max(initial=-1.0)))
+    largest = max(every, default=-1.0)
     if largest < 0.0:
         return 1.0, 1.0
     return float(largest), float(np.median(sample)) if sample.size else float(largest)
