@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -32,6 +33,7 @@ Agree = Callable[[bytes, AnyBench, Sequence[int]], Agreement]
 _FINAL_BATCH_S = 0.01
 _SEEDS = (0, 1, 2)
 _THOROUGH = 0.7  # times as long as the first check of one seed, which makes the data and the copies, too
+_SOME_S = 1.0  # of checks, from which others can be predicted
 _SETUP_S = 30.0  # start of the device, loading, data
 _RUNS = 400  # of one dispatch in one call, beside the batches: a generous bound
 _UNKNOWN_US = 1e6  # for the time of a default that was never timed
@@ -68,6 +70,7 @@ class Measurer:
         self._agree = agree
         self._setup_s = setup_s
         self._default_us: dict[bytes, float] = {}
+        self._checks_s = self._predicted_s = 0.0
         self._default_times: dict[tuple[bytes, bool, bool], Timed] = {}
 
     def start(self) -> Future[None]:
@@ -174,6 +177,7 @@ class Measurer:
     def agrees(self, vmfb: bytes, bench: AnyBench, seeds: Sequence[int] = _SEEDS) -> Agreement:
         """Compare an executable's outputs with the default's, thoroughly."""
         limit_s = self._limit_s(self._default_us.get(bench.default, _UNKNOWN_US), 60.0)
+        start, predicted_s = time.monotonic(), self._first_check_s(bench)
         future = self.workers.submit(
             self._agree, vmfb, replace(bench, device=self.device), tuple(seeds), timeout_s=limit_s
         )
@@ -181,6 +185,9 @@ class Measurer:
             end = self.workers.end(future)
         except DeviceError as error:
             return Agreement(False, math.inf, str(error))
+        if predicted_s:
+            self._checks_s += time.monotonic() - start
+            self._predicted_s += predicted_s
         return end.value if isinstance(end, Ok) else Agreement(False, math.inf, str(end))
 
     def default_us(self, bench: AnyBench) -> float:
@@ -189,7 +196,12 @@ class Measurer:
         return next((min(timed.samples_us) for timed in every if timed), 0.0)
 
     def check_s(self, bench: AnyBench) -> float:
-        """Seconds that the first `agrees` takes, from those of its default; 0 where that is not known."""
+        """Seconds that the first `agrees` takes; 0 where the default was not checked."""
+        pace = self._checks_s / self._predicted_s if self._checks_s > _SOME_S else 1.0
+        return pace * self._first_check_s(bench)
+
+    def _first_check_s(self, bench: AnyBench) -> float:
+        """The same from the time of its default alone, not from what others took."""
         timed = self._default_times.get((bench.default, bench.cold, True))
         if timed is None:
             return 0.0

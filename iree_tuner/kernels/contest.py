@@ -153,7 +153,7 @@ def hold_contest(
         left_s = max(0.0, start + seconds - time.monotonic()) / left
         return FinalPlan(_FINALISTS, 1, rounds, min(_JUDGED_S, left_s), least=0.0)
 
-    (final,) = play_finals([search], lab, plan)
+    final = play_finals([search], lab, plan)[search]
     contest = replace(contest, trials=tuple(search.trials))
     if final.winner is None or final.built is None or not isinstance(final.built.code, Code):
         return replace(contest, note="no variant of it is right")

@@ -96,7 +96,7 @@ def search_script(
         watch(f"{search.tried} of {min(trials, kind.size)} choices{best}")
     watch("checking the best")
     plan = FinalPlan(finalists, 1, rounds, _FINAL_S, keep=finalists, least=0.0)
-    (final,) = play_finals([search], lab, lambda _, __: plan)
+    final = play_finals([search], lab, lambda _, __: plan)[search]
     ranked = [each.winner for each in final.named if each.winner is not None]
     return ScriptSearch(subjects, tuple(search.trials), tuple(ranked), kind.size, left_out)
 

@@ -134,7 +134,8 @@ class _Finals:
 def play_finals(
     searches: Sequence[Search], lab: Lab, plan_of: Callable[[Search, int], FinalPlan],
     done: Callable[[Search, Final], None] = lambda _, __: None,
-) -> list[Final]:  # fmt: skip
+    fits: Callable[[Search], bool] = lambda _: True,
+) -> dict[Search, Final]:  # fmt: skip
     """The finals of some searches.
 
     Args:
@@ -142,9 +143,10 @@ def play_finals(
         lab: where finalists are built and compared.
         plan_of: how each is played, when so many comparisons are left at most; asked again before each.
         done: told of each that has ended.
+        fits: whether there is time for one, asked when it is its turn.
 
     Returns:
-        One for each search, in their order. A winner's verdict is kept in its ledger.
+        Of each search that there was time for. A winner's verdict is kept in its ledger.
     """
     every: list[_Finals] = []
     for search in searches:
@@ -153,17 +155,23 @@ def play_finals(
         found.building = _build_next(found, found.plan.finalists)
         every.append(found)
     _settle(lab, [future for each in every for future in each.building.values()])
+    played: list[_Finals] = []
     for place, each in enumerate(every):
+        if not fits(each.search):
+            for future in each.building.values():
+                future.cancel()
+            continue
         start = time.monotonic()
-        chosen = sum(one.final.winner is not None for one in every[:place])
+        chosen = sum(one.final.winner is not None for one in played)
+        played.append(each)
         each.plan = plan_of(each.search, 2 * (len(every) - place) + chosen)
         _choose(each, lab)
         each.seconds += time.monotonic() - start
         if each.final.winner is not None:
             _build_places(each, lab)
-    _settle(lab, [future for each in every for pair in each.placed for future in pair])
-    left = sum(each.final.winner is not None for each in every)
-    for each in every:
+    _settle(lab, [future for each in played for pair in each.placed for future in pair])
+    left = sum(each.final.winner is not None for each in played)
+    for each in played:
         start = time.monotonic()
         if each.final.winner is not None:
             each.plan = plan_of(each.search, left)
@@ -175,7 +183,7 @@ def play_finals(
         seconds = each.seconds + time.monotonic() - start
         each.final = replace(each.final, seconds=seconds, note=each.note)
         done(each.search, each.final)
-    return [each.final for each in every]
+    return {each.search: each.final for each in played}
 
 
 def _settle(lab: Lab, futures: Sequence[Future[Built]]) -> None:

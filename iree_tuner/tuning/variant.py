@@ -123,17 +123,13 @@ def _finals(
     if budget.limited:
         waiting = waiting[: len(queue.promising)]
     finals: dict[Search, Final] = {}
-    pace = 1.0  # of checks, times what was predicted
     while waiting and not lost:
-        checks_s = [pace * _check_s(each, lab) for each in waiting]
+        checks_s = [_check_s(each, lab) for each in waiting]
         fitting = budget.finals_that_fit(after_s, checks_s) if budget.limited else list(range(len(waiting)))
         if not fitting and finals:
             break
         chosen = [waiting[place] for place in fitting or (0,)]
-        began = budget.timeline.clock()
-        finals |= _played(chosen, lab, plan, budget, watch, after_s)
-        took_s, predicted_s = budget.timeline.clock() - began, sum(_check_s(each, lab) for each in chosen)
-        pace = min(pace, took_s / predicted_s) if predicted_s else pace
+        finals |= _played(chosen, lab, plan, budget, watch, after_s, bool(finals))
         waiting = [each for each in waiting if each not in chosen]
     results: list[WorkloadResult] = []
     for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
@@ -151,10 +147,10 @@ def _finals(
 
 
 def _played(
-    workloads: Sequence[WorkloadSearch], lab: Lab, plan: TuningPlan, budget: Budget, watch: Observer, after_s:
-    float,
+    workloads: Sequence[WorkloadSearch], lab: Lab, plan: TuningPlan, budget: Budget, watch: Observer,
+    after_s: float, late: bool,
 ) -> dict[Search, Final]:  # fmt: skip
-    """Finals that share the time that is left."""
+    """Finals that share the time that is left; the first one is played in any case, unless it is `late`."""
     searches = [search for each in workloads for search in each.searches if search.trials]
     left = len(searches)
     all_checks_s = sum(_check_s(each, lab) for each in workloads)
@@ -172,7 +168,12 @@ def _played(
         left -= 1
         watch.working(f"finals: {left} of {len(searches)} to go")
 
-    return dict(zip(searches, play_finals(searches, lab, final_plan, done), strict=True))
+    def fits(search: Search) -> bool:
+        check_s = lab.measurer.check_s(search.kind.bench)
+        sure = not late and search is searches[0]
+        return sure or not budget.limited or bool(budget.finals_that_fit(after_s, [check_s]))
+
+    return play_finals(searches, lab, final_plan, done, fits)
 
 
 def _check_s(workload: WorkloadSearch, lab: Lab) -> float:

@@ -155,7 +155,7 @@ class ProgramVersions:
         if compiling:
             spans = [each for each in self._lab.compilers.spans if each.what == COMPILING]
             took = [each.end - each.begin for each in spans[-len(compiling) :]]
-            self.measured.build_s = max(took, default=0.0)
+            self.measured.build_s = statistics.median_low(took or [0.0])
         failed: dict[Version, Exception] = {}
         for key, future in compiling.items():
             try:

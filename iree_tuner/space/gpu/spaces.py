@@ -17,12 +17,15 @@ from iree_tuner.space.gpu.generic import generic_constraints
 from iree_tuner.space.gpu.matrix import matrix_constraints
 from iree_tuner.space.gpu.matrix_problem import igemm_problem
 from iree_tuner.space.gpu.online_attention import attention_constraints, fits_matrix_instructions
+from iree_tuner.space.gpu.padding import PAD_K
 from iree_tuner.space.gpu.result_type import fitting
 from iree_tuner.space.gpu.scaled import scaled_constraints
 from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.space.gpu.supplement import Supplement, apply
 from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
+
+_DEPTH = 16  # of CUDA's instructions
 
 Builder = Callable[[Workload, GpuLimits, ir.Context], list[ir.Module]]
 
@@ -52,6 +55,15 @@ def gpu_constraints(
     supplements: bool = True,
 ) -> list[ir.Module]:
     """Modules with one constraints op each: the compiler's with supplements, or ops built here."""
+    found = _matrix_or_threads(workload, limits, context, emitted, supplements=supplements)
+    if supplements and _reads_on(found, workload, limits):
+        found += [_named(module, "simt") for module in simt_constraints(workload, limits, context)[:1]]
+    return found
+
+
+def _matrix_or_threads(
+    workload: Workload, limits: GpuLimits, context: ir.Context, emitted: Sequence[bytes], *, supplements: bool
+) -> list[ir.Module]:
     with context, ir.Location.unknown(context):
         modules = [ir.Module.parse(source) for source in emitted]
         gathered: list[ir.Module] = []
@@ -93,10 +105,26 @@ def _is_tiny(workload: Workload) -> bool:
     return any(kind.startswith(("f4", "f6", "f8")) for kind in workload.types)
 
 
+def _reads_on(modules: Sequence[ir.Module], workload: Workload, limits: GpuLimits) -> bool:
+    """Whether no member may be right: on CUDA, sums that no instruction divides go on behind an operand.
+
+    What threads compute themselves does not (docs/upstream/cuda_padded_reduction_reads_on.md).
+    """
+    if limits.backend != "cuda" or workload.family != "contraction":
+        return False
+    padded = any(Draft(_only(module), workload, limits).has(PAD_K) for module in modules)
+    return padded and workload.loops[workload.role("k")[-1]] % _DEPTH != 0
+
+
 def _name_variant(module: ir.Module, workload: Workload, limits: GpuLimits) -> None:
-    op = _only(module)
-    if Draft(op, workload, limits).igemm:
-        op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
+    if Draft(_only(module), workload, limits).igemm:
+        _named(module, "igemm")
+
+
+def _named(module: ir.Module, variant: str) -> ir.Module:
+    with module.context:
+        _only(module).operation.attributes[VARIANT] = ir.StringAttr.get(variant)
+    return module
 
 
 def _counts_gathered_loops(module: ir.Module, workload: Workload, limits: GpuLimits) -> bool:

@@ -33,7 +33,7 @@ def played(*searches_texts, plan=PLAN, wrong=(), alternate=True):
     try:
         for search in searches:
             list(Engine(lab, stop, 4).run(OneSearch(search)))
-        return play_finals(searches, lab, lambda _, __: plan), searches, compared
+        return list(play_finals(searches, lab, lambda _, __: plan).values()), searches, compared
     finally:
         close(lab)
 
