@@ -27,8 +27,8 @@ from iree_tuner.execute.data import dtype_of
 _RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
 _FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
 _SUMS = 3.0  # epsilons, times sqrt(K)
-_BLOCK = 1 << 14  # values at a time: what is made of them stays in the caches
-_MANY_BLOCKS, _GROUP, _MOST_CORES = 64, 16, 8
+_BLOCK = 1 << 16  # values at a time: what is made of them stays in the caches
+_MANY_BLOCKS, _GROUP, _MOST_CORES = 16, 4, 8
 _SAMPLED = 1_000_003  # values that a median is taken of, evenly spaced
 
 Array = npt.NDArray[np.generic]

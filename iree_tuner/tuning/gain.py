@@ -7,6 +7,7 @@ device's roofline where it is known, and hope halves with every slice of tries t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 _LEAST_FLOOR = 0.2
@@ -17,6 +18,9 @@ _MOST_FLOOR = 0.9
 
 _HOPE = 0.5
 """Part of the headroom that the first slice may gain; every two slices, fruitless ones more, it falls so."""
+
+_UNMENDED = 8.0
+"""In the place of a score, where the default is wrong and nothing right is known yet."""
 
 _WINDOW = 2
 """Slices that speak for the next."""
@@ -32,19 +36,25 @@ class Prospects:
     Attributes:
         weight_us: what the program spends on the workload with the default, in microseconds an invocation.
         floor: the least score (time relative to the default's) that can be hoped for.
-        bests: the best score after each slice of tries, at most 1: the default is always there.
+        bests: the best score after each slice of tries, at most `start`.
         seconds: spent on the slices.
+        start: the score without any of them: of the default, if that may be used.
     """
 
     weight_us: float
     floor: float = _LEAST_FLOOR
     bests: list[float] = field(default_factory=list[float])
     seconds: float = 0.0
+    start: float = 1.0
 
     @property
     def best(self) -> float:
         """The best score so far."""
-        return self.bests[-1] if self.bests else 1.0
+        return self.bests[-1] if self.bests else self.start
+
+    def mend(self) -> None:
+        """The default turned out to be wrong: whatever is right will be used, and what it takes counts."""
+        self.bests, self.start = [], _UNMENDED
 
     def add(self, score: float, seconds: float) -> None:
         """A slice has ended with this best score."""
@@ -54,23 +64,23 @@ class Prospects:
     @property
     def fruitless(self) -> int:
         """Slices since the last that found something better."""
-        scores = [1.0, *self.bests]
+        scores = [self.start, *self.bests]
         return next(
             (back for back in range(len(self.bests)) if scores[-1 - back] < scores[-2 - back]),
             len(self.bests),
         )
 
-    def next_gain(self, elsewhere: float = 1.0) -> float:
+    def next_gain(self, elsewhere: float = math.inf) -> float:
         """Expected fall of the workload's best score in the next slice; another search has one already."""
         best = min(self.best, elsewhere)
         hope = max(0.0, best - self.floor) * _HOPE ** (1 + len(self.bests) / 2 + self.fruitless / 2)
         window = min(_WINDOW, len(self.bests))
         if window == 0 or elsewhere < self.best:
             return hope
-        before = self.bests[-1 - window] if len(self.bests) > window else 1.0
+        before = self.bests[-1 - window] if len(self.bests) > window else self.start
         return _OBSERVED * (before - self.best) / window * _HOPE + (1.0 - _OBSERVED) * hope
 
-    def gain_us(self, elsewhere: float = 1.0) -> float:
+    def gain_us(self, elsewhere: float = math.inf) -> float:
         """Expected microseconds of an invocation that the next slice saves."""
         return self.weight_us * self.next_gain(elsewhere)
 

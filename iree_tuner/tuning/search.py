@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from iree_tuner.execute.trial import Trial
@@ -46,6 +46,8 @@ class Search:
         self.strategy = strategy
         self.ledger = ledger
         self.prospects = prospects or Prospects(kind.default_us)
+        if kind.wrong:
+            self.prospects.mend()
         self.cap = cap
         self.trials: list[Trial] = []
         self.best: Trial | None = None
@@ -104,12 +106,17 @@ class Search:
         self.seconds += seconds
         if trial.corrects and not self.corrects:
             self.best, self.corrects = None, True
+            if not self.kind.wrong:
+                self.prospects.mend()
         if self._counts(trial) and (self.best is None or trial.score < self.best.score):
             self.best = trial
-        self.strategy.tell([trial])
+        told = trial
+        if trial.outcome == "ok" and not self._counts(trial):
+            told = replace(trial, outcome="wrong_result", samples_us=())  # as wrong as the default
+        self.strategy.tell([told])
         self._slice_ended, self._slice_s = self._slice_ended + 1, self._slice_s + seconds
         if self._slice_ended >= self._slice or not self.pending:
-            self.prospects.add(self.best.score if self.best else 1.0, self._slice_s)
+            self.prospects.add(self.best.score if self.best else self.prospects.start, self._slice_s)
             self._slice_ended, self._slice_s = 0, 0.0
 
     def drop(self, count: int = 1) -> None:

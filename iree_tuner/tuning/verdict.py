@@ -184,8 +184,11 @@ class Judge:
         if comparison is None:
             return False
         before = alone.speedup if alone else 1.0
-        promised = best.tuned.promised_us(best.version.entries) * before / comparison.default_us
-        return keeps_its_promise(1.0 - before / comparison.speedup, promised)
+        entries, mending = best.version.entries, best.tuned.mending
+        each_us = before / comparison.default_us
+        cost = best.tuned.promised_us(mending) * each_us  # no promise, and not to be made up for by others
+        promised = best.tuned.promised_us([each for each in entries if each not in mending]) * each_us
+        return keeps_its_promise(1.0 - before / comparison.speedup - cost, promised)
 
     def _swapped(self, version: Version, tuned: Tuned) -> Version:
         """Others than the winners alone, tried in the program; they must win there."""

@@ -89,8 +89,9 @@ class WorkloadSearch:
 
     @property
     def best_score(self) -> float:
-        """Its time relative to the default's, at most 1: the default is always there."""
-        return min(1.0, self.best.score) if self.best is not None else 1.0
+        """Its time relative to the default's, at most 1 where that may be used."""
+        start = max((search.prospects.start for search in self.searches), default=1.0)
+        return min(start, self.best.score) if self.best is not None else start
 
     @property
     def gained_us(self) -> float:

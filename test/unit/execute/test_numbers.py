@@ -201,13 +201,28 @@ def test_a_right_candidate_passes_where_the_default_is_wrong(loads):
     check = loads(triple, reference=double)
     for found in (check.quick(Fake(double, harness())), check.thorough(Fake(double, harness()))):
         assert found.ok
+        assert found.corrects
         assert found.note.startswith("the default itself is wrong: seed ")
 
 
 def test_two_that_are_wrong_alike_agree_with_a_note(loads):
     found = loads(triple, reference=double).thorough(Fake(triple, harness()))
     assert found.ok
+    assert not found.corrects
     assert "but the default itself is wrong: seed 0: tensor 1" in found.note
+
+
+def test_a_default_that_reads_behind_its_input_is_wrong(loads):
+    def behind(buffer):
+        double(buffer)
+        values(buffer, OUTPUT)[59] += 0 * values(buffer, slice(496, 512))[0]
+
+    check = loads(behind, reference=double)
+    assert check.default().startswith(f"the default itself is wrong: seed {QUICK_SEED}: tensor 1")
+    assert check.quick(Fake(double, harness())).corrects
+    assert not check.quick(Fake(behind, harness())).corrects
+    assert loads(double, reference=double).default() == ""
+    assert loads(behind).default() == "", "nobody knows what is right"
 
 
 def test_a_wrong_candidate_is_wrong_in_any_case(loads):

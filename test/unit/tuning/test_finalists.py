@@ -7,14 +7,14 @@ from tuning.fakes import close, fake_lab, fake_search
 
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.finals import FinalPlan, play_finals
+from iree_tuner.tuning.finals import ANY, FinalPlan, play_finals
 from iree_tuner.tuning.search import OneSearch
 from iree_tuner.tuning.stop import StopRequest
 
 PLAN = FinalPlan(2, 2, 16, 60.0)
 
 
-def played(*searches_texts, plan=PLAN, wrong=(), alternate=True):
+def played(*searches_texts, plan=PLAN, wrong=(), alternate=True, mends=None):
     """The finals of searches over such candidates, and the searches."""
     stop, lab = StopRequest(), fake_lab(alternate=alternate)
     measurer = lab.measurer
@@ -26,8 +26,8 @@ def played(*searches_texts, plan=PLAN, wrong=(), alternate=True):
         return [times] * count
 
     measurer.rounds = rounds
-    measurer.agrees = lambda vmfb, bench: Agreement(
-        not any(name in vmfb.decode().split() for name in wrong), 0.0, "far off"
+    measurer.agrees = lambda vmfb, bench: (
+        mends or Agreement(not any(name in vmfb.decode().split() for name in wrong), 0.0, "far off")
     )
     searches = [fake_search(texts, lab, stop=stop) for texts in searches_texts]
     try:
@@ -70,6 +70,19 @@ def test_what_has_wrong_numbers_makes_room_for_the_next():
     assert final.winner.time_us == 70
     outcomes = {trial.assignment["x"]: trial.outcome for trial in search.trials}
     assert outcomes == {0: "wrong_result", 1: "wrong_result", 2: "ok"}
+
+
+def test_where_the_default_is_wrong_who_is_right_wins_however_long_it_takes():
+    texts = ["code:1 time:50", "code:2 time:150 mends", "code:3 time:90", "code:4 time:130 mends"]
+    says = Agreement(True, 0.0, note="the default itself is wrong: seed 0", corrects=True)
+    (final,), (search,), _ = played(texts, plan=replace(PLAN, least=ANY), mends=says)
+    assert final.winner.time_us == search.best.time_us == 130
+    assert final.comparison.verdict == "lose"
+    assert final.note.startswith("the default itself is wrong")
+    assert [trial.outcome for trial in search.strategy.told if not trial.corrects] == ["ok", "wrong_result"]
+    assert search.to_beat == 1.3
+    (final,), _, _ = played(texts, plan=replace(PLAN, least=ANY), mends=replace(says, corrects=False))
+    assert final.winner is None, "on further inputs it is as wrong as the default"
 
 
 def test_where_all_are_wrong_nothing_wins_and_it_is_said():

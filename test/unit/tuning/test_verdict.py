@@ -44,11 +44,11 @@ def entry(name, effect_us):
     return Entry(Workload(name), effect_us)
 
 
-def result(used, promised_us, *others):
+def result(used, promised_us, *others, corrects=False):
     """A workload's result: what its own verdict promises."""
     task = SimpleNamespace(workload=(used or others[0]).workload)
     return SimpleNamespace(
-        entry=used, saved_us=promised_us, others=others, task=task, weight_us=10.0, corrects=False
+        entry=used, saved_us=promised_us, others=others, task=task, weight_us=10.0, corrects=corrects
     )
 
 
@@ -133,6 +133,23 @@ def test_a_part_with_wrong_results_is_left_out():
     )
     assert names(verdict) == ["a"]
     assert verdict.left_out == (bad,)
+
+
+def test_what_mends_the_program_stays_whatever_it_costs():
+    mending = entry("mending", -300)
+    mended = result(mending, -300, corrects=True)
+    for others in (
+        [],
+        [result(entry("a", 200), 200)],
+        [result(entry("a", 200), 200), result(entry("bad", -100), 90)],
+    ):
+        verdict, _ = judged([tuned(HOST, mended, *others)])
+        assert "mending" in names(verdict)
+        assert "mended, as the compiler's own code for it is wrong: mending" in verdict.note
+        assert "bad" not in names(verdict)
+    bad = result(entry("wrong", 100), 100)
+    verdict, _ = judged([tuned(HOST, mended, bad)], FakeWhole(wrong=("wrong",)))
+    assert names(verdict) == ["mending"]
 
 
 def test_nothing_is_used_that_makes_the_program_slower():
