@@ -79,7 +79,9 @@ def test_where_the_default_is_wrong_who_is_right_wins_however_long_it_takes():
     assert final.winner.time_us == search.best.time_us == 130
     assert final.comparison.verdict == "lose"
     assert final.note.startswith("the default itself is wrong")
-    assert [trial.outcome for trial in search.strategy.told if not trial.corrects] == ["ok", "wrong_result"]
+    told = search.strategy.told
+    known = next(place for place, trial in enumerate(told) if trial.corrects)
+    assert all(trial.corrects or trial.outcome == "wrong_result" for trial in told[known:])
     assert search.to_beat == 1.3
     (final,), _, _ = played(texts, plan=replace(PLAN, least=ANY), mends=replace(says, corrects=False))
     assert final.winner is None, "on further inputs it is as wrong as the default"
