@@ -24,10 +24,11 @@ from iree_tuner.kernels.competing import (
     find_competitors,
     most_variants,
     versions_with,
+    without_blamed,
 )
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.profiling.profile import Profile
-from iree_tuner.program.dumped import own_target
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import Progress
 from iree_tuner.spec.build import build_spec
@@ -35,8 +36,10 @@ from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
 from iree_tuner.targets import Target
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuned import TuningResult, findings_of
+from iree_tuner.tuning.blame import Blame, blame
 from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.flags import Choice, try_options, untuned, worth_tuning
+from iree_tuner.tuning.choosing import choose_flags
+from iree_tuner.tuning.flags import Choice, untuned, worth_tuning
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
@@ -48,14 +51,11 @@ from iree_tuner.tuning.result import Findings, entries_of
 from iree_tuner.tuning.sound import judge_entries
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
-from iree_tuner.tuning.unfinished import FlagChoices, choices_key, keep_choices, unfinished_choices
 from iree_tuner.tuning.variant import FlagVariant, tune_variant
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
-from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
+from iree_tuner.tuning.versions import ProgramVersions, Version
 
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
-_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_PART = 2.0, 0.015  # to compare them in turns; of the budget
-_MOST_FLAGS_ROUNDS_S = 15.0
 _APART_S, _APART_PART = 1.0, 0.02  # for dispatches in the program, on further inputs; of the budget
 _PROFILE_S = 4.0  # before one was made
 _MANY = 12  # workloads: what the place of code does to each levels out
@@ -158,16 +158,21 @@ class _TuningRun:
         self.versions = ProgramVersions(program, plan.run, lab, watch, Depth(), self.budget.measured)
         self.competitors: Competitors | None = None
         self.kernel_versions: dict[Version, Chosen] = {}
+        self.blamed: list[Blame] = []
+        self.dispatches: Sequence[Dispatch] = ()
 
     def tune(self) -> TuningResult:
         """Find what makes the program faster."""
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target))
             given = self._read(self.lab)
+            self.dispatches = given.dispatches
             self.lab.check_devices()
         with self.findings.stop:
             with self.timeline.stage("flags"):
-                tried, flags_note = self._choices()
+                tried, flags_note = choose_flags(
+                    self.program, self.versions, self.lab, self.plan, self.budget, self.findings, self.watch
+                )
             with self.timeline.stage("kernels"):
                 kernels_note = self._find_kernels()
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
@@ -187,6 +192,8 @@ class _TuningRun:
                 tuned = [self._sound(each, variants[each.target]) for each in tuned]
             with self.timeline.stage("verdict"):
                 verdict, problem = self._judged(tuned)
+            with self.timeline.stage("dispatches in the program"):
+                self._explain_flags()
             variant = variants[verdict.tuned.target]
             before = self._profiled_before(variants.get(self.lab.target), given, verdict)
             after = self._profiled_after(variant, verdict)
@@ -213,51 +220,6 @@ class _TuningRun:
             max(known.longest, longest), max(known.dispatches, len(dispatches)), known.moves
         )
         return FlagVariant(lab, dispatches, tasks)
-
-    def _choices(self) -> tuple[FlagChoices, str]:
-        """Choices of flags, fastest first; the given one alone, and why, where none are tried."""
-        target, effort, records, budget = (
-            self.lab.target,
-            self.plan.effort,
-            self.findings.records,
-            self.budget,
-        )
-        given = FlagChoices((Choice(target),), 0.0, 0.0)
-        tried = (
-            self.plan.try_flags and not self.plan.options.self_test and not options_of(target) and target.axes
-        )
-        if not tried or self.findings.stop.requested:
-            return given, ""
-        if own_target(self.program.data, self.program.name) is not None:
-            return given, "no compiler flags were tried: a dumped dispatch is what flags have made already"
-        self.watch.working("trying compiler flags")
-        key = choices_key(self.program, target, effort)
-        known = unfinished_choices(records, key, target)
-        if known:
-            self.watch.noted(
-                "compiler flags: as the last run found them, which did not end (--fresh tries them again)"
-            )
-            budget.measured.build_s, budget.measured.check_s = known.build_s, known.check_s
-            keep_choices(records, key, known)
-            return known, ""
-        until = budget.flags_until()
-        rounds_s = min(_MOST_FLAGS_ROUNDS_S, _FLAGS_ROUNDS_S + _FLAGS_ROUNDS_PART * budget.total_s)
-        places = 1 if budget.limited else min(2, target.placements)
-        plan = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
-        try:
-            with self._at_once():
-                self.versions.vmfb(untuned(target))  # says how long the others will take
-                most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
-                if most < 1:
-                    return given, "no compiler flags were tried: there is no time for another compilation"
-                found = try_options(self.versions, target, plan, most, until - rounds_s, self.findings.stop)
-                choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
-                if not self.findings.stop.requested:
-                    keep_choices(records, key, choices)
-                return choices, ""
-        except TunerError as error:
-            return given, f"no flags were tried: {error}"
-        return given, ""  # stopped
 
     def _at_once(self) -> AbstractContextManager[None]:
         """For stages that a request to stop ends at once."""
@@ -331,7 +293,8 @@ class _TuningRun:
 
     def _sound(self, tuned: Tuned, variant: FlagVariant) -> Tuned:
         """Without entries that are wrong where the program uses them, if there is time to look."""
-        if not tuned.reached or self.findings.stop.requested or not self.budget.apart_fits:
+        fits = self.budget.apart_fits(self.budget.verdict_s(2))
+        if not tuned.reached or self.findings.stop.requested or not fits:
             return tuned
         self.watch.working("checking dispatches in the program")
         try:
@@ -353,13 +316,48 @@ class _TuningRun:
         """What the program says; where it cannot be run, the entries stand by their own verdicts."""
         few, given = len(tuned[0].results) > _MANY, self.lab.target
         judge = Judge(
-            self.versions, given, self.plan.effort, self.budget, self.plan.options.in_model, few_places=few
-        )
+            self.versions, given, self.plan.effort, self.budget, self.plan.options.in_model, few_places=few,
+            mend=self._mended,
+        )  # fmt: skip
         try:
             return judge.choose(tuned), ""
         except TunerError as error:
             first = next((each for each in tuned if each.target == given), tuned[0])
             return Verdict(first, first.version), f"the whole program was not compared: {error}"
+
+    def _blame(self, version: Version, after_s: float = 0.0) -> Blame | None:
+        """What is wrong with a version whose results are; None without time to look."""
+        if self.findings.stop.requested or not self.budget.apart_fits(after_s):
+            return None
+        self.watch.working(f"looking for what is wrong with {version.what}")
+        with self._at_once():
+            found = blame(
+                version, self.lab.target, self.program, self.plan.run, self.dispatches, self.lab,
+                _APART_S + _APART_PART * self.budget.total_s,
+            )  # fmt: skip
+            self.watch.noted(found.note)
+            self.blamed.append(found)
+            return found
+        return None  # stopped
+
+    def _mended(self, version: Version) -> Version | None:
+        """A version with kernels, without those that are wrong; None where none is, or no others are left."""
+        found = self._blame(version, self.budget.verdict_s(1))
+        if found is None or self.competitors is None:
+            return None
+        blamed = {each.dispatch for each in found.findings}
+        mended = without_blamed(
+            version, self.kernel_versions[version], blamed, self.competitors, self.lab, self.folder
+        )
+        self.kernel_versions |= mended
+        return next(iter(mended), None)
+
+    def _explain_flags(self) -> None:
+        """Why flags were refused that give wrong results: the first of them, if there is time."""
+        refused = [version for version in self.versions.wrong if not version.entries]
+        known = {found.version for found in self.blamed} | set(self.kernel_versions)
+        for version in [each for each in refused if each not in known][:1]:
+            self._blame(version)
 
     def _profiled_after(self, variant: FlagVariant, verdict: Verdict) -> Profile | None:
         """Where the time goes with what is used; None where nothing changes, or there is no time to look."""
@@ -379,7 +377,7 @@ class _TuningRun:
         with_kernels = verdict.version in self.kernel_versions
         target = verdict.tuned.target if with_kernels else verdict.version.target
         flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
-        told = [*notes, verdict.note, *verdict.tuned.notes]
+        told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self.blamed)]
         chosen = self.kernel_versions.get(verdict.version, [])
         return TuningResult(
             self.program, target, verdict.tuned.results,

@@ -11,9 +11,8 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
-import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
@@ -32,19 +31,16 @@ from iree_tuner.execute.held import (
     without,
 )
 from iree_tuner.execute.numerics import Agreement, compare, tolerances
-from iree_tuner.execute.program_inputs import argument
-from iree_tuner.execute.program_loaded import SEEDS, first_line, hal_type
-from iree_tuner.execute.program_parameters import parameter_module
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
+from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.program.entries import ASYNC, Taken
-from iree_tuner.program.parts import Part, Parts, Value
-from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+from iree_tuner.program.parts import Part, Parts
+from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 Array = npt.NDArray[np.generic]
 
 
 _MOST_MOVED = 1 << 25  # values, for which each is moved
-_BEHIND = 4096  # bytes behind each input that are filled, too
 
 Fault = Literal["wrong", "unwritten", "fails"]
 
@@ -92,19 +88,6 @@ class Judged:
     moves: tuple[tuple[float, ...], ...] = ()
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """A program in parts, as a file.
-
-    Attributes:
-        path: the VM module.
-        parts: without it.
-    """
-
-    path: str
-    parts: Parts
-
-
 def judge_here(
     base: Pieces, other: Pieces | None, device: str, run: ProgramRun, sums: Mapping[str, Tolerance],
     seconds: float = math.inf,
@@ -122,7 +105,7 @@ def judge_here(
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
     """
-    judge = _Judge(_Loaded(base, device, run), _Loaded(other, device, run) if other else None, sums)
+    judge = _Judge(LoadedParts(base, device, run), LoadedParts(other, device, run) if other else None, sums)
     end = time.monotonic() + seconds
     for number, seed in enumerate(SEEDS):
         if number == 0 or time.monotonic() < end:
@@ -131,7 +114,7 @@ def judge_here(
 
 
 class _Judge:
-    def __init__(self, base: _Loaded, other: _Loaded | None, sums: Mapping[str, Tolerance]) -> None:
+    def __init__(self, base: LoadedParts, other: LoadedParts | None, sums: Mapping[str, Tolerance]) -> None:
         self._base = base
         self._other = other
         self._sums = sums
@@ -253,7 +236,7 @@ class _Judge:
         return None
 
     @staticmethod
-    def _varies(loaded: _Loaded, part: Part, read: Sequence[Held], before: Sequence[Array]) -> bool:
+    def _varies(loaded: LoadedParts, part: Part, read: Sequence[Held], before: Sequence[Array]) -> bool:
         """Whether results are others on the same memory, too: then they do not depend on that."""
         return not equal(loaded.call(part, read, FILLINGS[0]), before)
 
@@ -287,74 +270,6 @@ class _Judge:
             own, self._base.parts.values[number].element_type, sums.accumulator_type, sums.reduction_length,
             magnitudes, (sums.factor_type, sums.factors),
         )  # fmt: skip
-
-
-class _Loaded:
-    """Parts on a device."""
-
-    def __init__(self, pieces: Pieces, device: str, run: ProgramRun) -> None:
-        self.parts = pieces.parts
-        self._run = run
-        config, hal = device_for(device)
-        self._device = config.device
-        try:
-            self._module = rt.VmModule.mmap(config.vm_instance, pieces.path)
-            parameters = parameter_module(run, config.vm_instance)
-            modules = [hal, self._module] if parameters is None else [parameters, hal, self._module]
-            self._context = rt.VmContext(config.vm_instance, modules=modules)
-        except RUNTIME_ERRORS as error:
-            raise TunerError(f"the program in parts does not load: {first_line(error)}") from None
-
-    def inputs(self, seed: int) -> list[Array | float | int]:
-        """Values of what the function takes."""
-        rng = np.random.default_rng(seed)
-        found: list[Array | float | int] = []
-        for number, value in zip(self.parts.takes, self.parts.values, strict=False):
-            taken = Taken(value.element_type, value.shape)
-            feed = self._run.feed(self.parts.function.removesuffix(ASYNC), number)
-            given = self._run.input(number)
-            found.append(argument(number, taken, given, self._run.sizes, seed, rng, feed))
-        return found
-
-    def call(self, part: Part, read: Sequence[Held], byte: int) -> list[Array]:
-        """What a part makes of values, in memory that is filled with a byte."""
-        arguments, results = rt.VmVariantList(len(read) + 1), rt.VmVariantList(len(part.writes))
-        for number, held in zip(part.reads, read, strict=True):
-            value = held.within(byte)
-            if isinstance(value, np.ndarray):
-                arguments.push_ref(self._view(self.parts.values[number], value, byte))
-            elif isinstance(value, float):
-                arguments.push_float(value)
-            else:
-                arguments.push_int(int(value))
-        arguments.push_int(byte)
-        function = self._module.lookup_function(part.function)
-        assert function is not None, "`take_apart` exports it"
-        self._context.invoke(function, arguments, results)
-        views = [results.get_as_ref(index).deref(rt.HalBufferView) for index in range(results.size)]
-        return [
-            np.array(
-                rt.DeviceArray(
-                    self._device, cast(rt.HalBufferView, view), implicit_host_transfer=True
-                ).to_host()
-            )
-            for view in views
-        ]
-
-    def _view(self, value: Value, array: Array, byte: int) -> rt.VmRef:
-        """A buffer with an array, and filled bytes behind it."""
-        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        held = np.concatenate([raw, np.full(_BEHIND, byte, np.uint8)])
-        buffer = self._device.allocator.allocate_buffer_copy(
-            memory_type=rt.MemoryType.DEVICE_LOCAL,
-            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-            device=self._device,
-            buffer=held,
-        )
-        view = rt.HalBufferView(
-            cast(rt.HalBuffer, buffer), list(array.shape), hal_type(value.element_type, array)
-        )
-        return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
 
 
 def _matched(base: Parts, other: Parts) -> dict[int, Part]:

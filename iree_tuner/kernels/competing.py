@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree_tuner.kernels.bench import SPEC_FLAG, Chosen, Outlook, look_at, with_flags
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.spec import executable_names
 from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.program.source import Program
 from iree_tuner.tuning.finals import NEARLY
@@ -126,3 +127,32 @@ def versions_with(
         target = with_flags(tuned.target, (f"{SPEC_FLAG}={path}",))
         found[Version(f"{tuned.version.what} and {name}", target, tuned.reached)] = chosen
     return found
+
+
+def without_blamed(
+    version: Version,
+    chosen: Chosen,
+    blamed: Collection[str],
+    competitors: Competitors,
+    lab: Lab,
+    folder: Path,
+) -> dict[Version, Chosen]:
+    """A version without the kernels whose dispatches are to blame; none where all are, or nobody is.
+
+    Args:
+        version: the program with kernels.
+        chosen: which those are.
+        blamed: names of dispatches.
+        competitors: what kernels can do in the program.
+        lab: with the context of the spec.
+        folder: where it is written.
+    """
+    names = executable_names([site for site, _ in chosen])
+    right = [each for name, each in zip(names, chosen, strict=True) if name not in blamed]
+    if not right or len(right) == len(chosen):
+        return {}
+    path = folder / f"right_{len(right)}_of_{len(chosen)}.mlir"
+    save_kernel_spec(right, competitors.outlook.target, lab.context, path)
+    flags = [flag for flag in version.target.flags if not flag.startswith(SPEC_FLAG)]
+    target = replace(version.target, flags=(*flags, f"{SPEC_FLAG}={path}"))
+    return {Version(f"{version.what} that are right", target, version.entries): right}

@@ -113,6 +113,12 @@ class _Spec:
         return f"match_{name}", f"replace_{name}"
 
 
+def executable_names(sites: Sequence[Site]) -> list[str]:
+    """What the executables of kernels at some sites are called in a spec, in their order."""
+    names: set[str] = set()
+    return [_unique(f"{EXECUTABLE}{site.problem.name}", names) for site in sites]
+
+
 def _unique(wanted: str, names: set[str]) -> str:
     base = found = re.sub(r"[^A-Za-z0-9_]", "_", wanted)
     count = 0

@@ -28,6 +28,7 @@ _DISPATCH, _IMPORT, _EXPORT = "flow.dispatch", "hal.tensor.import", "hal.tensor.
 _CHEAP = ("flow.tensor.", "arith.", "tensor.", "util.global.load", "util.align", "hal.tensor.transients")
 _STATE = ("util.global.store", "util.call", "func.call")
 _BOOLEAN = 1
+_EXPORT_DEPTH = 2
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,8 @@ def _dispatches(region: ir.Region) -> Iterator[ir.Operation]:
 
 def _export_of(dispatch: ir.Operation) -> str:
     (entry,) = list(ir.ArrayAttr(dispatch.attributes["entry_points"]))[:1]
-    return ir.SymbolRefAttr(entry).value[-1]
+    names = ir.SymbolRefAttr(entry).value
+    return names[-1] if len(names) == _EXPORT_DEPTH else names[0]  # external code's own name is that of all
 
 
 def _executables_of(function: ir.Operation) -> set[str]:

@@ -34,7 +34,7 @@ _LEAST_ROUNDS_S = 0.5
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
 _AFTER_PART, _AFTER_S = 0.05, 13.0  # for finals and verdict, where they can do with it
-_APART_BUILDS, _APART_CHECKS, _APART_PART = 2.2, 6.0, 0.05
+_APART_BUILDS, _APART_CHECKS, _APART_PART, _MOST_APART_PART = 2.2, 6.0, 0.05, 0.08
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 
@@ -123,17 +123,19 @@ class Budget:
 
     @property
     def apart_s(self) -> float:
-        """To check dispatches in the program, taken apart twice; 0 where that would cost too much."""
-        measured = self.measured
-        predicted_s = (
-            _APART_BUILDS / min(self.jobs, 2)
-        ) * measured.build_s + _APART_CHECKS * measured.check_s
-        return predicted_s if predicted_s <= _APART_PART * self.total_s else 0.0
+        """Kept to check dispatches in the program; 0 where that would cost too much."""
+        return self._apart_s if self._apart_s <= _APART_PART * self.total_s else 0.0
+
+    def apart_fits(self, after_s: float) -> bool:
+        """Whether there is time for that, or to look who is to blame, with so much to follow."""
+        most_s = min(_MOST_APART_PART * self.total_s, self.left_s - after_s)
+        return not self.limited or self._apart_s < most_s
 
     @property
-    def apart_fits(self) -> bool:
-        """Whether there is time for that."""
-        return not self.limited or 0.0 < self.apart_s < self.left_s
+    def _apart_s(self) -> float:
+        """To take two versions apart and to run their dispatches."""
+        builds_s = _APART_BUILDS / min(self.jobs, 2) * self.measured.build_s
+        return builds_s + _APART_CHECKS * self.measured.check_s
 
     @property
     def proof_s(self) -> float:

@@ -9,8 +9,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from iree_tuner.execute.apart import Finding, Judged, Pieces, judge_here
+from iree_tuner.execute.apart import Finding, Judged, judge_here
 from iree_tuner.execute.bench import Tolerance
+from iree_tuner.execute.parts_loaded import Pieces
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.parts import Parts, take_apart
@@ -85,7 +86,7 @@ def judge_entries(
     made = [lab.compilers.wait(each) for each in (base, other) if each is not None]
     lab.settle()
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        pieces = [_written(each, Path(folder) / f"{number}.vmfb") for number, each in enumerate(made)]
+        pieces = [written(each, Path(folder) / f"{number}.vmfb") for number, each in enumerate(made)]
         judged = lab.measurer.workers.call(
             judge_here, pieces[0], pieces[1] if names else None, lab.measurer.device, run,
             sums_of(dispatches), seconds, timeout_s=_TIMEOUT_S,
@@ -115,6 +116,7 @@ def sums_of(dispatches: Sequence[Dispatch]) -> Mapping[str, Tolerance]:
     return {each.name: tolerance_of(each.workload) for each in dispatches if each.workload is not None}
 
 
-def _written(parts: Parts, path: Path) -> Pieces:
+def written(parts: Parts, path: Path) -> Pieces:
+    """Parts with their module as a file."""
     path.write_bytes(parts.vmfb)
     return Pieces(str(path), replace(parts, vmfb=b""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from iree_tuner.execute.program import ProgramComparison
@@ -95,17 +95,19 @@ class Judge:
         budget: of the run: what hurts is looked for while there is time.
         in_model: candidates of a workload that are tried in the program.
         few_places: whether one address of the code is enough, as what it does to many dispatches levels out.
+        mend: of one of `Tuned.more` whose results are wrong, makes another without what is to blame.
     """
 
     def __init__(
         self, whole: ProgramVersions, given: Target, effort: Effort, budget: Budget, in_model: int = 1,
-        *, few_places: bool = False,
+        *, few_places: bool = False, mend: Callable[[Version], Version | None] = lambda _: None,
     ) -> None:  # fmt: skip
         self._whole = whole
         self._given = untuned(given)
         self._effort = effort
         self._budget = budget
         self._in_model = in_model
+        self._mend = mend
         places = effort.places(given)
         self._few = min(_FEW_PLACES, places)
         slow = whole.measured.build_s > _LONG_BUILD_S
@@ -138,6 +140,7 @@ class Judge:
         versions = [version for _, version in pairs]
         found = self._whole.compare(self._given, versions, self._plan(len(versions), self._places))
         judged = [self._judged(each, version, one) for (each, version), one in zip(pairs, found, strict=True)]
+        judged += self._mended(judged)
         alone = {each.version: each.found.comparison for each in judged if not each.version.entries}
         best = _chosen(judged)
         if best.version.entries or self._in_model > 1:
@@ -146,6 +149,17 @@ class Judge:
             best = max(judged, key=lambda each: (each.accepted, each.tuned is best.tuned, each.hope))
         used = best.tuned if best.accepted else first
         return self._verdict(best, used, alone.get(untuned(best.tuned.target)))
+
+    def _mended(self, judged: Sequence[_Judged]) -> list[_Judged]:
+        """Versions in the places of those with wrong results, without what makes them wrong."""
+        found: list[_Judged] = []
+        for each in judged:
+            wrong = each.version in each.tuned.more and not each.found.agreement.ok
+            version = self._mend(each.version) if wrong else None
+            if version is not None:
+                (one,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
+                found.append(self._judged(each.tuned, version, one))
+        return found
 
     def _from_nothing(self, tuned: Tuned) -> Verdict:
         """Where nothing won alone: what is better in the program all the same, if that is asked for."""

@@ -84,6 +84,7 @@ class ProgramVersions:
 
     Attributes:
         steps: comparisons so far.
+        wrong: versions whose results are not those of the default.
         measured: what compiling and checking a version took.
     """
 
@@ -101,6 +102,7 @@ class ProgramVersions:
         self._begun: dict[Version, Future[Compiled]] = {}
         self._host: bytes | None = None
         self.steps: list[Step] = []
+        self.wrong: list[Version] = []
         self.measured = measured or Measured()
 
     def begin(self, version: Version) -> None:
@@ -187,6 +189,8 @@ class ProgramVersions:
 
     def _keep(self, version: Version, against: Version, found: ProgramComparison) -> None:
         self.steps.append(Step(version.what, against.what, found.comparison, found.error))
+        if not found.agreement.ok:
+            self.wrong.append(version)
         if found.agreement.note:
             self._watch.noted(f"{version.what}: {found.agreement.note}")
         if found.comparison is not None:

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 from amounts import some
-from planted_in_programs import LONG, MODELS, PLANTED
+from planted_in_programs import FULL, HALF, LONG, MODELS, PLANTED
 
 from iree_tuner.compiler.worker import session_for
-from iree_tuner.execute.apart import Pieces, judge_here
+from iree_tuner.execute.apart import judge_here
+from iree_tuner.execute.follow import follow_here
+from iree_tuner.execute.parts_loaded import Pieces
 from iree_tuner.execute.program_request import request
 from iree_tuner.program.extract import extract
 from iree_tuner.program.parts import take_apart_flow
@@ -59,6 +61,10 @@ class Model:
         """What is found in a version."""
         return judge_here(self.base, other, DEVICE, self.run, self.sums)
 
+    def follow(self, other):
+        """Who is to blame in a version, whatever its dispatches are."""
+        return follow_here(self.base, other, DEVICE, self.run, self.sums, 100.0)
+
 
 @pytest.fixture(scope="module")
 def model_of(tmp_path_factory, compilers):
@@ -72,24 +78,36 @@ def model_of(tmp_path_factory, compilers):
     return find
 
 
-@pytest.mark.parametrize("planted", some(PLANTED, 2), ids=str)
+@pytest.mark.parametrize("planted", some(PLANTED, 3), ids=str)
 def test_a_defect_is_found_where_it_is(planted, model_of):
     model = model_of(planted.model)
     text, export = planted.put_into(model.text)
-    judged = model.judge(model.apart(text, {export}))
+    version = model.apart(text)
+    judged = model.judge(version)
     assert judged.faults, f"nothing was found in {judged.compared}"
     assert {fault.dispatch for fault in judged.faults} == {export}
     assert not judged.own
     assert not judged.overflown
+    assert {fault.dispatch for fault in model.follow(version)} == {export}
 
 
 @pytest.mark.parametrize("name", sorted({planted.model for planted in PLANTED}))
-@pytest.mark.parametrize("legal", some(LEGAL, 2))
+@pytest.mark.parametrize("legal", some(LEGAL, 4))
 def test_what_rounds_differently_is_not(legal, name, model_of):
     model = model_of(name)
-    judged = model.judge(model.elsewhere(LEGAL[legal]))
+    version = model.elsewhere(LEGAL[legal])
+    judged = model.judge(version)
     assert len(judged.compared) == len(model.base.parts.parts)
     assert not judged.faults
+    assert not model.follow(version)
+
+
+@pytest.mark.parametrize("name", some([HALF, FULL, LONG], 3))
+def test_dispatches_that_flags_fuse_otherwise_are_not_to_blame(name, model_of):
+    model = model_of(name)
+    version = model.elsewhere(("--iree-opt-level=O3", "--iree-opt-data-tiling=false"))
+    assert version.parts.values != model.base.parts.values
+    assert not model.follow(version)
 
 
 def test_the_programs_are_whole(model_of):

@@ -16,6 +16,7 @@ from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.verdict import Judge, Tuned
+from iree_tuner.tuning.versions import Version
 
 HOST = parse_target("llvm-cpu:host")
 
@@ -86,9 +87,9 @@ class FakeWhole:
         return ProgramComparison("main", comparison, Agreement(True, 0.0))
 
 
-def judged(tuned, whole=None, in_model=1):
+def judged(tuned, whole=None, in_model=1, mend=lambda _: None):
     whole = whole or FakeWhole()
-    judge = Judge(whole, HOST, effort_named("default"), unlimited(), in_model)
+    judge = Judge(whole, HOST, effort_named("default"), unlimited(), in_model, mend=mend)
     return judge.choose(tuned), whole
 
 
@@ -150,6 +151,23 @@ def test_what_mends_the_program_stays_whatever_it_costs():
     bad = result(entry("wrong", 100), 100)
     verdict, _ = judged([tuned(HOST, mended, bad)], FakeWhole(wrong=("wrong",)))
     assert names(verdict) == ["mending"]
+
+
+def test_a_version_with_a_wrong_kernel_is_judged_again_without_it():
+    bad, good = entry("bad", 400), entry("good", 300)
+    wrong = Version("all kernels", HOST, (bad, good))
+    asked = []
+
+    def mend(version):
+        asked.append(version)
+        return Version("those that are right", HOST, (good,))
+
+    own = Tuned(HOST, (result(entry("a", 50), 50),), (entry("a", 50),), more=(wrong,))
+    verdict, _ = judged([own], FakeWhole(wrong=("bad",)), mend=mend)
+    assert asked == [wrong]
+    assert names(verdict) == ["good"]
+    verdict, _ = judged([own], FakeWhole(wrong=("bad",)))
+    assert names(verdict) == ["a"], "where nobody is found out, what is right is used"
 
 
 def test_nothing_is_used_that_makes_the_program_slower():

@@ -1,0 +1,91 @@
+"""Who is to blame where a version of the program computes something else: the dispatches, one by one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iree_tuner.errors import TunerError
+from iree_tuner.execute.apart import Fault, Finding
+from iree_tuner.execute.follow import follow_here
+from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.parts import take_apart
+from iree_tuner.program.source import Program
+from iree_tuner.targets import Target
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.sound import sums_of, written
+from iree_tuner.tuning.versions import Version, with_entries
+
+_TIMEOUT_S = 600.0
+
+_WORDS: dict[Fault, str] = {
+    "wrong": "computes something else",
+    "unwritten": "reads memory that nobody wrote",
+    "fails": "does not run",
+}
+
+
+@dataclass(frozen=True)
+class Blame:
+    """What is wrong with a version.
+
+    Attributes:
+        version: it.
+        findings: its dispatches that are to blame, in order.
+        problem: why nothing was found out.
+    """
+
+    version: Version
+    findings: tuple[Finding, ...] = ()
+    problem: str = ""
+
+    @property
+    def note(self) -> str:
+        """In a sentence."""
+        if self.problem:
+            return f"{self.version.what}: its dispatches were not compared: {self.problem}"
+        if not self.findings:
+            return f"{self.version.what}: each of its dispatches is right by itself"
+        told = (f"{each.dispatch} {_WORDS[each.fault]}: {each.message}" for each in self.findings)
+        return f"{self.version.what}: {'; '.join(told)}"
+
+
+def blame(
+    version: Version, given: Target, program: Program, run: ProgramRun, dispatches: Sequence[Dispatch],
+    lab: Lab, seconds: float,
+) -> Blame:  # fmt: skip
+    """Look where a version begins to differ from the program as the compiler makes it.
+
+    Args:
+        version: whose results are wrong.
+        given: what the program is compiled for otherwise.
+        program: it.
+        run: how it is run; the first of its functions is followed.
+        dispatches: of the program.
+        lab: where it is compiled and run.
+        seconds: see `follow_here`.
+    """
+    function = run.functions[0] if run.functions else ""
+    other = with_entries(program, version.entries, lab.context)
+    submit = lab.compilers.submit
+    futures = [
+        submit(take_apart, program.data, program.name, given, function),
+        submit(take_apart, other.data, program.name, version.target, function),
+    ]
+    try:
+        made = [lab.compilers.wait(each) for each in futures]
+        lab.settle()
+        with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+            base, other_pieces = (
+                written(parts, Path(folder) / f"{number}.vmfb") for number, parts in enumerate(made)
+            )
+            findings = lab.measurer.workers.call(
+                follow_here, base, other_pieces, lab.measurer.device, run, sums_of(dispatches), seconds,
+                timeout_s=_TIMEOUT_S,
+            )  # fmt: skip
+    except TunerError as error:
+        return Blame(version, problem=str(error))
+    return Blame(version, findings)

@@ -1,0 +1,67 @@
+"""One wrong kernel is named, and does not cost the others."""
+
+import pytest
+from test_layers_of_kernels import CHAIN
+from wrong_kernels import Transposed, WrongGrid
+
+from iree_tuner.execute.program_request import request
+from iree_tuner.kernels.bench import SPEC_FLAG, look_at, with_flags
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.competing import Competitors, without_blamed
+from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.blame import blame
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.versions import Version
+
+pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+
+FIRST, SECOND = "kernel_matmul_24x64x40_f32_f32_f32", "kernel_matmul_24x64x64_f32_f32_f32"
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab(target_for_device("local-task", "host"), 1) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("kernels", "blamed"),
+    [((CGemm(), CGemm()), []), ((Transposed(), CGemm()), [FIRST]), ((CGemm(), WrongGrid()), [SECOND])],
+    ids=["right", "transposed", "a workgroup short"],
+)
+def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_path):
+    program = load_program(CHAIN)
+    outlook = look_at(program, lab.target, [CGemm()], lab)
+    chosen = [
+        (site, kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0]))
+        for (_, site, _), kernel in zip(outlook.pairs, kernels, strict=True)
+    ]
+    path = tmp_path / "kernels.mlir"
+    save_kernel_spec(chosen, outlook.target, lab.context, path)
+    version = Version("with kernels", with_flags(lab.target, (f"{SPEC_FLAG}={path}",)))
+    dispatches = extract(program, lab.target, lab.compilers).dispatches
+    found = blame(version, lab.target, program, request(program), dispatches, lab, 10.0)
+    assert [each.dispatch for each in found.findings] == blamed
+    names = {each.dispatch for each in found.findings}
+    left = without_blamed(version, chosen, names, Competitors(outlook, (), ()), lab, tmp_path)
+    if not blamed:
+        assert found.note == "with kernels: each of its dispatches is right by itself"
+        assert left == {}
+        return
+    assert found.note.startswith(f"with kernels: {blamed[0]} computes something else: at [")
+    ((mended, right),) = left.items()
+    assert right == [each for each, kernel in zip(chosen, kernels, strict=True) if type(kernel) is CGemm]
+    assert mended.target.flags[:-1] == lab.target.flags
+    again = blame(mended, lab.target, program, request(program), dispatches, lab, 10.0)
+    assert not again.findings
+
+
+def test_what_cannot_be_taken_apart_says_why(lab):
+    program = load_program(
+        "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }"
+    )
+    found = blame(Version("it", lab.target), lab.target, program, request(program), (), lab, 1.0)
+    assert found.note.startswith("it: its dispatches were not compared: ")
