@@ -37,7 +37,8 @@ class _Function:
     """An entry function and what it is called with.
 
     One that is `fenced` takes two more arguments: a fence to wait for, and one to signal at its end. Its
-    twin, if there is one, fills what it allocates (`program.fillings`).
+    twin, if there is one, fills what it allocates (`program.fillings`); that of a function which only calls
+    one with fences and waits, as torch's do, has them too.
     """
 
     name: str
@@ -46,6 +47,7 @@ class _Function:
     given: tuple[InputValue, ...]
     fenced: bool
     filled: rt.VmFunction | None = None
+    filled_fenced: bool = False
     arguments: Any = None
 
 
@@ -193,7 +195,7 @@ class LoadedProgram:
 
     def _call(self, each: _Function, byte: int) -> rt.VmVariantList:
         results = self._begin(each, byte)
-        if each.fenced:
+        if each.filled_fenced if each.filled is not None else each.fenced:
             self._wait()
         return results
 
@@ -204,11 +206,12 @@ class LoadedProgram:
         """
         results, arguments = rt.VmVariantList(4), each.arguments
         filled = each.filled if byte is not None else None
-        if each.fenced or filled is not None:
+        fenced = each.fenced if filled is None else each.filled_fenced
+        if fenced or filled is not None:
             arguments = rt.VmVariantList(len(each.taken) + 3)
             for index in range(each.arguments.size):
                 _push_again(each.arguments.get_variant(index), arguments)
-        if each.fenced:
+        if fenced:
             for timepoint in (self._begun, self._begun + 1):
                 arguments.push_ref(cast(rt.VmRef, rt.HalFence.create_at(self._semaphore, timepoint)))
             self._begun += 1
@@ -272,8 +275,11 @@ def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
         known = tuple(each for each in taken if each is not None)
         if not reason:
             fenced = function.reflection.get(_MODEL) == _FENCED
-            filled = module.lookup_function(name + FILLED)
-            chosen.append(_Function(name, function, known, given, fenced, filled))
+            own = module.lookup_function(name + FILLED)
+            inner = module.lookup_function(name + ASYNC + FILLED)
+            chosen.append(
+                _Function(name, function, known, given, fenced, own or inner, fenced if own else bool(inner))
+            )
             continue
         refused.append(f"@{name}: {reason}")
         if run.functions:

@@ -25,6 +25,7 @@ RESULTS = "iree_tuner.results"
 _PART = "iree_tuner.part"
 
 _DISPATCH, _IMPORT, _EXPORT = "flow.dispatch", "hal.tensor.import", "hal.tensor.export"
+_BARRIER = "hal.tensor.barrier"
 _CHEAP = ("flow.tensor.", "arith.", "tensor.", "util.global.load", "util.align", "hal.tensor.transients")
 _STATE = ("util.global.store", "util.call", "func.call")
 _BOOLEAN = 1
@@ -211,7 +212,7 @@ class _Apart:
         self._parts.append(Part(function, name, reads, made, inner))
 
     def _add_results(self, last: ir.Operation) -> None:
-        values = [owner.operands[0] for owner in map(_exporting, last.operands) if owner is not None]
+        values = [_waited(owner.operands[0]) for owner in map(_exporting, last.operands) if owner is not None]
         if len(values) != len(last.operands):
             self._left_out["results that are no tensors"] = None
             return
@@ -322,6 +323,13 @@ def _exporting(value: ir.Value) -> ir.Operation | None:
         return None
     owner = value.owner.operation
     return owner if owner.name == _EXPORT else None
+
+
+def _waited(value: ir.Value) -> ir.Value:
+    """A value that a fence is signalled for, itself."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name == _BARRIER:
+        value = value.owner.operands[ir.OpResult(value).result_number]
+    return value
 
 
 def _can_be_handed_over(kind: ir.Type) -> bool:

@@ -11,6 +11,7 @@ from iree_tuner.execute.conditioning import Depth, agreement_of, nudged, slack_o
 from iree_tuner.execute.program import compare_programs
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
+from iree_tuner.program.parts import take_apart
 from iree_tuner.program.phases import run_phases
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
@@ -30,12 +31,26 @@ func.func @main(%a: tensor<512xf32>, %b: tensor<512xf32>) -> tensor<512xf32> {{
 """A sum of which a part is handed on in a larger tensor; what is added to the rest is whatever was there."""
 
 
+def from_torch(text):
+    """The same as torch writes it: the compiler makes a function with fences of it, and one that waits."""
+    own = "!torch.vtensor<[512],f32>"
+    text = text.replace(
+        "%a: tensor<512xf32>, %b: tensor<512xf32>) -> tensor<512xf32> {", f"%x: {own}, %y: {own}) -> {own} {{"
+    )
+    taken = "".join(
+        f"  %{a} = torch_c.to_builtin_tensor %{x} : {own} -> tensor<512xf32>\n" for a, x in ("ax", "by")
+    )
+    text = text.replace("  %zero = ", f"{taken}  %zero = ")
+    given = f"  %given = torch_c.from_builtin_tensor %again : tensor<512xf32> -> {own}\n"
+    return text.replace("  return %again : tensor<512xf32>", f"{given}  return %given : {own}")
+
+
 @pytest.fixture(scope="module")
 def built():
-    def build(size, flags=()):
+    def build(size, flags=(), form=str):
         target = target_for_device(DEVICE, "host")
         target = replace(target, flags=(*target.flags, *flags))
-        text = ADDING.format(size=size).encode()
+        text = form(ADDING.format(size=size)).encode()
         return run_phases(text, "adding.mlir", target, stop=None, output="vmfb", filled=True).data
 
     return build
@@ -47,8 +62,9 @@ def loaded(vmfb, folder):
     return LoadedProgram(str(path), DEVICE, request(load_program(ADDING.format(size=512))))
 
 
-def test_what_reads_memory_that_nobody_wrote_is_found(built, tmp_path):
-    found = loaded(built(400), tmp_path)
+@pytest.mark.parametrize("form", [str, from_torch])
+def test_what_reads_memory_that_nobody_wrote_is_found(form, built, tmp_path):
+    found = loaded(built(400, form=form), tmp_path)
     results = found.results()
     assert found.unwritten.startswith("result 0 depends on what was in memory before: at [400]: ")
     assert found.unwritten.endswith("112 of 512 differ")
@@ -160,3 +176,10 @@ def test_weights_keep_f16_in_range_through_many_layers(seed, tmp_path):
     (found,) = LoadedProgram(str(path), DEVICE, request(load_program(text))).results()[seed]
     assert np.isfinite(found).all()
     assert 1e-3 < np.abs(found.astype(np.float32)).mean() < 1e3
+
+
+def test_a_program_with_fences_is_taken_apart_as_a_whole():
+    parts = take_apart(from_torch(ADDING.format(size=400)).encode(), "t", target_for_device(DEVICE, "host"))
+    assert parts.function == "main$async"
+    assert len(parts.parts) == 2
+    assert parts.whole
