@@ -72,12 +72,9 @@ def compile_(
         chosen = with_own_flags(chosen, module)
     flags = list(chosen.flags)
     if kernels is not None:
-        if not kernels.is_file():
-            raise TunerError("no such file", location=str(kernels))
-        note_input(kernels)
         flags.append(f"{SPEC_FLAG}={kernels}")
     planned_output(output, ".vmfb")
-    with _with_kernels(chosen, kernels) as chosen, people.status("compiling"):
+    with with_kernels(chosen, kernels) as chosen, people.status("compiling"):
         vmfb, matchers = _compiled(source, module, chosen)
     hits = {} if spec is None else tell_hits(spec, matchers, strict=strict)
     write(output, vmfb)
@@ -90,11 +87,14 @@ def compile_(
 
 
 @contextmanager
-def _with_kernels(target: Target, spec: Path | None) -> Generator[Target]:
+def with_kernels(target: Target, spec: Path | None) -> Generator[Target]:
     """The target with the flag that puts kernels into programs."""
     if spec is None:
         yield target
         return
+    if not spec.is_file():
+        raise TunerError("no such file", location=str(spec))
+    note_input(spec)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         found = Path(folder) / spec.name
         found.write_text(str(located(spec, new_context())))

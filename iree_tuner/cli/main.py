@@ -57,6 +57,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.",
     ),
     "spec": ("spec:app", "Build, link, check, embed and explain tuning specs; list those that ship."),
+    "sanitize": (
+        "sanitize:sanitize_",
+        "Run a program's dispatches under a memory checker; status 1 where one reads or writes too far.",
+    ),
     "kernel": ("kernel:app", "Put kernels that the compiler did not make in the place of what it makes."),
     "run": (
         "run:run",

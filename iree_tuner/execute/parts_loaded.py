@@ -44,8 +44,9 @@ class LoadedParts:
     def __init__(self, pieces: Pieces, device: str, run: ProgramRun) -> None:
         self.parts = pieces.parts
         self._run = run
+        self.device_uri = device
         config, hal = device_for(device)
-        self._device = config.device
+        self.device = config.device
         try:
             self._module = rt.VmModule.mmap(config.vm_instance, pieces.path)
             parameters = parameter_module(run, config.vm_instance)
@@ -71,7 +72,7 @@ class LoadedParts:
         for number, held in zip(part.reads, read, strict=True):
             value = held.within(byte)
             if isinstance(value, np.ndarray):
-                arguments.push_ref(self._view(self.parts.values[number], value, byte))
+                arguments.push_ref(self.view(self.parts.values[number], value, byte))
             elif isinstance(value, float):
                 arguments.push_float(value)
             else:
@@ -84,20 +85,20 @@ class LoadedParts:
         return [
             np.array(
                 rt.DeviceArray(
-                    self._device, cast(rt.HalBufferView, view), implicit_host_transfer=True
+                    self.device, cast(rt.HalBufferView, view), implicit_host_transfer=True
                 ).to_host()
             )
             for view in views
         ]
 
-    def _view(self, value: Value, array: Array, byte: int) -> rt.VmRef:
+    def view(self, value: Value, array: Array, byte: int) -> rt.VmRef:
         """A buffer with an array, and filled bytes behind it."""
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         held = np.concatenate([raw, np.full(_BEHIND, byte, np.uint8)])
-        buffer = self._device.allocator.allocate_buffer_copy(
+        buffer = self.device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-            device=self._device,
+            device=self.device,
             buffer=held,
         )
         view = rt.HalBufferView(

@@ -1,0 +1,88 @@
+"""`iree-tuner sanitize`: a program's dispatches one by one under a memory checker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from iree_tuner.cli.compile import with_kernels
+from iree_tuner.cli.hits import with_own_flags
+from iree_tuner.cli.inputs import InputFlags, opened
+from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.table import print_table, table
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.spec.embed import embed_bytes
+from iree_tuner.spec.io import load_spec
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.sanitize import CUDA_TOOLS, sanitize
+
+_DEFAULTS = InputFlags()
+_NO_FLAGS = CompilerFlags()
+
+
+def sanitize_(
+    program: ProgramName,
+    /,
+    *,
+    spec: Path | None = None,
+    kernels: Path | None = None,
+    device: str = "local-task",
+    chip: str = "host",
+    tool: Annotated[tuple[str, ...], Parameter(negative="")] = CUDA_TOOLS,
+    compiling: CompilerFlags = _NO_FLAGS,
+    inputs: InputFlags = _DEFAULTS,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Run a program's dispatches under a memory checker; status 1 where one reads or writes too far.
+
+    On the CPU, inputs end where a page begins that nobody may touch; on CUDA compute-sanitizer watches.
+
+    Example: `iree-tuner sanitize model.mlir --spec model.spec.mlir`
+
+    Parameters
+    ----------
+    spec
+        What `iree-tuner tune` wrote; without one the program is as the compiler makes it.
+    kernels
+        What `iree-tuner tune --kernels` or `iree-tuner kernel` wrote.
+    device
+        Device URI: local-task, cuda://0.
+    chip
+        What to compile for, with options: host, host+data-tiling; a GPU's architecture.
+    tool
+        Of compute-sanitizer, on CUDA: memcheck, racecheck, initcheck, synccheck. Each is a run.
+    as_json
+        One JSON object a line on standard output: each finding, and then a summary.
+    """
+    source, target = inputs.sized(opened(program)), compiling.on(target_for_device(device, chip))
+    request = inputs.request(source)
+    if spec is not None:
+        module = load_spec(spec, new_context())
+        target = with_own_flags(target, module)
+        source = replace(source, data=embed_bytes(source.data, to_bytecode(module), name=source.name))
+    with with_kernels(target, kernels) as target, Lab(target, 1) as lab, people.status("watching dispatches"):
+        found = sanitize(source, request, lab, tool)
+    console = answers_to(as_json=as_json)
+    told = table("dispatch", "found by", "times", "what", words=("dispatch", "found by", "what"))
+    for hit in found.hits:
+        told.add_row(hit.dispatch, hit.tool, str(hit.count), hit.message)
+        if as_json:
+            print_json(
+                {"dispatch": hit.dispatch, "tool": hit.tool, "count": hit.count, "message": hit.message}
+            )
+    if found.hits:
+        print_table(console, told)
+    wrong = len({hit.dispatch for hit in found.hits})
+    left = f"; not run: {'; '.join(found.left_out)}" if found.left_out else ""
+    watched = f"{found.dispatches} dispatches, watched by {', '.join(found.tools)}"
+    console.print(f"{watched}: {wrong or 'none'} touched what is not theirs{left}", markup=False)
+    if as_json:
+        print_json({"dispatches": found.dispatches, "wrong": wrong, "tools": list(found.tools),
+                    "left_out": list(found.left_out)})  # fmt: skip
+    return 1 if found.hits else 0

@@ -1,0 +1,130 @@
+"""A program's dispatches one by one where reads and writes beyond their inputs are found out.
+
+On this machine's processor an input ends where a page begins that nobody may touch: who reads on, dies. On
+CUDA each input is an allocation of exactly its size, and NVIDIA's compute-sanitizer watches the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import pickle
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import iree.runtime as rt
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.execute.held import FILLINGS, Held
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
+from iree_tuner.execute.program_loaded import SEEDS, hal_type
+from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.program.parts import Part, Value
+
+Array = npt.NDArray[np.generic]
+
+_ALIGNMENT = 64  # of a buffer's first byte, which code counts on
+_PROTECTED = 0  # PROT_NONE
+_SHARED = rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE
+_USAGE = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What is run.
+
+    Attributes:
+        pieces: the program in parts.
+        device: device URI.
+        run: inputs and parameters.
+        marker: a file in which the number of the dispatch stands that runs.
+    """
+
+    pieces: Pieces
+    device: str
+    run: ProgramRun
+    marker: str
+
+
+def guarded_here(watched: Watched, skipped: Collection[int]) -> int:
+    """Run all dispatches, how many; each with guarded inputs but for the skipped ones. A defect kills it."""
+    loaded = _Guarded(watched.pieces, watched.device, watched.run)
+    count = 0
+    values = dict(enumerate(map(Held, loaded.inputs(SEEDS[1]))))
+    for place, part in enumerate(loaded.parts.parts):
+        if any(number not in values for number in part.reads):
+            continue
+        Path(watched.marker).write_bytes(place.to_bytes(4, "little"))
+        read = [values[number] for number in part.reads]
+        loaded.guarded = place not in skipped
+        made = loaded.call(part, read, FILLINGS[1])
+        loaded.guarded = False
+        values |= dict(zip(part.writes, map(Held, made), strict=True))
+        count += 1
+    return count
+
+
+class _Guarded(LoadedParts):
+    """Parts whose inputs end in front of a page that nobody may touch, while `guarded`."""
+
+    guarded = False
+
+    def __init__(self, pieces: Pieces, device: str, run: ProgramRun) -> None:
+        super().__init__(pieces, device, run)
+        self._kept: list[object] = []
+
+    def call(self, part: Part, read: Sequence[Held], byte: int) -> list[Array]:
+        """What a part makes of values."""
+        try:
+            return super().call(part, read, byte)
+        finally:
+            self._kept.clear()
+
+    def view(self, value: Value, array: Array, byte: int) -> rt.VmRef:
+        """A buffer with an array, and nothing behind it."""
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        if not self.guarded or not raw.size:
+            return super().view(value, array, byte)
+        if self.device_uri.startswith("local-"):
+            memory = _before_a_guard(raw)
+            buffer = self.device.allocator.import_host_allocation(memory, _SHARED, _USAGE)
+            self._kept.append(buffer)  # a view does not keep the memory that it was imported from
+        else:
+            buffer = self.device.allocator.allocate_buffer_copy(
+                memory_type=rt.MemoryType.DEVICE_LOCAL, allowed_usage=_USAGE, device=self.device, buffer=raw
+            )  # fmt: skip
+        view = rt.HalBufferView(
+            cast(rt.HalBuffer, buffer), list(array.shape), hal_type(value.element_type, array)
+        )
+        return cast(rt.VmRef, view)
+
+
+def _before_a_guard(raw: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """A copy whose last byte is at most an alignment in front of a page that may not be touched."""
+    page = mmap.PAGESIZE
+    room = -(-raw.size // page) * page
+    memory = mmap.mmap(-1, room + page)
+    start = (room - raw.size) // _ALIGNMENT * _ALIGNMENT
+    found = np.frombuffer(memory, np.uint8, raw.size, start)
+    found[:] = raw
+    guard = np.frombuffer(memory, np.uint8, page, room).ctypes.data
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(page), _PROTECTED):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return found
+
+
+def main() -> None:
+    """Run what a file says, for a sanitizer that starts this process."""
+    watched = pickle.loads(Path(sys.argv[1]).read_bytes())  # written by who starts this
+    assert isinstance(watched, Watched)
+    guarded_here(watched, ())
+
+
+if __name__ == "__main__":
+    main()
