@@ -125,6 +125,3 @@ def main() -> None:
     assert isinstance(watched, Watched)
     guarded_here(watched, ())
 
-
-if __name__ == "__main__":
-    main()

@@ -26,6 +26,7 @@ CUDA_TOOLS = ("memcheck", "racecheck")
 
 _PLACES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
 _TIMEOUT_S = 1800.0
+_STARTED = "from iree_tuner.execute.sanitize import main; main()"
 _REPORTED = re.compile(
     r"^=+ (?:Error: |Warning: )?((?:Invalid|Race|Potential|Uninitialized|Unaligned|Hazard).*)"
 )
@@ -133,7 +134,7 @@ def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> Iter
     asked.write_bytes(pickle.dumps(watched))
     command = [
         checker, "--tool", tool, "--log-file", str(log), "--print-limit", "1000",
-        sys.executable, "-m", "iree_tuner.execute.sanitize", str(asked),
+        sys.executable, "-c", _STARTED, str(asked),
     ]  # fmt: skip
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S)
