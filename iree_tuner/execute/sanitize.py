@@ -120,8 +120,7 @@ def _before_a_guard(raw: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 
 def main() -> None:
-    """Run what a file says, for a sanitizer that starts this process."""
+    """Run what a file says, but for some dispatches, for a sanitizer that starts this process."""
     watched = pickle.loads(Path(sys.argv[1]).read_bytes())  # written by who starts this
     assert isinstance(watched, Watched)
-    guarded_here(watched, ())
-
+    guarded_here(watched, tuple(map(int, sys.argv[2:])))

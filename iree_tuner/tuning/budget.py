@@ -1,7 +1,7 @@
 """Who owns a run's time: what is to come is predicted from what was measured, and the search gets the rest.
 
 A budget is a promise: a run ends within it, and at least half of it goes into candidates, three fifths from
-five minutes up, unless the program takes too long to compile and to run for that. What comes before
+three minutes up, unless the program takes too long to compile and to run for that. What comes before
 the search has a part each; what comes after it (finals, proof, the program's verdict) is predicted from how
 long the program takes to compile and to run, and the search ends in time for it. Nothing optional starts
 that would not end.
@@ -21,6 +21,7 @@ from iree_tuner.tuning.timeline import Timeline
 _SHORT_S = 300.0
 
 _FLAGS_PART, _FLAGS_S, _PROFILE_PART = 0.035, 8.0, 0.05
+_SEARCH_PART, _SEARCH_PART_LONG, _LONG_S = 0.5, 0.6, 180.0
 _FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.08, 0.03, 1.5
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
@@ -105,13 +106,16 @@ class Budget:
         """Whether looking where the time goes is worth its time."""
         return not self.limited or predicted_s <= _PROFILE_PART * self.total_s
 
-    def search_until(self, versions: int, workloads: int, checks_s: float = 0.0) -> float:
-        """When the search has to end.
+    def search_until(
+        self, versions: int, workloads: int, checks_s: float = 0.0, begun: float = math.inf
+    ) -> float:
+        """When the search has to end: not before it had its part, unless what must follow would not fit.
 
         Args:
             versions: of the program that are compared in the end, beside the one that is built already.
             workloads: that will have finals.
             checks_s: to check the numbers of their winners.
+            begun: when it did.
         """
         if not self.limited:
             return math.inf
@@ -119,7 +123,10 @@ class Budget:
         least_s = self.versions_s(versions, 1) + _LEAST_VERDICT_S + min(workloads, 2) * _LEAST_FINAL_S
         most_s = _AFTER_S + _AFTER_PART * self.total_s
         after_s = max(least_s, min(wanted_s, most_s)) + checks_s + self.proof_s + self.apart_s + _END_S
-        return self.end - _MARGIN * after_s
+        least_s += self.proof_s + _FINALS_PART * self.total_s + _END_S
+        part = _SEARCH_PART_LONG if self.total_s >= _LONG_S else _SEARCH_PART
+        its_part = begun + part * self.total_s if begun < math.inf else -math.inf
+        return max(self.end - _MARGIN * after_s, min(its_part, self.end - _MARGIN * least_s))
 
     @property
     def apart_s(self) -> float:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +28,14 @@ CUDA_TOOLS = ("memcheck", "racecheck")
 """Of compute-sanitizer: reads and writes out of bounds; races in shared memory."""
 
 _PLACES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
-_TIMEOUT_S = 1800.0
+_TIMEOUT_S, _HANGS_S, _POLL_S = 600.0, 20.0, 0.5
+_ENDED = re.compile("(ERROR|RACECHECK) SUMMARY")
 _STARTED = "from iree_tuner.execute.sanitize import main; main()"
 _REPORTED = re.compile(
     r"^=+ (?:Error: |Warning: )?((?:Invalid|Race|Potential|Uninitialized|Unaligned|Hazard).*)"
 )
-_IN = re.compile(r"^=+ .*?\bat (?:.*?:)?([A-Za-z_$][\w$]*?)(?:\(.*)?\+0x[0-9a-f]+")
+_NAME = r"([A-Za-z_$][\w$]*)(?:\(.*\))?"
+_IN = re.compile(rf"^=+ .*?\bat (?:0x[0-9a-f]+ in )?(?:.*?:)?{_NAME}(?:\+0x[0-9a-f]+|\s*$)")
 
 
 @dataclass(frozen=True)
@@ -121,30 +126,67 @@ def _guarded(watched: Watched, lab: Lab) -> tuple[list[Hit], int]:
         )
         if isinstance(end, Ok):
             return hits, end.value
-        marker = Path(watched.marker)
-        place = int.from_bytes(marker.read_bytes(), "little") if marker.exists() else -1
-        if not isinstance(end, Crash) or place < 0 or place in skipped:
+        place = _marked(Path(watched.marker))
+        if not isinstance(end, Crash) or place is None or place in skipped:
             raise TunerError(f"the program in parts does not run: {end}")
-        hits.append(Hit(parts[place].dispatch, "guard pages", f"reads or writes behind an input: {end}"))
+        message = f"it reads or writes behind an input (exit code {end.exit_code})"
+        hits.append(Hit(parts[place].dispatch, "guard pages", message))
         skipped.append(place)
 
 
-def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> Iterator[Hit]:
+def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list[Hit]:
+    """What a tool says, run again without the dispatches after which a process does not go on."""
     asked, log = folder / "watched", folder / f"{tool}.txt"
     asked.write_bytes(pickle.dumps(watched))
-    command = [
-        checker, "--tool", tool, "--log-file", str(log), "--print-limit", "1000",
-        sys.executable, "-c", _STARTED, str(asked),
-    ]  # fmt: skip
-    try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        raise TunerError(f"compute-sanitizer --tool {tool} took longer than {_TIMEOUT_S:.0f} s") from None
-    text = log.read_text(errors="replace") if log.exists() else ""
-    if done.returncode or ("ERROR SUMMARY" not in text and "RACECHECK SUMMARY" not in text):
-        last = (done.stderr.strip() or text.strip() or "it said nothing").splitlines()[-1]
-        raise TunerError(f"compute-sanitizer --tool {tool} failed: {last}")
-    yield from hits_in(text, tool)
+    hits: list[Hit] = []
+    skipped: list[int] = []
+    parts = watched.pieces.parts.parts
+    while True:
+        log.unlink(missing_ok=True)
+        # What has an error ends there, and what follows it goes on, with these.
+        command = [
+            checker, "--tool", tool, "--log-file", str(log), "--print-limit", "100",
+            "--destroy-on-device-error", "kernel",
+            sys.executable, "-c", _STARTED, str(asked), *map(str, skipped),
+        ]  # fmt: skip
+        code, said = _run_watched(command, Path(watched.marker), log)
+        text = log.read_text(errors="replace") if log.exists() else ""
+        found = hits_in(text, tool)
+        hits += [hit for hit in found if all(hit.dispatch != each.dispatch for each in hits)]
+        if code == 0 and _ENDED.search(text):
+            return hits
+        place = _marked(Path(watched.marker))
+        if not found or place is None or place in skipped:
+            last = (said.strip() or text.strip() or "it said nothing").splitlines()[-1]
+            raise TunerError(f"compute-sanitizer --tool {tool} failed: {last}")
+        skipped += [n for n, part in enumerate(parts) if part.dispatch == parts[place].dispatch]
+
+
+def _run_watched(command: Sequence[str], marker: Path, log: Path) -> tuple[int | None, str]:
+    """The exit code, None where it was ended, and what was said. A process may hang after an error."""
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        since, last = time.monotonic(), (None, 0)
+        while True:
+            try:
+                _, said = process.communicate(timeout=_POLL_S)
+                return process.returncode, said
+            except subprocess.TimeoutExpired:
+                now = _marked(marker), log.stat().st_size if log.exists() else 0
+                if now != last:
+                    since, last = time.monotonic(), now
+                told = bool(last[1]) and bool(hits_in(log.read_text(errors="replace"), ""))
+                if time.monotonic() - since > (_HANGS_S if told else _TIMEOUT_S):
+                    os.killpg(process.pid, signal.SIGKILL)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+
+
+def _marked(marker: Path) -> int | None:
+    """Which dispatch ran last."""
+    return int.from_bytes(marker.read_bytes(), "little") if marker.exists() else None
 
 
 def hits_in(text: str, tool: str) -> list[Hit]:

@@ -90,7 +90,7 @@ def tune_variant(
     def until() -> float:
         promising = queue.promising
         checks_s = sum(_check_s(each, lab) for each in promising)
-        whole = part * (budget.search_until(versions, max(1, len(promising)), checks_s) - start)
+        whole = part * (budget.search_until(versions, max(1, len(promising)), checks_s, start) - start)
         return start + max(whole, _LEAST_SEARCH_S)
 
     with timeline.stage(SEARCH):
