@@ -61,6 +61,27 @@ def test_narrow_result_where_an_instruction_has_it() -> None:
 
 
 @on_this_release
+def test_cuda_padded_reduction_reads_on() -> None:
+    """`gpu.spaces._reads_on`: the mask of rows is gone after canonicalization, and so is it in the kernel."""
+    tool = Path(sys.executable).parent / "iree-opt"
+    command = [str(tool), "--canonicalize", str(REPRODUCERS / "mask_of_unit_dims.mlir")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "dense<true> : vector<4xi1>" in ended.stdout
+    assert "vector.create_mask" not in ended.stdout
+    dump = "--mlir-print-ir-after=iree-llvmgpu-vector-lowering"
+    source = REPRODUCERS / "cuda_padded_reduction.mlir"
+    ended = compile_(source, "--iree-hal-target-device=cuda", "--iree-cuda-target=sm_89", dump)
+    loads = [line for line in ended.stderr.splitlines() if "#gpu.address_space<global>" in line]
+    (left,) = [line for line in loads if "memref<4x64x77xf16" in line and "maskedload" in line]
+    assert "vector<8xi1>" in left
+    right = [
+        line for line in loads if "memref<5x77x64xf16" in line and ("vector.load" in line or "masked" in line)
+    ]
+    assert right
+    assert all("vector.load" in line for line in right), "nothing masks what is read behind row 77"
+
+
+@on_this_release
 def test_prefetch_uneven_copy(tmp_path: Path) -> None:
     """supplement 'even copies'"""
     name = "prefetch_uneven_copy.mlir"
