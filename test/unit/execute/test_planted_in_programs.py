@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 from amounts import some
-from planted_in_programs import FULL, HALF, LONG, MODELS, PLANTED
+from planted_in_programs import FULL, HALF, LONG, MODELS, PLANTED, SHORT
 
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.execute.apart import judge_here
 from iree_tuner.execute.follow import follow_here
-from iree_tuner.execute.parts_loaded import Pieces
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
 from iree_tuner.execute.program_request import request
 from iree_tuner.program.extract import extract
 from iree_tuner.program.parts import take_apart_flow
@@ -89,6 +89,35 @@ def test_a_defect_is_found_where_it_is(planted, model_of):
     assert not judged.own
     assert not judged.overflown
     assert {fault.dispatch for fault in model.follow(version)} == {export}
+
+
+def test_a_race_is_found_in_the_dispatch_that_has_it(model_of, monkeypatch):
+    """One result of a dispatch is what another thread left there, now and then."""
+    model = model_of(SHORT)
+    racing = next(part for part in model.base.parts.parts if "matmul_40x48x96" in part.dispatch)
+    call, runs = LoadedParts.call, []
+
+    def race(self, part, read, byte):
+        found = call(self, part, read, byte)
+        if part == racing and self.version:
+            runs.append(byte)
+            if len(runs) % 2 == 0:
+                found[0][7] = found[0][6]
+        return found
+
+    built = LoadedParts.__init__
+
+    def build(self, pieces, device, run):
+        built(self, pieces, device, run)
+        self.version = pieces is version
+
+    version = replace(model.base)
+    monkeypatch.setattr(LoadedParts, "call", race)
+    monkeypatch.setattr(LoadedParts, "__init__", build)
+    judged = model.judge(version)
+    assert [fault.dispatch for fault in judged.faults] == [racing.dispatch]
+    assert judged.faults[0].fault == "wrong"
+    assert "in some of its runs: at [7, " in judged.faults[0].message
 
 
 @pytest.mark.parametrize("name", sorted({planted.model for planted in PLANTED}))
