@@ -33,6 +33,7 @@ Holes = npt.NDArray[np.bool_] | None
 _NEAR = 16.0
 """Times a dispatch's tolerance: what is fused differently rounds elsewhere, and is no defect."""
 
+_AGAIN = 8
 _SAMPLE = 4096
 _ROUGH = 0.02  # of the largest value: what is further off in a sample is not compared value by value
 
@@ -150,11 +151,15 @@ class _Follower:
             holes = left_alone(again[0], [own, again[1]])
             found.append(holes)
             wrong = next((each for each in again if not equal([each], [own], holes)), None)
-            if wrong is not None and equal(self._call(self._other, part, self._theirs), got):
+            if wrong is not None and self._is_steady(part, got):
                 message = (
                     message or f"its results depend on what was in memory: {difference(wrong, own, holes)}"
                 )
         return message, found
+
+    def _is_steady(self, part: Part, got: Sequence[Array]) -> bool:
+        """Whether results are the same on the same memory, again and again."""
+        return all(equal(self._call(self._other, part, self._theirs), got) for _ in range(_AGAIN))
 
     def _take(self, place: int, part: Part, got: Sequence[Held]) -> _Made:
         """Keep results, as the base has them where it does."""
