@@ -95,7 +95,9 @@ def tune_variant(
 
     with timeline.stage(SEARCH):
         lost = _search(engine, queue, until, findings)
-    after_s = budget.end - until() if part < 1.0 else budget.verdict_s(versions) + budget.proof_s
+    after_s = (
+        budget.end - until() if part < 1.0 else budget.verdict_s(versions) + budget.proof_s + budget.apart_s
+    )
     with timeline.stage("finals"):
         results = _finals(queue, engine, lab, findings, plan, budget, watch, after_s, lost)
     return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)
