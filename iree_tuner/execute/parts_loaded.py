@@ -72,7 +72,7 @@ class LoadedParts:
         for number, held in zip(part.reads, read, strict=True):
             value = held.within(byte)
             if isinstance(value, np.ndarray):
-                arguments.push_ref(self.view(self.parts.values[number], value, byte))
+                arguments.push_ref(self._view(self.parts.values[number], value, byte))
             elif isinstance(value, float):
                 arguments.push_float(value)
             else:
@@ -91,17 +91,22 @@ class LoadedParts:
             for view in views
         ]
 
-    def view(self, value: Value, array: Array, byte: int) -> rt.VmRef:
-        """A buffer with an array, and filled bytes behind it."""
+    def _view(self, value: Value, array: Array, byte: int) -> rt.VmRef:
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        held = np.concatenate([raw, np.full(_BEHIND, byte, np.uint8)])
-        buffer = self.device.allocator.allocate_buffer_copy(
+        kind = hal_type(value.element_type, array)
+        view = rt.HalBufferView(self.buffer(raw, byte), list(array.shape), kind)
+        return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
+
+    def buffer(self, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
+        """A buffer with bytes, and filled ones behind them."""
+        return self.copied(np.concatenate([raw, np.full(_BEHIND, byte, np.uint8)]))
+
+    def copied(self, raw: npt.NDArray[np.uint8]) -> rt.HalBuffer:
+        """A buffer of exactly these bytes."""
+        made = self.device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
             device=self.device,
-            buffer=held,
+            buffer=raw,
         )
-        view = rt.HalBufferView(
-            cast(rt.HalBuffer, buffer), list(array.shape), hal_type(value.element_type, array)
-        )
-        return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
+        return cast(rt.HalBuffer, made)  # no element type is given: not a view

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import iree.runtime as rt
 import numpy as np
@@ -22,9 +21,9 @@ import numpy.typing as npt
 
 from iree_tuner.execute.held import FILLINGS, Held
 from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
-from iree_tuner.execute.program_loaded import SEEDS, hal_type
+from iree_tuner.execute.program_loaded import SEEDS
 from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.program.parts import Part, Value
+from iree_tuner.program.parts import Part
 
 Array = npt.NDArray[np.generic]
 
@@ -85,23 +84,15 @@ class _Guarded(LoadedParts):
         finally:
             self._kept.clear()
 
-    def view(self, value: Value, array: Array, byte: int) -> rt.VmRef:
-        """A buffer with an array, and nothing behind it."""
-        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    def buffer(self, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
+        """A buffer with bytes, and nothing behind them."""
         if not self.guarded or not raw.size:
-            return super().view(value, array, byte)
-        if self.device_uri.startswith("local-"):
-            memory = _before_a_guard(raw)
-            buffer = self.device.allocator.import_host_allocation(memory, _SHARED, _USAGE)
-            self._kept.append(buffer)  # a view does not keep the memory that it was imported from
-        else:
-            buffer = self.device.allocator.allocate_buffer_copy(
-                memory_type=rt.MemoryType.DEVICE_LOCAL, allowed_usage=_USAGE, device=self.device, buffer=raw
-            )  # fmt: skip
-        view = rt.HalBufferView(
-            cast(rt.HalBuffer, buffer), list(array.shape), hal_type(value.element_type, array)
-        )
-        return cast(rt.VmRef, view)
+            return super().buffer(raw, byte)
+        if not self.device_uri.startswith("local-"):
+            return self.copied(raw)
+        found = self.device.allocator.import_host_allocation(_before_a_guard(raw), _SHARED, _USAGE)
+        self._kept.append(found)  # a view does not keep the memory that it was imported from
+        return found
 
 
 def _before_a_guard(raw: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

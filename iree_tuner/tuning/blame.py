@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.apart import Fault, Finding
 from iree_tuner.execute.follow import follow_here
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.program.parts import take_apart
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sound import sums_of, written
+from iree_tuner.tuning.sound import in_parts, sums_of
 from iree_tuner.tuning.versions import Version, with_entries
 
 _TIMEOUT_S = 600.0
@@ -68,22 +65,11 @@ def blame(
         lab: where it is compiled and run.
         seconds: see `follow_here`.
     """
-    function = run.functions[0] if run.functions else ""
     other = with_entries(program, version.entries, lab.context)
-    submit = lab.compilers.submit
-    futures = [
-        submit(take_apart, program.data, program.name, given, function),
-        submit(take_apart, other.data, program.name, version.target, function),
-    ]
     try:
-        made = [lab.compilers.wait(each) for each in futures]
-        lab.settle()
-        with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-            base, other_pieces = (
-                written(parts, Path(folder) / f"{number}.vmfb") for number, parts in enumerate(made)
-            )
+        with in_parts([(program, given, None), (other, version.target, None)], run, lab) as pieces:
             findings = lab.measurer.workers.call(
-                follow_here, base, other_pieces, lab.measurer.device, run, sums_of(dispatches), seconds,
+                follow_here, *pieces, lab.measurer.device, run, sums_of(dispatches), seconds,
                 timeout_s=_TIMEOUT_S,
             )  # fmt: skip
     except TunerError as error:

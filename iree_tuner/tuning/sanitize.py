@@ -19,10 +19,10 @@ from iree_tuner.compiler.worker import Crash, Ok
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sanitize import Watched, guarded_here
-from iree_tuner.program.parts import Part, take_apart
+from iree_tuner.program.parts import Part
 from iree_tuner.program.source import Program
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sound import written
+from iree_tuner.tuning.sound import in_parts
 
 CUDA_TOOLS = ("memcheck", "racecheck")
 """Of compute-sanitizer: reads and writes out of bounds; races in shared memory."""
@@ -87,10 +87,11 @@ def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] =
     device = lab.measurer.device
     local = device.startswith("local-")
     checker = "" if local else find_checker(device)
-    function = run.functions[0] if run.functions else ""
-    parts = lab.compilers.call(take_apart, program.data, program.name, lab.target, function)
-    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        pieces = written(parts, Path(folder) / "parts.vmfb")
+    with (
+        in_parts([(program, lab.target, None)], run, lab) as (pieces,),
+        tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
+    ):
+        parts = pieces.parts
         watched = Watched(pieces, device, run, str(Path(folder) / "running"))
         if local:
             hits, ran = _guarded(watched, lab)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,14 +14,18 @@ from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.parts_loaded import Pieces
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.program.parts import Parts, take_apart
+from iree_tuner.program.parts import take_apart
 from iree_tuner.program.source import Program
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.versions import with_entries
 
 _TIMEOUT_S = 600.0
+
+Asked = tuple[Program, Target, frozenset[str] | None]
+"""A program, what it is compiled for, and the dispatches that are wanted; all of them without."""
 
 
 @dataclass(frozen=True)
@@ -76,17 +80,10 @@ def judge_entries(
         WorkerError: it died or did not come back.
     """
     names = names_of(entries, dispatches)
-    function = run.functions[0] if run.functions else ""
-    submit, target = lab.compilers.submit, lab.target
-    base = submit(take_apart, program.data, program.name, target, function)
-    other: Future[Parts] | None = None
+    asked: list[Asked] = [(program, lab.target, None)]
     if names:
-        data = with_entries(program, entries, lab.context).data
-        other = submit(take_apart, data, program.name, target, function, set(names))
-    made = [lab.compilers.wait(each) for each in (base, other) if each is not None]
-    lab.settle()
-    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        pieces = [written(each, Path(folder) / f"{number}.vmfb") for number, each in enumerate(made)]
+        asked.append((with_entries(program, entries, lab.context), lab.target, frozenset(names)))
+    with in_parts(asked, run, lab) as pieces:
         judged = lab.measurer.workers.call(
             judge_here, pieces[0], pieces[1] if names else None, lab.measurer.device, run,
             sums_of(dispatches), seconds, timeout_s=_TIMEOUT_S,
@@ -116,7 +113,20 @@ def sums_of(dispatches: Sequence[Dispatch]) -> Mapping[str, Tolerance]:
     return {each.name: tolerance_of(each.workload) for each in dispatches if each.workload is not None}
 
 
-def written(parts: Parts, path: Path) -> Pieces:
-    """Parts with their module as a file."""
-    path.write_bytes(parts.vmfb)
-    return Pieces(str(path), replace(parts, vmfb=b""))
+@contextmanager
+def in_parts(asked: Sequence[Asked], run: ProgramRun, lab: Lab) -> Generator[list[Pieces]]:
+    """Programs taken apart, all at once, as files; the first of the functions that are run."""
+    function = run.functions[0] if run.functions else ""
+    futures = [
+        lab.compilers.submit(take_apart, program.data, program.name, target, function, only)
+        for program, target, only in asked
+    ]
+    made = [lab.compilers.wait(each) for each in futures]
+    lab.settle()
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        pieces: list[Pieces] = []
+        for number, parts in enumerate(made):
+            path = Path(folder) / f"{number}.vmfb"
+            path.write_bytes(parts.vmfb)
+            pieces.append(Pieces(str(path), replace(parts, vmfb=b"")))
+        yield pieces
