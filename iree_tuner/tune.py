@@ -50,7 +50,7 @@ from iree_tuner.tuning.reading import profile_of, read_dispatches
 from iree_tuner.tuning.result import Findings, entries_of
 from iree_tuner.tuning.sound import judge_entries
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.timeline import Timeline
+from iree_tuner.tuning.timeline import APART, Timeline
 from iree_tuner.tuning.variant import FlagVariant, tune_variant
 from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
 from iree_tuner.tuning.versions import ProgramVersions, Version
@@ -188,11 +188,11 @@ class _TuningRun:
                 )
                 variants[choice.target] = variant = self._profiled(variant)
                 tuned.append(self._tuned(variant, 2 * len(kept), part))
-            with self.timeline.stage("dispatches in the program"):
+            with self.timeline.stage(APART):
                 tuned = [self._sound(each, variants[each.target]) for each in tuned]
             with self.timeline.stage("verdict"):
                 verdict, problem = self._judged(tuned)
-            with self.timeline.stage("dispatches in the program"):
+            with self.timeline.stage(APART):
                 self._explain_flags()
             variant = variants[verdict.tuned.target]
             before = self._profiled_before(variants.get(self.lab.target), given, verdict)

@@ -37,6 +37,11 @@ def report_result(console: Console, result: TuningResult, path: Path | None) -> 
     if result.pace.candidates:
         console.print(_pace(result.pace))
     print_table(console, _stages(result.time))
+    if result.time.checked_s >= _TOLD_S:
+        checked_s = result.time.checked_s
+        console.print(
+            f"comparing results took {checked_s:.1f} s, {checked_s / result.time.total_s:.0%} of all"
+        )
     if result.interrupted and path is not None:
         console.print("interrupted: this is what was found until then")
     if result.note:
@@ -143,6 +148,7 @@ def result_to_json(result: TuningResult, path: Path | None) -> Iterator[dict[str
         "searched_s": result.pace.searched_s,
         "candidates_per_hour": result.pace.per_hour,
         "devices_busy": result.pace.busy,
+        "checked_s": result.time.checked_s,
         "interrupted": result.interrupted,
         "dropped": result.dropped,
         "note": result.note,

@@ -12,7 +12,12 @@ from iree_tuner.compiler.slot import Span
 SEARCH = "search"
 """The stage in which candidates are compiled and timed."""
 
+APART = "dispatches in the program"
+"""The stage in which they are compared on the values that the program gives them."""
+
 _OTHER = "start and end"
+_CHECKS = frozenset({"agree_here", "default_here", "follow_here", "judge_here"})
+"""What devices are asked for to compare results; a candidate's first check is part of its trial."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,18 @@ class TimeUse:
         for stage in self.stages:
             found[stage.name] = found.get(stage.name, 0.0) + stage.seconds
         return found
+
+    @property
+    def checked_s(self) -> float:
+        """What comparing results of finalists, dispatches and versions of the program took."""
+        apart = [stage for stage in self.stages if stage.name == APART]
+        elsewhere = [
+            end - begin
+            for lane in self.lanes
+            for what, begin, end in lane.calls
+            if what in _CHECKS and not any(stage.begin <= begin < stage.end for stage in apart)
+        ]
+        return sum(stage.seconds for stage in apart) + sum(elsewhere)
 
     def busy_s(self, lane: Lane, name: str) -> float:
         """For how long a worker worked in a stage."""

@@ -21,7 +21,7 @@ from iree_tuner.compiler.worker import Crash, Lost, Ok, Timeout, WorkerError, Wo
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
-KILLS = amount(12, 60)
+KILLS = amount(8, 60)
 """Of workers at random moments."""
 
 NAMED = {fault.__name__: fault for fault in faults.FAULTS}
@@ -106,7 +106,7 @@ def held():
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("count", [amount(75, 400)])
+@pytest.mark.parametrize("count", [amount(40, 400)])
 def test_many_faults_among_good_calls(count):
     rng = random.Random(count)
     with hostile(1) as first:

@@ -158,7 +158,7 @@ def each_dispatch_agrees(program, target, compilers):
         assert not found.note, f"{dispatch.name}: {found.note}"
 
 
-@pytest.mark.parametrize("name", some(PROGRAMS, 2))
+@pytest.mark.parametrize("name", some(PROGRAMS, 3))
 def test_the_default_computes_what_the_program_says(cpu, compilers, name):
     each_dispatch_agrees(load_program(PROGRAMS[name]), cpu, compilers)
 

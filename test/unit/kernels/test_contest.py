@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from amounts import amount
+from amounts import amount, some
 from epilogues import with_epilogue
 from problems import conv, matmul, site_in
 from wrong_kernels import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
@@ -55,13 +55,16 @@ def test_wrong_kernels_are_told_and_not_chosen(lab, kernel, outcome, message) ->
 
 @pytest.mark.parametrize(
     "text",
-    [
-        matmul(40, 64, 72, transposed=True),
-        conv((6, 9), 12, 32, stride=2),
-        with_epilogue(40, 64, 72, ("bias", "gelu", "residual")),
-        with_epilogue(40, 64, 72, ("residual", "gelu_tanh", "bias"), together=True),
-    ],
-    ids=["product", "convolution", "gelu", "gelu_tanh"],
+    some(
+        [
+            matmul(40, 64, 72, transposed=True),
+            with_epilogue(40, 64, 72, ("bias", "gelu", "residual")),
+            conv((6, 9), 12, 32, stride=2),
+            with_epilogue(40, 64, 72, ("residual", "gelu_tanh", "bias"), together=True),
+        ],
+        2,
+    ),
+    ids=some(["product", "gelu", "convolution", "gelu_tanh"], 2),
 )
 def test_right_kernels_are_compared(lab, text: str) -> None:
     contest = briefly(site_in(text), CGemm(), lab, most=amount(2, 3))

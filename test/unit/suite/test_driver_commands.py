@@ -39,7 +39,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", some(COMMANDS.values(), 2), ids=some(COMMANDS, 2))
+@pytest.mark.parametrize("command", some(COMMANDS.values(), 3), ids=some(COMMANDS, 3))
 def test_what_the_compiler_makes_of_a_command_computes_it(command, tmp_path, cpu, compilers):
     (operation,) = operations_of(command)
     found = agreement_of(operation, tmp_path, cpu, compilers)

@@ -46,7 +46,7 @@ def test_their_own_choice(name, sizes, cpu, compilers):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @settings(
-    max_examples=amount(6, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=amount(3, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_any_sizes_and_knobs(name, data, cpu, compilers):

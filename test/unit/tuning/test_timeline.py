@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iree_tuner.compiler.slot import Span
-from iree_tuner.tuning.timeline import Lane, Timeline
+from iree_tuner.tuning.timeline import APART, Lane, Timeline
 
 
 class Clock:
@@ -66,3 +66,20 @@ def test_what_workers_did_is_on_the_runs_clock():
     assert [lane.worker for lane in use.lanes] == ["compiler 0", "compiler 1", "cuda://0"]
     assert use.busy_s(use.lanes[0], "search") == 4.0
     assert Lane("x", (("f", 1.0, 2.0),)).busy_s(1.5, 9.0) == 0.5
+
+
+def test_all_that_compares_results_is_counted_once():
+    clock = Clock()
+    timeline = Timeline(clock)
+    clock.now += 10
+    with timeline.stage(APART):
+        clock.now += 5  # until 65: taking apart, and what the device is asked for
+    clock.now += 5
+    asked = [
+        ("agree_here", 51, 53),
+        ("rounds_here", 53, 58),
+        ("judge_here", 61, 64),
+        ("default_here", 66, 67),
+    ]
+    spans = [Span(0, what, float(begin), float(end)) for what, begin, end in asked]
+    assert timeline.use([("compiler", []), ("local-task", spans)]).checked_s == 2 + 5 + 1
