@@ -29,7 +29,7 @@ from iree_tuner.execute.data import (
 )
 from iree_tuner.execute.device_check import DeviceCheck
 from iree_tuner.execute.memory import Memory
-from iree_tuner.execute.numerics import Agreement, compare, numbers
+from iree_tuner.execute.numerics import Agreement, compare, numbers, same_bytes
 from iree_tuner.execute.outcome import DEFAULT_WRONG
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.bindings import Binding, TensorSlice
@@ -88,7 +88,8 @@ class Check:
         self._size = max(bench.harness.buffer_bytes, 1)
         self._on_device: list[DeviceCheck] = []
         self._wrong_default = ""
-        self._judged: tuple[int, Buffer, Agreement] | None = None  # the last one
+        self._judged: tuple[int, Agreement] | None = None  # the last one, and its seed
+        self._last = np.empty(0, np.uint8)  # what it was of
         self._on_host: OnHost | None = None
 
     def quick(self, loaded: LoadedDispatch) -> Agreement:
@@ -163,18 +164,15 @@ class Check:
     def _seed(self, loaded: LoadedDispatch, seed: int, repetitions: int) -> Agreement:
         """Runs on one seed. The later ones find the outputs of the one before, unless they add to them."""
         expected = self._expect(seed)
-        worst, note, corrects, previous = 0.0, "", False, None
+        worst, note, corrects = 0.0, "", False
         for repetition in range(repetitions):
             if repetition == 0 or self._in_place:
                 loaded.fill(seed)
             loaded.run(1)
-            got = loaded.read()
-            if previous is not None and np.array_equal(got, previous):
-                continue
-            found = self._judge(got, seed, expected)
+            found = self._judge(loaded.read(), seed, expected)
             if not found.ok:
                 return _on_run(found, seed, repetition)
-            worst, note, previous = max(worst, found.worst), note or found.note, got
+            worst, note = max(worst, found.worst), note or found.note
             corrects = corrects or found.corrects
         return Agreement(True, worst, note=note, corrects=corrects)
 
@@ -218,16 +216,21 @@ class Check:
                 loaded.fill(seed)
             loaded.run(1)
             got = loaded.read()
-            if not any(np.array_equal(got, each) for each in kinds):
-                kinds.append(got)
+            if not any(same_bytes(got, each) for each in kinds):
+                kinds.append(got.copy())
             runs += 1
         return kinds, runs
 
     def _judge(self, got: Buffer, seed: int, expected: _Expected) -> Agreement:
         """One result, against what must not change and against the default; else the reference decides."""
-        if self._judged is None or self._judged[0] != seed or not np.array_equal(got, self._judged[1]):
-            self._judged = seed, got, self._judge_anew(got, seed, expected)
-        return self._judged[2]
+        if self._judged is None or self._judged[0] != seed or not same_bytes(got, self._last):
+            self._judged = None
+            found = self._judge_anew(got, seed, expected)
+            if len(self._last) != len(got):  # large ones are slow to allocate
+                self._last = np.empty_like(got)
+            self._last[:] = got
+            self._judged = seed, found
+        return self._judged[1]
 
     def _judge_anew(self, got: Buffer, seed: int, expected: _Expected) -> Agreement:
         changed = _changed(got, self._image(seed, len(got)), expected.kept, self._harness.bindings)
@@ -279,7 +282,7 @@ class Check:
             left_alone = [
                 each
                 for each in kept(self._harness.bindings, len(got))
-                if np.array_equal(got[each.start : each.end], image[each.start : each.end])
+                if same_bytes(got[each.start : each.end], image[each.start : each.end])
             ]
             self._expected[seed] = _Expected(self._values(got), self._values(magnitudes), left_alone)
         return self._expected[seed]
@@ -353,9 +356,10 @@ def _on_run(found: Agreement, seed: int, repetition: int) -> Agreement:
 def _changed(got: Buffer, image: Buffer, ranges: Sequence[Kept], bindings: Sequence[Binding]) -> str:
     """What was written that must not be; empty when nothing was."""
     for each in ranges:
-        wrong = np.flatnonzero(got[each.start : each.end] != image[each.start : each.end])
-        if not wrong.size:
+        now, before = got[each.start : each.end], image[each.start : each.end]
+        if same_bytes(now, before):
             continue
+        wrong = np.flatnonzero(now != before)
         first = each.start + int(wrong[0])
         if each.tensor is not None:
             where = _position(bindings, each.tensor, first)

@@ -56,7 +56,11 @@ def nudged(value: Array, rng: np.random.Generator) -> Array:
     wide = np.result_type(value.dtype, np.float64) if value.dtype.itemsize > 2 else np.float32
     step = epsilon(mlir_name(value.dtype)) or float(ml_dtypes.finfo(value.dtype).eps)
     factors = (1.0 + step * rng.uniform(-1.0, 1.0, min(value.size, _DRAWN))).astype(wide)
-    return (value.astype(wide) * np.resize(factors, value.shape)).astype(value.dtype)
+    flat, found = value.reshape(-1), np.empty(value.size, value.dtype)
+    for at in range(0, value.size, _DRAWN):
+        part = flat[at : at + _DRAWN]
+        found[at : at + _DRAWN] = part.astype(wide) * factors[: part.size]
+    return found.reshape(value.shape)
 
 
 def slack_of(depth: Depth, straight: Results, again: Callable[[], Results]) -> list[list[float]]:
@@ -113,8 +117,9 @@ def mlir_name(dtype: np.dtype[np.generic]) -> str:
 
 
 def _spread(values: Array) -> float:
-    """The deviation of values; of a single one, its size."""
-    wide = np.abs(values) if values.dtype.kind == "c" else values.astype(np.float64)
+    """The deviation of values, of a million of them where there are more; of a single one, its size."""
+    sample = values.reshape(-1)[:: values.size // _DRAWN | 1]
+    wide = np.abs(sample) if values.dtype.kind == "c" else sample.astype(np.float64)
     known = wide[np.isfinite(wide)]
     if known.size > 1 and (deviation := float(np.std(known))) > 0:
         return deviation

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.execute.numerics import in_blocks, same_bytes
+
 Array = npt.NDArray[np.generic]
 
 FILLINGS = (0xFF, 0x00, 0x7B)
@@ -98,7 +100,7 @@ def without(values: Array, holes: npt.NDArray[np.bool_] | None) -> Array:
 def equal(ours: Sequence[Array], theirs: Sequence[Array], holes: npt.NDArray[np.bool_] | None = None) -> bool:
     """To the bit, but for holes; one that is not a number is like another."""
     for a, b in zip(ours, theirs, strict=True):
-        if np.array_equal(_bits(a), _bits(b)):
+        if a.dtype == b.dtype and same_bytes(a, b):
             continue
         same = (a == b) | ((a != a) & (b != b))
         if not (same if holes is None else same | holes).all():
@@ -125,7 +127,12 @@ def disturbed(values: Array, allowed: npt.NDArray[np.float64] | None, noise: np.
 
 def distance(a: Array, b: Array) -> float:
     """The largest difference of finite values."""
-    with np.errstate(invalid="ignore"):
-        wide = np.result_type(a.dtype, np.float64) if a.dtype.kind == "c" else np.float64
-        apart = np.abs(a.astype(wide) - b.astype(wide))
-    return float(np.max(apart[np.isfinite(apart)], initial=0.0))
+    ours, theirs = a.reshape(-1), b.reshape(-1)
+    wide = np.result_type(a.dtype, np.float64) if a.dtype.kind == "c" else np.float64
+
+    def largest(block: slice) -> float:
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(ours[block].astype(wide) - theirs[block].astype(wide))
+        return float(np.max(apart[np.isfinite(apart)], initial=0.0))
+
+    return max(in_blocks(ours.size, largest), default=0.0)

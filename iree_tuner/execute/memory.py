@@ -63,8 +63,8 @@ class Memory:
         self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """A copy of what the bindings hold, with the guard."""
-        return self._view().copy()
+        """What the bindings hold, with the guard: to be looked at until the next run, and not to be changed."""
+        return self._view()
 
     def advance(self, runs: int) -> int:
         """The copy to begin with; the next call begins where this one ends."""
@@ -106,9 +106,9 @@ class StagedMemory(Memory):
         self._copy(self._images[seed], self.buffer)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """A copy of what the bindings hold, with the guard."""
+        """What the bindings hold, with the guard: to be looked at until the next run, and not to be changed."""
         self._copy(self.buffer, self._staging)
-        return _mapped(self._staging, self.harness.stride).copy()
+        return _mapped(self._staging, self.harness.stride)
 
     def uploaded(self, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
         """A buffer of its own in the device's memory."""

@@ -56,7 +56,7 @@ class LoadedDispatch:
         self.memory.fill(seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """A copy of the buffer."""
+        """What the buffer holds: see `Memory.read`."""
         return self.memory.read()
 
     def run(self, repeats: int, copies: int | None = None) -> float:
