@@ -8,7 +8,7 @@ by what their rounding allows (`execute.apart`). How far its results move then i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import ml_dtypes
@@ -63,7 +63,9 @@ def nudged(value: Array, rng: np.random.Generator) -> Array:
     return found.reshape(value.shape)
 
 
-def slack_of(depth: Depth, straight: Results, again: Callable[[], Results]) -> list[list[float]]:
+def slack_of(
+    depth: Depth, straight: Results, again: Callable[[], Iterable[Sequence[Array]]]
+) -> list[list[float]]:
     """How far results of the default may be missed, for each seed and result.
 
     Args:

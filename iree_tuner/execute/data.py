@@ -114,6 +114,11 @@ def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArr
     return _fill(tuple(bindings), buffer_bytes, seed)
 
 
+def forget_values() -> None:
+    """Let go of what `fill` keeps."""
+    _fill.cache_clear()
+
+
 @functools.lru_cache(maxsize=3)
 def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
     (pattern,) = np.array(_POISONS[seed % len(_POISONS)], np.uint8).view(np.uint16)

@@ -63,7 +63,7 @@ class Memory:
         self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """What the bindings hold, with the guard: to be looked at until the next run, and not to be changed."""
+        """What the bindings hold, with the guard: not to be changed, and good until the next run."""
         return self._view()
 
     def advance(self, runs: int) -> int:
@@ -106,7 +106,7 @@ class StagedMemory(Memory):
         self._copy(self._images[seed], self.buffer)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """What the bindings hold, with the guard: to be looked at until the next run, and not to be changed."""
+        """What the bindings hold, with the guard: not to be changed, and good until the next run."""
         self._copy(self.buffer, self._staging)
         return _mapped(self._staging, self.harness.stride)
 

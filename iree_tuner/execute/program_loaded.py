@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from iree.runtime.array_interop import map_dtype_to_element_type
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.conditioning import Depth, slack_of
 from iree_tuner.execute.conditioning import nudged as nudge
 from iree_tuner.execute.held import FILLINGS, difference, equal
 from iree_tuner.execute.program_inputs import arguments, why_no_values
@@ -73,7 +74,7 @@ class LoadedProgram:
         self._begun = 0
         self._count: dict[float, int] = {}
         self._results: list[list[Array]] | None = None
-        self._nudged: list[list[Array]] | None = None
+        self._slack: dict[Depth, list[list[float]]] = {}
         self.unwritten = ""
         try:
             module = rt.VmModule.mmap(config.vm_instance, path)
@@ -111,15 +112,22 @@ class LoadedProgram:
             self._set_inputs(first)
         return self._results
 
-    def nudged(self) -> list[list[Array]]:
-        """The same for inputs that are one unit in the last place off."""
-        if self._nudged is None:
-            self._nudged = []
-            for seed in SEEDS:
-                self._set_inputs(seed, nudged=True)
-                self._nudged.append(self._outputs(FILLINGS[0]))
-            self._set_inputs(SEEDS[0])
-        return self._nudged
+    def slack(self, depth: Depth) -> list[list[float]]:
+        """How far its results may be missed, for each seed and result; found out once, as it takes runs."""
+        if depth not in self._slack:
+            self._slack[depth] = slack_of(depth, self.results(), self._nudged)
+        return self._slack[depth]
+
+    def forget_results(self) -> None:
+        """Let go of them, which may be large: they were compared, and are not asked for again."""
+        self._results = None
+
+    def _nudged(self) -> Generator[list[Array]]:
+        """Results for inputs that are one unit in the last place off, a seed after the other."""
+        for seed in SEEDS:
+            self._set_inputs(seed, nudged=True)
+            yield self._outputs(FILLINGS[0])
+        self._set_inputs(SEEDS[0])
 
     def _fill_differently(self, first: Sequence[Array]) -> None:
         """Find out whether results depend on what was in memory; not of those that vary anyway."""

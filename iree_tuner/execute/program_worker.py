@@ -16,12 +16,13 @@ import numpy as np
 
 from iree_tuner.compiler.worker import memory_of_machine
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.conditioning import Depth, agreement_of, slack_of
+from iree_tuner.execute.conditioning import Depth, agreement_of
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program_loaded import LoadedProgram, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
+from iree_tuner.execute.worker import let_go
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _KEPT = 16
@@ -74,6 +75,7 @@ def default_here(table: Table) -> str | Failed:
     Raises:
         TunerError: it cannot be run as asked.
     """
+    let_go()
     with _Marked(table.marker) as mark:
         mark(0)
         program = _program(table, 0)
@@ -135,7 +137,7 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         mark(0)
         default = _program(table, 0)
         expected = default.results()
-        slack = slack_of(depth, expected, default.nudged)
+        slack = default.slack(depth)
         mark(index)
         try:
             other = _program(table, index)
@@ -147,6 +149,8 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
             return Agreement(False, math.inf, other.unwritten)
         if default.unwritten:
             found = replace(found, note=f"as the compiler makes it, {default.unwritten}")
+        if found.ok:
+            other.forget_results()
         if found.ok or not table.for_host:
             return found
         try:

@@ -20,6 +20,7 @@ from typing import Generic, TypeVar
 from iree_tuner.compiler.ends import SpentError
 from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.check import QUICK_SEED, Check
+from iree_tuner.execute.data import forget_values
 from iree_tuner.execute.device_facts import copies_for, memory_bytes
 from iree_tuner.execute.memory import Memory
 from iree_tuner.execute.numerics import Agreement
@@ -101,6 +102,10 @@ class _Kept(Generic[K, V]):
             self._found[key] = make(), size
         self._found.move_to_end(key)
         return self._found[key][0]
+
+    def clear(self) -> None:
+        """Let go of all."""
+        self._found.clear()
 
 
 _stations: _Kept[Bench, _Station] = _Kept()
@@ -311,6 +316,13 @@ def ended_after(device: str, seconds: float) -> Generator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+def let_go() -> None:
+    """Free what dispatches were compared in: whole programs come next, which are large, too."""
+    _stations.clear()
+    _rotations.clear()
+    forget_values()
 
 
 def leave_here() -> None:

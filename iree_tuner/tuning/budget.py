@@ -46,11 +46,13 @@ class Measured:
     Attributes:
         build_s: of the whole program, alone in a worker.
         check_s: to load one version, run it on all inputs and compare its results.
+        parts_check_s: the same of the program's dispatches alone, which stands for it until it was measured.
         profile_s: the last profile took.
     """
 
     build_s: float = 0.0
     check_s: float = 0.0
+    parts_check_s: float = 0.0
     profile_s: float = 0.0
 
 
@@ -92,6 +94,10 @@ class Budget:
         """Seconds that are left."""
         return self.end - self.timeline.clock()
 
+    @property
+    def _check_s(self) -> float:
+        return self.measured.check_s or self.measured.parts_check_s
+
     def flags_until(self) -> float:
         """When flags have to be chosen."""
         return self.timeline.clock() + _FLAGS_S + _FLAGS_PART * self.total_s
@@ -99,7 +105,7 @@ class Budget:
     def versions_that_fit(self, until: float, rounds_s: float) -> float:
         """How many more versions of the program can be compiled, checked and compared by a time."""
         left_s = until - self.timeline.clock() - rounds_s
-        each_s = _BESIDE * self.measured.build_s / self.jobs + self.measured.check_s
+        each_s = _BESIDE * self.measured.build_s / self.jobs + self._check_s
         return left_s / each_s if each_s > 0 and self.limited else math.inf
 
     def profile_fits(self, predicted_s: float) -> bool:
@@ -142,7 +148,7 @@ class Budget:
     def _apart_s(self) -> float:
         """To take two versions apart and to run their dispatches."""
         builds_s = _APART_BUILDS / min(self.jobs, 2) * self.measured.build_s
-        return builds_s + _APART_CHECKS * self.measured.check_s
+        return builds_s + _APART_CHECKS * self._check_s
 
     @property
     def proof_s(self) -> float:
@@ -168,7 +174,7 @@ class Budget:
         builds = (
             math.ceil((versions + 1) * places / self.jobs) if places > 1 else math.ceil(versions / self.jobs)
         )
-        return builds * self.measured.build_s + (versions + 1) * places * self.measured.check_s
+        return builds * self.measured.build_s + (versions + 1) * places * self._check_s
 
     def places_that_fit(self, versions: int, places: int) -> int:
         """At how many addresses of the code versions can be compared in the time that is left."""

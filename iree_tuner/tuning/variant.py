@@ -89,6 +89,7 @@ def tune_variant(
 
     def until() -> float:
         promising = queue.promising
+        budget.measured.parts_check_s = sum(_check_s(each, lab) for each in queue.workloads)
         checks_s = sum(_check_s(each, lab) for each in promising)
         whole = part * (budget.search_until(versions, max(1, len(promising)), checks_s, start) - start)
         return start + max(whole, _LEAST_SEARCH_S)
