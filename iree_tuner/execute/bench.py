@@ -38,6 +38,8 @@ class Bench:
         cold: rotate buffers through more memory than the last-level cache holds.
         check: the program that compares results on the device (`execute.check_program`), compiled; empty
             where the host compares them.
+        by_reference: results are compared with the interpreter's where there are such: the default is not
+            what the program has, but stands for several of its dispatches.
     """
 
     harness: Harness
@@ -46,6 +48,7 @@ class Bench:
     tolerance: Tolerance
     cold: bool = True
     check: bytes = b""
+    by_reference: bool = False
 
 
 @dataclass(frozen=True)

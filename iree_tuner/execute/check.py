@@ -274,7 +274,7 @@ class Check:
                 self._default = LoadedDispatch(
                     self._bench.default, self._harness, self._bench.device, self._memory
                 )
-            magnitudes = self._run_default(self._default, magnitudes_of(seed))
+            magnitudes = self._values(self._run_default(self._default, magnitudes_of(seed)))
             got = self._run_default(self._default, seed)
             self._size = len(got)
             image = self._image(seed, len(got))
@@ -284,7 +284,10 @@ class Check:
                 for each in kept(self._harness.bindings, len(got))
                 if same_bytes(got[each.start : each.end], image[each.start : each.end])
             ]
-            self._expected[seed] = _Expected(self._values(got), self._values(magnitudes), left_alone)
+            values = self._values(got)
+            if self._bench.by_reference and isinstance(reference := self._reference(seed), list):
+                values = reference
+            self._expected[seed] = _Expected(values, magnitudes, left_alone)
         return self._expected[seed]
 
     def _run_default(self, default: LoadedDispatch, seed: int) -> Buffer:

@@ -53,7 +53,7 @@ class Competitors:
         found: dict[str, tuple[Task, float]] = {}
         for (place, _, _), kind in zip(self.outlook.pairs, self.kinds, strict=True):
             if kind is not None and kind.workload not in known:
-                spent_us = kind.default_us * len(place.functions)
+                spent_us = kind.prepared.spent_us * len(place.functions)
                 found[kind.workload] = Task(kind.prepared.workload, ()), spent_us
         return list(found.values())
 

@@ -33,12 +33,14 @@ class Problem:
         result: what comes out.
         epilogue: what is done with each sum, in order: `bias` (the next input is added along the last
             dimension), `residual` (the next input is added), `relu`, `gelu`, `gelu_tanh`, `truncf`.
+        scale: what the scores of an attention are multiplied by.
     """
 
     workload: Workload
     inputs: tuple[Array, ...]
     result: Array
     epilogue: tuple[str, ...] = ()
+    scale: float = 1.0
 
     @property
     def name(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import func
 
+from iree_tuner.kernels.attention import build_alone, find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.problem import Array, Problem
@@ -28,11 +29,19 @@ class Site:
         case: a program with one function, `main`, that computes it by the same ops from the problem's inputs;
             text. It is what a matcher compares with, and what the problem is timed alone by.
         function: name of the function that it was found in.
+        one_op: the same as a program of one op, where the compiler makes several dispatches of the case: what
+            the problem is timed alone by; empty where that is the case.
     """
 
     problem: Problem
     case: bytes
     function: str
+    one_op: bytes = b""
+
+    @property
+    def alone(self) -> bytes:
+        """The program that the problem is timed alone by."""
+        return self.one_op or self.case
 
 
 def find_sites(module: ir.Module) -> list[tuple[Site, ...]]:
@@ -58,9 +67,7 @@ def _walk(module: ir.Module) -> list[list[tuple[Site, ir.Operation]]]:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name.startswith("linalg.") and op.name != "linalg.fill":
-            sites = _sites_of(op)
-            if sites:
-                found.append(sites)
+            found.extend(filter(None, (_attention_of(op), _sites_of(op))))
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 
@@ -105,6 +112,19 @@ def _sites_of(root: ir.Operation) -> list[tuple[Site, ir.Operation]]:
     return sites
 
 
+def _attention_of(root: ir.Operation) -> list[tuple[Site, ir.Operation]]:
+    """The site of an attention whose last product is a root op."""
+    found = find_attention(root)
+    if found is None:
+        return []
+    inputs, last = found.inputs, found.ops[-1]
+    problem = Problem(
+        found.workload, tuple(map(array_of, inputs)), array_of(last.result), scale=found.scale
+    )  # fmt: skip
+    alone = _program(inputs, last.result.type, lambda function: build_alone(found, function))
+    return [(Site(problem, _case(inputs, found.ops), _function_of(root), alone), last)]
+
+
 def _site(
     workload: Workload, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation], epilogue: tuple[str, ...],
     function: str,
@@ -115,14 +135,21 @@ def _site(
 
 def _case(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:
     """The ops, producers first, as a function of the inputs that returns the last one's result."""
-    with ops[-1].context, ir.Location.unknown():
+
+    def build(function: func.FuncOp) -> ir.Value:
+        return copy_ops(ops, dict(zip(inputs, function.arguments, strict=True)))
+
+    return _program(inputs, ops[-1].result.type, build)
+
+
+def _program(inputs: Sequence[ir.Value], result: ir.Type, build: Callable[[func.FuncOp], ir.Value]) -> bytes:
+    """A module whose one function returns what is built in it."""
+    with result.context, ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            function = func.FuncOp("main", ([each.type for each in inputs], [ops[-1].result.type]))
-        block = function.add_entry_block()
-        values: dict[ir.Value, ir.Value] = dict(zip(inputs, block.arguments, strict=True))
-        with ir.InsertionPoint(block):
-            func.ReturnOp([copy_ops(ops, values)])
+            function = func.FuncOp("main", ([each.type for each in inputs], [result]))
+        with ir.InsertionPoint(function.add_entry_block()):
+            func.ReturnOp([build(function)])
         return str(module).encode()
 
 

@@ -1,6 +1,6 @@
-"""Matrix multiplications in Triton: `c = epilogue(a b)`, with f32 sums, for sizes that the tiles divide.
+"""Sources in Triton: `c = epilogue(a b)`, with f32 sums, for sizes that the tiles divide; and attention.
 
-Imported only where Triton is installed; `triton_gemm` compiles it ahead of time.
+Imported only where Triton is installed; `triton_gemm` and `triton_attention` compile it ahead of time.
 """
 
 # The language's functions take and give its own values, and sizes in capitals are compile-time constants.
@@ -102,3 +102,61 @@ def persistent(
             out.store([row * BM, column * BN + BN // 2], second.to(c.dtype.element_ty))
         else:
             out.store([row * BM, column * BN], acc.to(c.dtype.element_ty))
+
+
+@triton.jit
+def _offset(index, BATCH: tl.constexpr, STRIDES: tl.constexpr):
+    """Where a batch begins, of all batches in row-major order."""
+    offset = index * 0
+    for count in tl.static_range(len(BATCH)):
+        offset += (index % BATCH[len(BATCH) - 1 - count]) * STRIDES[len(BATCH) - 1 - count]
+        index = index // BATCH[len(BATCH) - 1 - count]
+    return offset
+
+
+@triton.jit
+def attention(
+    q, k, v, out, BATCH: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr,
+    Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr,
+    IN_K: tl.constexpr, IN_V: tl.constexpr, IN_OUT: tl.constexpr, SCALE: tl.constexpr,
+    BM: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr,
+):  # fmt: skip
+    """A workgroup for a tile of queries of a head; the softmax is corrected as larger scores are found.
+
+    `Q`, `K`, `V` and `OUT` are strides of the batch's loops, `IN_Q` and so on those of rows and columns. The
+    method is that of Dao, FlashAttention-2 (2023).
+    """
+    head = tl.program_id(1)
+    rows, keys = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BK)
+    depth, columns = tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
+    inside = rows[:, None] < M
+    left = q + _offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]
+    right = k + _offset(head, BATCH, K) + keys[None, :] * IN_K[0] + depth[:, None] * IN_K[1]
+    values = v + _offset(head, BATCH, V) + keys[:, None] * IN_V[0] + columns[None, :] * IN_V[1]
+    x = tl.load(left, mask=inside & (depth[None, :] < K1), other=0.0)
+    largest = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, WIDTH_V), tl.float32)
+    for start in range(0, K2, BK):
+        if K2 % BK == 0 and K1 == WIDTH:
+            y = tl.load(right)
+        else:
+            y = tl.load(right, mask=(keys[None, :] + start < K2) & (depth[:, None] < K1), other=0.0)
+        scores = tl.dot(x, y) * SCALE
+        if K2 % BK != 0:
+            scores = tl.where(keys[None, :] + start < K2, scores, float("-inf"))
+        now = tl.maximum(largest, tl.max(scores, 1))
+        powers = tl.math.exp2(scores - now[:, None])
+        shrink = tl.math.exp2(largest - now)
+        total = total * shrink + tl.sum(powers, 1)
+        if K2 % BK == 0 and N == WIDTH_V:
+            z = tl.load(values)
+        else:
+            z = tl.load(values, mask=(keys[:, None] + start < K2) & (columns[None, :] < N), other=0.0)
+        acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
+        largest = now
+        right += BK * IN_K[0]
+        values += BK * IN_V[0]
+    acc = acc / total[:, None]
+    place = out + _offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
+    tl.store(place, acc.to(out.dtype.element_ty), mask=inside & (columns[None, :] < N))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import statistics
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -10,9 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from iree_tuner.compiler.worker import WorkerError
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.check_program import compile_check
+from iree_tuner.execute.program import time_program
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.alone import build_kernel_here, why_unfit, with_scratch
@@ -26,6 +29,8 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import Extraction, extract_here
 from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.program.phases import Compiled, submit_program
+from iree_tuner.program.source import Program
 from iree_tuner.search.given import Given
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.study import KERNEL, StudyKey
@@ -37,6 +42,7 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 
 _TIMEOUT_S = 120.0
+_ROUNDS, _BATCH_S = 4, 0.01  # to see what a problem takes that is several dispatches
 _SCRATCH_BYTES = 1 << 20  # room in every harness, so that all are compared in the same one
 
 
@@ -50,6 +56,7 @@ class Prepared:
         default: the compiler's own choice, built.
         default_us: its time, in microseconds a run.
         workload: the dispatch's root op.
+        spent_us: what the program spends on the problem, which may be several dispatches there.
     """
 
     site: Site
@@ -57,6 +64,7 @@ class Prepared:
     default: Built
     default_us: float
     workload: Workload
+    spent_us: float
 
 
 class KernelVariants:
@@ -172,11 +180,16 @@ def digest_of_code(code: Code) -> str:
 def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
     """Each problem alone with its default, or why it cannot be, in their order; all are compiled at once."""
     extracting = [
-        lab.compilers.submit(extract_here, site.case, site.problem.name, lab.target) for site in sites
+        lab.compilers.submit(extract_here, site.alone, site.problem.name, lab.target) for site in sites
     ]
     dispatches = [_only(site, _result(future)) for site, future in zip(sites, extracting, strict=True)]
     found = [each for each in dispatches if isinstance(each, Dispatch) and each.harness is not None]
     harnesses = dict(zip(map(id, found), _with_scratch(found, lab), strict=True))
+    apart = {
+        site: submit_program(Program(site.problem.name, site.case), lab.target, lab.compilers)
+        for site in sites
+        if site.one_op
+    }
     defaults = {key: lab.builder.submit(harness, None) for key, harness in harnesses.items()}
     checks = {
         key: lab.compilers.submit(compile_check, harness, lab.target)
@@ -191,8 +204,22 @@ def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
             prepared.append(each)
             continue
         key = id(each)
-        prepared.append(_timed(site, each, harnesses[key], built[key], compared.get(key, b""), lab))
+        found = _timed(site, each, harnesses[key], built[key], compared.get(key, b""), lab)
+        if isinstance(found, Prepared) and site in apart:
+            found = replace(found, spent_us=_spent_us(apart[site], lab) or found.spent_us)
+        prepared.append(found)
     return prepared
+
+
+def _spent_us(compiling: Future[Compiled], lab: Lab) -> float:
+    """Time of a problem as the program has it; 0 where that does not run."""
+    with suppress(TunerError, WorkerError):
+        data = lab.compilers.wait(compiling).data
+        lab.settle()
+        return statistics.median(
+            time_program(data, lab.measurer.device, lab.measurer.workers, rounds=_ROUNDS, batch_s=_BATCH_S)
+        )
+    return 0.0
 
 
 def _result(future: Future[Extraction]) -> Extraction | str:
@@ -235,13 +262,15 @@ def _timed(
     if default.outcome != "ok":
         return f"the default ends in {default.outcome}: {default.message}"
     tolerance = tolerance_for(site.problem)
-    bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance, lab.cold, check)
+    alone = bool(site.one_op)
+    bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance, lab.cold, check, by_reference=alone)
     lab.settle()
     timed = lab.measurer.time_default(bench)
     if timed.outcome != "ok":
         return f"the default ends in {timed.outcome}: {timed.message}"
     workload = dispatch.workload or site.problem.workload
-    return Prepared(site, bench, default, min(timed.samples_us), workload)
+    default_us = min(timed.samples_us)
+    return Prepared(site, bench, default, default_us, workload, default_us)
 
 
 def tolerance_for(problem: Problem) -> Tolerance:

@@ -17,6 +17,7 @@ from iree_tuner.execute.reference.structured import Body, Loops
 from iree_tuner.execute.reference.values import UnsupportedError, Value, element_type, rounded
 from iree_tuner.ops.structure import indexing_maps
 
+_STEPS = 128  # of a product by BLAS, which take as long as the evaluation of a body
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -38,7 +39,8 @@ def evaluate(
     sizes = _sizes(maps, operands)
     apart = [loop for loop in result_loops if loop not in rows]
     points = prod(sizes[loop] for loop in score_loops)
-    spend(points * (prod(sizes[loop] for loop in inner) + prod(sizes[loop] for loop in apart)))
+    steps = prod(sizes[loop] for loop in inner) + prod(sizes[loop] for loop in apart)
+    spend(points + points * steps // _STEPS)
     with np.errstate(all="ignore"):
         scores = _product(query, query_loops, key, key_loops, score_loops) * scale
         scores = _elementwise(op, scores, score_loops, sizes, body)

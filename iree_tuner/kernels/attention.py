@@ -1,0 +1,421 @@
+"""Attention, as exporters write it: a product of queries and keys, a softmax, and a product with values.
+
+Between these stand casts, reshapes and transposes. They are followed by naming dimensions: each has atoms for
+names, and a reshape that splits one gives it several. What is found is the attention of arrays as the
+program has them, so that a kernel reads and writes these in place, and no transpose is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, func, tensor
+
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.family import family
+from iree_tuner.ops.structure import indexing_maps
+from iree_tuner.ops.workload import Iterator, Workload
+
+_M, _N, _K1, _K2, _BATCH = range(5)
+_LOWEST = -1e30  # a running maximum begins with this or less
+_MOST_OPS = 64
+
+Names = tuple[tuple[int, ...], ...]
+"""For each dimension of a value its atoms, outer ones first."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An attention in a program.
+
+    Attributes:
+        inputs: queries, keys and values, as the program has them.
+        ops: from these to the result, producers first.
+        workload: what is computed, with an indexing map for each of queries, keys, values and the result.
+        scale: what scores are multiplied by.
+    """
+
+    inputs: tuple[ir.Value, ...]
+    ops: tuple[ir.Operation, ...]
+    workload: Workload
+    scale: float
+
+
+def find_attention(root: ir.Operation) -> Found | None:
+    """The attention whose product with the values an op is; None where it is none that is understood."""
+    roles = _roles(root)
+    if roles is None:
+        return None
+    parts = (*roles["m"], *roles["n"], *roles["k"], *roles["batch"])
+    names = dict(zip(parts, (_M, _N, _K2, *range(_BATCH, _BATCH + len(roles["batch"]))), strict=True))
+    walk = _Walk(frozenset(names.values()) - {_M, _N, _K2})
+    lhs, rhs, out = (walk.named(each, names) for each in indexing_maps(root))
+    scores = walk.softmax(root.operands[0], lhs)
+    if scores is None:
+        return None
+    product = walk.scores(*scores)
+    if product is None:
+        return None
+    left, right = walk.queries_and_keys(*product)
+    if left is None or right is None:
+        return None
+    values = walk.followed(root.operands[1], rhs)
+    last, result = walk.onward(root, out)
+    return walk.found((left, right, values), (last, result))
+
+
+def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
+    """Build the same as one op, at the current insertion point in a function of the inputs; its result."""
+    result = ir.RankedTensorType(found.ops[-1].result.type)
+    context, element = result.context, ir.F32Type.get(result.context)
+    with ir.Location.unknown(context):
+        scale = arith.ConstantOp(element, found.scale).result
+        empty = tensor.EmptyOp(list(result.shape), result.element_type).result
+    query, key, value, _, out = map(_map, found.workload.maps)
+    nothing = ir.AffineMap.get(len(found.workload.loops), 0, [])
+    maps = [ir.AffineMapAttr.get(each) for each in (query, key, value, nothing, out)]
+    op = ir.Operation.create(
+        "iree_linalg_ext.attention", results=[result],
+        operands=[*function.arguments, scale, empty],
+        attributes={"indexing_maps": ir.ArrayAttr.get(maps)}, regions=1,
+    )  # fmt: skip
+    block = op.regions[0].blocks.append(ir.F32Type.get(), arg_locs=[ir.Location.unknown(context)])
+    with ir.InsertionPoint(block):
+        ir.Operation.create("iree_linalg_ext.yield", operands=[block.arguments[0]])
+    return op.result
+
+
+def _map(text: str) -> ir.AffineMap:
+    return ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{text}>")).value
+
+
+def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
+    """Loops of a product by their part, one of each but the batch's."""
+    workload = family("contraction").describe(op)
+    if workload is None or workload.dynamic:
+        return None
+    found = {role: workload.role(role) for role in ("batch", "m", "n", "k")}
+    return found if all(len(found[role]) == 1 for role in ("m", "n", "k")) else None
+
+
+@dataclass
+class _Walk:
+    """What is known of the dimensions' names so far.
+
+    Attributes:
+        batch: the atoms of the batch's loops.
+        parts: what an atom was split into.
+        sizes: of atoms, where they are known.
+        scale: what scores are multiplied by.
+    """
+
+    batch: frozenset[int]
+    parts: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    sizes: dict[int, int] = field(default_factory=dict[int, int])
+    scale: float = 1.0
+
+    def named(self, place: ir.AffineMap, names: dict[int, int]) -> Names:
+        """The names of an operand's dimensions, which loops give."""
+        return tuple((names[ir.AffineDimExpr(each).position],) for each in place.results)
+
+    def split(self, atom: int, sizes: Sequence[int]) -> tuple[int, ...] | None:
+        """An atom's parts of such sizes; None where it has others."""
+        if atom not in self.parts:
+            first = max([_BATCH, *self.batch, *self.sizes]) + 1
+            self.parts[atom] = tuple(range(first, first + len(sizes)))
+            self.sizes |= dict(zip(self.parts[atom], sizes, strict=True))
+        own = self.parts[atom]
+        return own if [self.sizes[each] for each in own] == list(sizes) else None
+
+    def followed(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names]:
+        """Back through reshapes and transposes, to what the program has."""
+        while (op := producer(value)) is not None:
+            before = self._before(op, names)
+            if before is None:
+                break
+            value, names = op.operands[0], before
+        return value, names
+
+    def _before(self, op: ir.Operation, names: Names) -> Names | None:
+        """The names of an op's operand, from those of its result."""
+        if op.name == "tensor.collapse_shape":
+            return self._expanded(names, op.operands[0], op)
+        order = _order(op)
+        if order is None:
+            return None
+        found: list[tuple[int, ...]] = [()] * len(names)
+        for dimension, own in zip(order, names, strict=True):
+            found[dimension] = own
+        return tuple(found)
+
+    def _expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
+        """Names of a value's dimensions, groups of which have names."""
+        shape, found = ir.RankedTensorType(value.type).shape, list[tuple[int, ...]]()
+        for group, own in zip(_groups(op), names, strict=True):
+            if len(group) == 1:
+                found.append(own)
+                continue
+            parts = self.split(own[0], [shape[each] for each in group]) if len(own) == 1 else None
+            if parts is None:
+                return None
+            found += [(each,) for each in parts]
+        return tuple(found)
+
+    def _collapsed(self, names: Names, op: ir.Operation) -> Names | None:
+        """Names of groups of dimensions that have names."""
+        whole = {parts: atom for atom, parts in self.parts.items()}
+        found: list[tuple[int, ...]] = []
+        for group in _groups(op):
+            own = tuple(atom for each in group for atom in names[each])
+            if len(own) > 1 and own not in whole:
+                return None
+            found.append(own if len(own) == 1 else (whole[own],))
+        return tuple(found)
+
+    def softmax(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names] | None:
+        """What a softmax over the keys is of, before which values were cast and reshaped."""
+        op = producer(value)
+        while op is not None and op.name != "linalg.softmax":
+            before = names if _body(op) == "arith.truncf" else self._before(op, names)
+            if before is None:
+                break
+            names, value = before, op.operands[0]
+            op = producer(value)
+        if op is None or (_K2,) not in names:
+            return None
+        keys = names.index((_K2,))
+        if op.name == "linalg.softmax":
+            own = ir.IntegerAttr(op.attributes["dimension"]).value
+            return (op.operands[0], names) if own == keys else None
+        scores = _softmaxed(op, keys)
+        return None if scores is None else (scores, names)
+
+    def scores(self, value: ir.Value, names: Names) -> tuple[ir.Operation, Names] | None:
+        """The product of queries and keys, which may be scaled and reshaped."""
+        op = producer(value)
+        while op is not None and _roles(op) is None:
+            if op.name == "tensor.expand_shape":
+                collapsed = self._collapsed(names, op)
+                if collapsed is None:
+                    return None
+                names = collapsed
+            elif (factor := _factor(op)) is not None:
+                self.scale *= factor
+            else:
+                return None
+            op = producer(op.operands[0])
+        return None if op is None else (op, names)
+
+    def queries_and_keys(
+        self, product: ir.Operation, names: Names
+    ) -> tuple[tuple[ir.Value, Names] | None, tuple[ir.Value, Names] | None]:
+        """Both operands of the first product, followed; None where it is no such product."""
+        roles, maps = _roles(product), indexing_maps(product)
+        assert roles is not None, "`scores` has looked"
+        places = [ir.AffineDimExpr(each).position for each in maps[2].results]
+        loops = dict(zip(places, names, strict=True))
+        (depth,) = roles["k"]
+        batch = {loops[each] for each in roles["batch"]}
+        if batch != {(atom,) for atom in self.batch}:
+            return None, None
+        atoms = {loop: own[0] for loop, own in loops.items()} | {depth: _K1}
+        sides = [self.named(each, atoms) for each in maps[:2]]
+        rows = [(_M,) in each for each in sides]
+        if sum(rows) != 1 or any(((_K2,) in each) == row for each, row in zip(sides, rows, strict=True)):
+            return None, None
+        first = rows.index(True)
+        left, right = (
+            self.followed(product.operands[each], sides[each]) for each in (first, 1 - first)
+        )  # fmt: skip
+        return left, right
+
+    def onward(self, op: ir.Operation, names: Names) -> tuple[ir.Operation, Names]:
+        """Forward through casts, reshapes and transposes that nothing else has a part in."""
+        while len(uses := list(op.result.uses)) == 1:
+            user = uses[0].owner.operation
+            after = self._after(user, names)
+            if after is None or user.operands[0] != op.result:
+                break
+            op, names = user, after
+        return op, names
+
+    def _after(self, op: ir.Operation, names: Names) -> Names | None:
+        if _body(op) == "arith.truncf":
+            return names
+        if op.name == "tensor.expand_shape":
+            return self._expanded(names, op.result, op)
+        order = _order(op)
+        return None if order is None else tuple(names[dimension] for dimension in order)
+
+    def found(
+        self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
+    ) -> Found | None:
+        """All of it as a workload, where each dimension has one atom of its own that was not split."""
+        every = [*inputs, (result[0].result, result[1])]
+        batch: dict[int, None] = {}
+        for value, names in every:
+            shape = ir.RankedTensorType(value.type).shape
+            for own, size in zip(names, shape, strict=True):
+                if len(own) != 1 or own[0] in self.parts or self.sizes.setdefault(own[0], size) != size:
+                    return None
+                if own[0] >= _BATCH:
+                    batch[own[0]] = None
+        order = [*sorted(batch), _M, _N, _K1, _K2]
+        if set(order) != set(self.sizes) - set(self.parts) or len({value for value, _ in inputs}) < len(
+            inputs
+        ):
+            return None
+        ops = _between([value for value, _ in inputs], result[0])
+        if ops is None:
+            return None
+        return Found(tuple(value for value, _ in inputs), ops, self._workload(every, order), self.scale)
+
+    def _workload(self, every: Sequence[tuple[ir.Value, Names]], order: Sequence[int]) -> Workload:
+        loops = ", ".join(f"d{number}" for number in range(len(order)))
+        query, key, value, out = (
+            f"({loops}) -> ({', '.join(f'd{order.index(own[0])}' for own in names)})" for _, names in every
+        )
+        query_type, key_type, value_type, _ = (
+            str(ir.RankedTensorType(value.type).element_type) for value, _ in every
+        )
+        batch = len(order) - 4
+        kinds: list[Iterator] = [*["parallel"] * (batch + 2), "reduction", "reduction"]
+        roles = {"m": batch, "n": batch + 1, "k1": batch + 2, "k2": batch + 3}
+        return Workload(
+            "attention", "attention", tuple(self.sizes[each] for each in order), tuple(kinds),
+            (query_type, key_type, value_type, "f32", "f32"), (query, key, value, f"({loops}) -> ()", out),
+            (("batch", tuple(range(batch))), *((role, (loop,)) for role, loop in roles.items())),
+        )  # fmt: skip
+
+
+def _groups(op: ir.Operation) -> list[list[int]]:
+    """Which dimensions of the larger rank a reshape has as one."""
+    groups = ir.ArrayAttr(op.attributes["reassociation"])
+    return [[ir.IntegerAttr(each).value for each in ir.ArrayAttr(group)] for group in groups]
+
+
+def _body(op: ir.Operation) -> str:
+    """The one op of an elementwise op that reads its inputs in place; empty for any other op."""
+    if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) != 2:
+        return ""
+    maps = indexing_maps(op)
+    alike = all(each == ir.AffineMap.get_identity(each.n_dims) for each in maps)
+    return op.regions[0].blocks[0].operations[0].operation.name if alike else ""
+
+
+def _order(op: ir.Operation) -> list[int] | None:
+    """For each dimension of a transpose's result that of its operand; None for other ops."""
+    if op.name == "linalg.transpose":
+        return list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
+    if not _copies(op):
+        return None
+    source, result = indexing_maps(op)
+    if not (source.is_permutation and result.is_permutation):
+        return None
+    loops = [ir.AffineDimExpr(each).position for each in source.results]
+    return [loops.index(ir.AffineDimExpr(each).position) for each in result.results]
+
+
+def _copies(op: ir.Operation) -> bool:
+    """Whether an op only moves its one operand's values, or repeats them."""
+    if op.name != "linalg.generic" or len(op.operands) != 2:
+        return False
+    block = op.regions[0].blocks[0]
+    return len(block.operations) == 1 and block.operations[0].operands[0] == block.arguments[0]
+
+
+def _factor(op: ir.Operation) -> float | None:
+    """What an elementwise op multiplies its operand by."""
+    name = _body(op)
+    if name not in ("arith.mulf", "arith.divf") or len(op.operands) != 2:
+        return None
+    block = op.regions[0].blocks[0]
+    first, second = block.operations[0].operands
+    if name == "arith.mulf" and second == block.arguments[0]:
+        first, second = second, first
+    constant = producer(second)
+    if first != block.arguments[0] or constant is None or constant.name != "arith.constant":
+        return None
+    value = constant.attributes["value"]
+    if not isinstance(value, ir.FloatAttr) or not value.value:
+        return None
+    return value.value if name == "arith.mulf" else 1.0 / value.value
+
+
+def _softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:
+    """What `exp(x - max) / sum` is a softmax of, over a dimension."""
+    powers = _over(division, "arith.divf", keys, "arith.addf", 0.0)
+    exponential = producer(powers) if powers is not None else None
+    if exponential is None or _body(exponential) != "math.exp":
+        return None
+    difference = producer(exponential.operands[0])
+    return None if difference is None else _over(difference, "arith.subf", keys, "arith.maximumf", _LOWEST)
+
+
+def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) -> ir.Value | None:
+    """`x`, of an op between `x` and what a reduction of the same `x` over a dimension gives."""
+    block = op.regions[0].blocks[0] if op.name == "linalg.generic" else None
+    if block is None or len(op.operands) != 3 or len(block.operations) != 2:
+        return None
+    inner, maps = block.operations[0].operation, indexing_maps(op)
+    whole = ir.AffineMap.get_identity(maps[2].n_dims)
+    if inner.name != name or list(inner.operands) != list(block.arguments)[:2]:
+        return None
+    if maps[0] != whole or maps[2] != whole:
+        return None
+    value, reduced, place = op.operands[0], op.operands[1], maps[1]
+    copied = producer(reduced)
+    if copied is not None and _copies(copied) and place == whole:
+        reduced, (place, _) = copied.operands[0], indexing_maps(copied)
+    made = producer(reduced)
+    if made is None or made.name != "linalg.generic" or place != _without(whole.n_dims, keys):
+        return None
+    sums = made.regions[0].blocks[0]
+    steps = [each.operation for each in sums.operations]
+    right = (
+        len(steps) == 2
+        and steps[0].name == reduction
+        and set(steps[0].operands) == set(sums.arguments)
+        and made.operands[0] == value
+        and list(indexing_maps(made)) == [whole, place]
+        and _starts(made, start)
+    )
+    return value if right else None
+
+
+def _without(rank: int, dimension: int) -> ir.AffineMap:
+    left = [each for each in range(rank) if each != dimension]
+    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(each) for each in left])
+
+
+def _starts(op: ir.Operation, start: float) -> bool:
+    """Whether a reduction begins with zero, or with at most the lowest number."""
+    fill = producer(op.operands[1])
+    constant = producer(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
+    value = constant.attributes["value"] if constant is not None and "value" in constant.attributes else None
+    if not isinstance(value, ir.FloatAttr):
+        return False
+    return value.value == 0.0 if start == 0.0 else value.value <= start
+
+
+def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operation, ...] | None:
+    """All ops that a result is computed by from inputs, producers first; None where others have a part."""
+    found: list[ir.Operation] = []
+    waiting = [last]
+    while waiting:
+        op = waiting.pop()
+        if op in found:
+            continue
+        found.append(op)
+        for value in (*op.operands, *captured(op)):
+            before = producer(value)
+            if value in inputs:
+                continue
+            if before is None or before.block != last.block or len(found) > _MOST_OPS:
+                return None
+            waiting.append(before)
+    order = {each.operation: number for number, each in enumerate(last.block.operations)}
+    return tuple(sorted(found, key=lambda each: order[each]))

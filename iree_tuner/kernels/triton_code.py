@@ -1,0 +1,85 @@
+"""PTX by Triton's ahead-of-time compiler, which needs no GPU."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+from iree_tuner.kernels.kernel import Code, Knobs, Launch
+from iree_tuner.kernels.problem import KernelError
+from iree_tuner.kernels.ptx import without_unused
+
+SHARED_BYTES = 227 * 1024
+"""Of a workgroup: CUDA C++ Programming Guide, compute capability 9.0."""
+
+ELEMENTS = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
+"""What Triton calls pointers to them."""
+
+_ARCHITECTURE = 90  # the instructions and the copy engine that the sources are for
+_PTX_VERSION = 86  # what drivers of CUDA 12.6 and later take; Triton asks for the newest that it knows
+
+
+def missing() -> str:
+    """What would have to be installed; empty where Triton is."""
+    return "" if find_spec("triton") else "Triton is not installed: pip install 'iree-tuner[triton]'"
+
+
+def tools() -> tuple[str, ...]:
+    """Triton with its version."""
+    return (f"triton {version('triton')}",)
+
+
+def compiled(
+    function: object, pointers: Mapping[str, str], constants: Mapping[str, object], knobs: Knobs
+) -> Any:  # noqa: ANN401 - Triton has no types
+    """Compile a function for pointers, aligned to 16 bytes, and constants, by the knobs `warps` and `stages`.
+
+    Raises:
+        KernelError: Triton refuses it.
+    """
+    from triton import compile as compile_  # pyright: ignore
+    from triton.backends.compiler import GPUTarget  # pyright: ignore
+    from triton.compiler import ASTSource  # pyright: ignore
+
+    aligned = {(number,): [["tt.divisibility", 16]] for number in range(len(pointers))}
+    kinds = {**pointers, **dict.fromkeys(constants, "constexpr")}
+    source = ASTSource(function, kinds, dict(constants), aligned)
+    options = {"num_warps": knobs["warps"], "num_stages": knobs["stages"], "ptx_version": _PTX_VERSION}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return compile_(source, target=GPUTarget("cuda", _ARCHITECTURE, 32), options=options)
+        except Exception as error:  # it raises what its passes and ptxas raise
+            first = next(iter(str(error).strip().splitlines()), "")
+            raise KernelError(f"Triton refused: {type(error).__name__}: {first}") from error
+
+
+def code_of(
+    made: Any,  # noqa: ANN401 - Triton has no types
+    bindings: Sequence[int], scratch: int, workgroups: tuple[int, int, int], knobs: Knobs,
+) -> Code:  # fmt: skip
+    """The code of what was compiled.
+
+    Args:
+        made: it.
+        bindings: numbers of the parameters that are bound.
+        scratch: number of the one for scratch memory, behind them.
+        workgroups: how many.
+        knobs: it was made with.
+
+    Raises:
+        KernelError: it needs too much shared memory, or reads other parameters.
+    """
+    shared = int(made.metadata.shared)
+    if shared > SHARED_BYTES:
+        raise KernelError(f"it needs {shared} bytes of shared memory, of {SHARED_BYTES}")
+    ptx = without_unused(made.asm["ptx"])
+    if list(ptx.kept) not in ([*bindings], [*bindings, scratch]):
+        raise KernelError(f"Triton's kernel reads the parameters {ptx.kept}, which no binding is for")
+    x, y, z = workgroups
+    scratch_bytes = int(made.metadata.global_scratch_size) * x * y * z if scratch in ptx.kept else 0
+    launch = Launch(workgroups, (32 * knobs["warps"], 1, 1), shared)
+    return Code("ptx", ptx.entry, ptx.text.encode(), launch, scratch_bytes, dict(knobs))
