@@ -14,14 +14,15 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.shapes import body_of, factor_of, groups_of, order_of, softmaxed
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.family import family
 from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Iterator, Workload
 
 _M, _N, _K1, _K2, _BATCH = range(5)
-_LOWEST = -1e30  # a running maximum begins with this or less
 _MOST_OPS = 64
+_PARALLEL: Iterator = "parallel"
 
 Names = tuple[tuple[int, ...], ...]
 """For each dimension of a value its atoms, outer ones first."""
@@ -143,7 +144,7 @@ class _Walk:
         """The names of an op's operand, from those of its result."""
         if op.name == "tensor.collapse_shape":
             return self._expanded(names, op.operands[0], op)
-        order = _order(op)
+        order = order_of(op)
         if order is None:
             return None
         found: list[tuple[int, ...]] = [()] * len(names)
@@ -154,7 +155,7 @@ class _Walk:
     def _expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
         """Names of a value's dimensions, groups of which have names."""
         shape, found = ir.RankedTensorType(value.type).shape, list[tuple[int, ...]]()
-        for group, own in zip(_groups(op), names, strict=True):
+        for group, own in zip(groups_of(op), names, strict=True):
             if len(group) == 1:
                 found.append(own)
                 continue
@@ -168,7 +169,7 @@ class _Walk:
         """Names of groups of dimensions that have names."""
         whole = {parts: atom for atom, parts in self.parts.items()}
         found: list[tuple[int, ...]] = []
-        for group in _groups(op):
+        for group in groups_of(op):
             own = tuple(atom for each in group for atom in names[each])
             if len(own) > 1 and own not in whole:
                 return None
@@ -179,7 +180,7 @@ class _Walk:
         """What a softmax over the keys is of, before which values were cast and reshaped."""
         op = producer(value)
         while op is not None and op.name != "linalg.softmax":
-            before = names if _body(op) == "arith.truncf" else self._before(op, names)
+            before = names if body_of(op) == "arith.truncf" else self._before(op, names)
             if before is None:
                 break
             names, value = before, op.operands[0]
@@ -190,7 +191,7 @@ class _Walk:
         if op.name == "linalg.softmax":
             own = ir.IntegerAttr(op.attributes["dimension"]).value
             return (op.operands[0], names) if own == keys else None
-        scores = _softmaxed(op, keys)
+        scores = softmaxed(op, keys)
         return None if scores is None else (scores, names)
 
     def scores(self, value: ir.Value, names: Names) -> tuple[ir.Operation, Names] | None:
@@ -202,7 +203,7 @@ class _Walk:
                 if collapsed is None:
                     return None
                 names = collapsed
-            elif (factor := _factor(op)) is not None:
+            elif (factor := factor_of(op)) is not None:
                 self.scale *= factor
             else:
                 return None
@@ -243,11 +244,11 @@ class _Walk:
         return op, names
 
     def _after(self, op: ir.Operation, names: Names) -> Names | None:
-        if _body(op) == "arith.truncf":
+        if body_of(op) == "arith.truncf":
             return names
         if op.name == "tensor.expand_shape":
             return self._expanded(names, op.result, op)
-        order = _order(op)
+        order = order_of(op)
         return None if order is None else tuple(names[dimension] for dimension in order)
 
     def found(
@@ -282,123 +283,13 @@ class _Walk:
             str(ir.RankedTensorType(value.type).element_type) for value, _ in every
         )
         batch = len(order) - 4
-        kinds: list[Iterator] = [*["parallel"] * (batch + 2), "reduction", "reduction"]
+        kinds: tuple[Iterator, ...] = (*(_PARALLEL for _ in range(batch + 2)), "reduction", "reduction")
         roles = {"m": batch, "n": batch + 1, "k1": batch + 2, "k2": batch + 3}
         return Workload(
-            "attention", "attention", tuple(self.sizes[each] for each in order), tuple(kinds),
+            "attention", "attention", tuple(self.sizes[each] for each in order), kinds,
             (query_type, key_type, value_type, "f32", "f32"), (query, key, value, f"({loops}) -> ()", out),
             (("batch", tuple(range(batch))), *((role, (loop,)) for role, loop in roles.items())),
         )  # fmt: skip
-
-
-def _groups(op: ir.Operation) -> list[list[int]]:
-    """Which dimensions of the larger rank a reshape has as one."""
-    groups = ir.ArrayAttr(op.attributes["reassociation"])
-    return [[ir.IntegerAttr(each).value for each in ir.ArrayAttr(group)] for group in groups]
-
-
-def _body(op: ir.Operation) -> str:
-    """The one op of an elementwise op that reads its inputs in place; empty for any other op."""
-    if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) != 2:
-        return ""
-    maps = indexing_maps(op)
-    alike = all(each == ir.AffineMap.get_identity(each.n_dims) for each in maps)
-    return op.regions[0].blocks[0].operations[0].operation.name if alike else ""
-
-
-def _order(op: ir.Operation) -> list[int] | None:
-    """For each dimension of a transpose's result that of its operand; None for other ops."""
-    if op.name == "linalg.transpose":
-        return list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
-    if not _copies(op):
-        return None
-    source, result = indexing_maps(op)
-    if not (source.is_permutation and result.is_permutation):
-        return None
-    loops = [ir.AffineDimExpr(each).position for each in source.results]
-    return [loops.index(ir.AffineDimExpr(each).position) for each in result.results]
-
-
-def _copies(op: ir.Operation) -> bool:
-    """Whether an op only moves its one operand's values, or repeats them."""
-    if op.name != "linalg.generic" or len(op.operands) != 2:
-        return False
-    block = op.regions[0].blocks[0]
-    return len(block.operations) == 1 and block.operations[0].operands[0] == block.arguments[0]
-
-
-def _factor(op: ir.Operation) -> float | None:
-    """What an elementwise op multiplies its operand by."""
-    name = _body(op)
-    if name not in ("arith.mulf", "arith.divf") or len(op.operands) != 2:
-        return None
-    block = op.regions[0].blocks[0]
-    first, second = block.operations[0].operands
-    if name == "arith.mulf" and second == block.arguments[0]:
-        first, second = second, first
-    constant = producer(second)
-    if first != block.arguments[0] or constant is None or constant.name != "arith.constant":
-        return None
-    value = constant.attributes["value"]
-    if not isinstance(value, ir.FloatAttr) or not value.value:
-        return None
-    return value.value if name == "arith.mulf" else 1.0 / value.value
-
-
-def _softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:
-    """What `exp(x - max) / sum` is a softmax of, over a dimension."""
-    powers = _over(division, "arith.divf", keys, "arith.addf", 0.0)
-    exponential = producer(powers) if powers is not None else None
-    if exponential is None or _body(exponential) != "math.exp":
-        return None
-    difference = producer(exponential.operands[0])
-    return None if difference is None else _over(difference, "arith.subf", keys, "arith.maximumf", _LOWEST)
-
-
-def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) -> ir.Value | None:
-    """`x`, of an op between `x` and what a reduction of the same `x` over a dimension gives."""
-    block = op.regions[0].blocks[0] if op.name == "linalg.generic" else None
-    if block is None or len(op.operands) != 3 or len(block.operations) != 2:
-        return None
-    inner, maps = block.operations[0].operation, indexing_maps(op)
-    whole = ir.AffineMap.get_identity(maps[2].n_dims)
-    if inner.name != name or list(inner.operands) != list(block.arguments)[:2]:
-        return None
-    if maps[0] != whole or maps[2] != whole:
-        return None
-    value, reduced, place = op.operands[0], op.operands[1], maps[1]
-    copied = producer(reduced)
-    if copied is not None and _copies(copied) and place == whole:
-        reduced, (place, _) = copied.operands[0], indexing_maps(copied)
-    made = producer(reduced)
-    if made is None or made.name != "linalg.generic" or place != _without(whole.n_dims, keys):
-        return None
-    sums = made.regions[0].blocks[0]
-    steps = [each.operation for each in sums.operations]
-    right = (
-        len(steps) == 2
-        and steps[0].name == reduction
-        and set(steps[0].operands) == set(sums.arguments)
-        and made.operands[0] == value
-        and list(indexing_maps(made)) == [whole, place]
-        and _starts(made, start)
-    )
-    return value if right else None
-
-
-def _without(rank: int, dimension: int) -> ir.AffineMap:
-    left = [each for each in range(rank) if each != dimension]
-    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(each) for each in left])
-
-
-def _starts(op: ir.Operation, start: float) -> bool:
-    """Whether a reduction begins with zero, or with at most the lowest number."""
-    fill = producer(op.operands[1])
-    constant = producer(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
-    value = constant.attributes["value"] if constant is not None and "value" in constant.attributes else None
-    if not isinstance(value, ir.FloatAttr):
-        return False
-    return value.value == 0.0 if start == 0.0 else value.value <= start
 
 
 def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operation, ...] | None:

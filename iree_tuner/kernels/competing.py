@@ -33,7 +33,7 @@ class Competitors:
     Attributes:
         outlook: the problems, each with every kernel that computes it.
         kinds: the variants of each of these kernels; None where the problem cannot be timed alone.
-        notes: why those cannot.
+        notes: why those cannot; and what the program spends where what is timed alone is another.
     """
 
     outlook: Outlook
@@ -77,6 +77,12 @@ def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, reco
             kinds.append(None)
         else:
             kinds.append(KernelVariants(kernel, found, lab, records))
+            if site.one_op:
+                notes.append(
+                    f"{site.problem.name}: the program spends {found.spent_us:.0f} us on it, in several "
+                    f"dispatches; alone {kernel.name} competes with one op of the compiler's, which takes "
+                    f"{found.default_us:.0f} us"
+                )
     return Competitors(outlook, tuple(kinds), tuple(notes))
 
 

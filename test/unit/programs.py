@@ -46,3 +46,43 @@ func.func @two(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf3
   return %relu, %n : tensor<64x64xf32>, tensor<64x64xf32>
 }
 """
+
+
+def attention(batch: int, rows: int, heads: int, width: int, keys: int) -> str:
+    """As JAX exports it: of arrays of batch, rows, heads and width, f16 with f32 scores, scaled by 1/4."""
+    given, other = (
+        f"tensor<{batch}x{rows}x{heads}x{width}xf16>",
+        f"tensor<{batch}x{keys}x{heads}x{width}xf16>",
+    )
+    query, key = f"tensor<{batch}x{heads}x{rows}x{width}xf16>", f"tensor<{batch}x{heads}x{keys}x{width}xf16>"
+    scores, row = f"tensor<{batch}x{heads}x{rows}x{keys}xf32>", f"tensor<{batch}x{heads}x{rows}xf32>"
+    half, sums = scores.replace("f32", "f16"), query.replace("f16", "f32")
+    product = "batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x"
+    return f"""
+    module @model {{
+      func.func @main(%q: {given}, %k: {other}, %v: {other}) -> {given} {{
+        %0 = stablehlo.transpose %q, dims = [0, 2, 1, 3] : ({given}) -> {query}
+        %1 = stablehlo.transpose %k, dims = [0, 2, 1, 3] : ({other}) -> {key}
+        %2 = stablehlo.transpose %v, dims = [0, 2, 1, 3] : ({other}) -> {key}
+        %products = stablehlo.dot_general %0, %1, {product} [3] : ({query}, {key}) -> {scores}
+        %scale = stablehlo.constant dense<0.25> : tensor<f32>
+        %scales = stablehlo.broadcast_in_dim %scale, dims = [] : (tensor<f32>) -> {scores}
+        %scaled = stablehlo.multiply %products, %scales : {scores}
+        %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+        %largest = stablehlo.reduce(%scaled init: %lowest) applies stablehlo.maximum across dimensions = [3]
+            : ({scores}, tensor<f32>) -> {row}
+        %most = stablehlo.broadcast_in_dim %largest, dims = [0, 1, 2] : ({row}) -> {scores}
+        %apart = stablehlo.subtract %scaled, %most : {scores}
+        %powers = stablehlo.exponential %apart : {scores}
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %total = stablehlo.reduce(%powers init: %zero) applies stablehlo.add across dimensions = [3]
+            : ({scores}, tensor<f32>) -> {row}
+        %spread = stablehlo.broadcast_in_dim %total, dims = [0, 1, 2] : ({row}) -> {scores}
+        %weights = stablehlo.divide %powers, %spread : {scores}
+        %narrow = stablehlo.convert %weights : ({scores}) -> {half}
+        %sums = stablehlo.dot_general %narrow, %2, {product} [2] : ({half}, {key}) -> {sums}
+        %result = stablehlo.convert %sums : ({sums}) -> {query}
+        %r = stablehlo.transpose %result, dims = [0, 2, 1, 3] : ({query}) -> {given}
+        return %r : {given}
+      }}
+    }}"""

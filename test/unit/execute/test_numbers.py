@@ -257,7 +257,7 @@ def test_what_is_expected_does_not_change_with_the_next_run(loads):
     """Memory is looked at in place: results for the inputs' absolute values are kept before others come."""
     check = loads(double)
     check.quick(Fake(double, harness()))
-    (expected,) = check._expect(QUICK_SEED).values  # noqa: SLF001
-    (magnitudes,) = check._expect(QUICK_SEED).magnitudes  # noqa: SLF001
+    (expected,) = check._expect(QUICK_SEED).values
+    (magnitudes,) = check._expect(QUICK_SEED).magnitudes
     assert (expected < 0).any()
     assert (magnitudes >= 0).all()

@@ -1,0 +1,120 @@
+"""What single ops around a product do: casts, factors, transposes, reshapes; and a softmax in its parts."""
+
+from __future__ import annotations
+
+from iree.compiler import ir
+
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.ops.structure import indexing_maps
+
+_LOWEST = -1e30  # a running maximum begins with this or less
+
+
+def groups_of(op: ir.Operation) -> list[list[int]]:
+    """Which dimensions of the larger rank a reshape has as one."""
+    groups = ir.ArrayAttr(op.attributes["reassociation"])
+    return [[ir.IntegerAttr(each).value for each in ir.ArrayAttr(group)] for group in groups]
+
+
+def body_of(op: ir.Operation) -> str:
+    """The one op of an elementwise op that reads its inputs in place; empty for any other op."""
+    if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) != 2:
+        return ""
+    maps = indexing_maps(op)
+    alike = all(each == ir.AffineMap.get_identity(each.n_dims) for each in maps)
+    return op.regions[0].blocks[0].operations[0].operation.name if alike else ""
+
+
+def order_of(op: ir.Operation) -> list[int] | None:
+    """For each dimension of a transpose's result that of its operand; None for other ops."""
+    if op.name == "linalg.transpose":
+        return list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
+    if not copies(op):
+        return None
+    source, result = indexing_maps(op)
+    if not (source.is_permutation and result.is_permutation):
+        return None
+    loops = [ir.AffineDimExpr(each).position for each in source.results]
+    return [loops.index(ir.AffineDimExpr(each).position) for each in result.results]
+
+
+def copies(op: ir.Operation) -> bool:
+    """Whether an op only moves its one operand's values, or repeats them."""
+    if op.name != "linalg.generic" or len(op.operands) != 2:
+        return False
+    block = op.regions[0].blocks[0]
+    return len(block.operations) == 1 and block.operations[0].operands[0] == block.arguments[0]
+
+
+def factor_of(op: ir.Operation) -> float | None:
+    """What an elementwise op multiplies its operand by."""
+    name = body_of(op)
+    if name not in ("arith.mulf", "arith.divf") or len(op.operands) != 2:
+        return None
+    block = op.regions[0].blocks[0]
+    first, second = block.operations[0].operands
+    if name == "arith.mulf" and second == block.arguments[0]:
+        first, second = second, first
+    constant = producer(second)
+    if first != block.arguments[0] or constant is None or constant.name != "arith.constant":
+        return None
+    value = constant.attributes["value"]
+    if not isinstance(value, ir.FloatAttr) or not value.value:
+        return None
+    return value.value if name == "arith.mulf" else 1.0 / value.value
+
+
+def softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:
+    """What `exp(x - max) / sum` is a softmax of, over a dimension."""
+    powers = _over(division, "arith.divf", keys, "arith.addf", 0.0)
+    exponential = producer(powers) if powers is not None else None
+    if exponential is None or body_of(exponential) != "math.exp":
+        return None
+    difference = producer(exponential.operands[0])
+    return None if difference is None else _over(difference, "arith.subf", keys, "arith.maximumf", _LOWEST)
+
+
+def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) -> ir.Value | None:
+    """`x`, of an op between `x` and what a reduction of the same `x` over a dimension gives."""
+    block = op.regions[0].blocks[0] if op.name == "linalg.generic" else None
+    if block is None or len(op.operands) != 3 or len(block.operations) != 2:
+        return None
+    inner, maps = block.operations[0].operation, indexing_maps(op)
+    whole = ir.AffineMap.get_identity(maps[2].n_dims)
+    if inner.name != name or list(inner.operands) != list(block.arguments)[:2]:
+        return None
+    if maps[0] != whole or maps[2] != whole:
+        return None
+    value, reduced, place = op.operands[0], op.operands[1], maps[1]
+    copied = producer(reduced)
+    if copied is not None and copies(copied) and place == whole:
+        reduced, (place, _) = copied.operands[0], indexing_maps(copied)
+    made = producer(reduced)
+    if made is None or made.name != "linalg.generic" or place != _without(whole.n_dims, keys):
+        return None
+    sums = made.regions[0].blocks[0]
+    steps = [each.operation for each in sums.operations]
+    right = (
+        len(steps) == 2
+        and steps[0].name == reduction
+        and set(steps[0].operands) == set(sums.arguments)
+        and made.operands[0] == value
+        and list(indexing_maps(made)) == [whole, place]
+        and _starts(made, start)
+    )
+    return value if right else None
+
+
+def _without(rank: int, dimension: int) -> ir.AffineMap:
+    left = [each for each in range(rank) if each != dimension]
+    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(each) for each in left])
+
+
+def _starts(op: ir.Operation, start: float) -> bool:
+    """Whether a reduction begins with zero, or with at most the lowest number."""
+    fill = producer(op.operands[1])
+    constant = producer(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
+    value = constant.attributes["value"] if constant is not None and "value" in constant.attributes else None
+    if not isinstance(value, ir.FloatAttr):
+        return False
+    return value.value == 0.0 if start == 0.0 else value.value <= start

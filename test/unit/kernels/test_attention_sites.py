@@ -1,0 +1,115 @@
+"""Attention as exporters write it is found, and what is found computes the same."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import iree.runtime as rt
+import numpy as np
+import pytest
+from programs import attention
+
+from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.triton_attention import TritonAttention
+from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.targets import parse_target
+
+HOST, CUDA = parse_target("llvm-cpu:host"), parse_target("cuda:sm_89")
+KERNEL = TritonAttention()
+needs_triton = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
+
+
+def found(text: str):
+    """The attention in a program, None where there is none."""
+    places = find_here(text.encode(), "p.mlir", HOST).places
+    sites = [place.sites[-1] for place in places if place.sites[-1].one_op]
+    assert len(sites) <= 1
+    return sites[0] if sites else None
+
+
+def results(program: bytes, arrays):
+    session = CompilerSession(HOST.flags)
+    with session.context:
+        data = session.to_vmfb(session.parse(program))
+    context = rt.SystemContext(config=rt.Config("local-sync"))
+    context.add_vm_module(rt.VmModule.copy_buffer(context.instance, data))
+    return context.modules.module["main"](*arrays).to_host()
+
+
+def reference(query, key, value, scale):
+    """Of arrays of batch, rows, heads, width."""
+    scores = scale * np.einsum("bmhd,bkhd->bhmk", query.astype(np.float64), key.astype(np.float64))
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return np.einsum("bhmk,bkhd->bmhd", weights, value.astype(np.float64))
+
+
+def arrays(rows, keys, heads=3, width=16):
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal((2, n, heads, width)).astype(np.float16) for n in (rows, keys, keys)]
+
+
+@pytest.mark.parametrize("keys", [24, 13])
+def test_what_is_found_computes_what_the_program_does(keys: int) -> None:
+    site = found(attention(2, 20, 3, 16, keys))
+    assert site is not None
+    assert site.problem.workload.sizes("batch") == (2, 3)
+    assert site.problem.scale == 0.25
+    assert [str(each) for each in site.problem.inputs] == ["2x20x3x16xf16", *2 * [f"2x{keys}x3x16xf16"]]
+    given = arrays(20, keys)
+    wanted = reference(*given, 0.25)
+    for program in (site.case, site.alone):
+        assert np.abs(results(program, given) - wanted).max() < 2e-3
+
+
+def test_without_a_scale_and_with_one_that_divides() -> None:
+    plain = attention(2, 20, 3, 16, 24)
+    assert found(plain.replace("stablehlo.multiply", "stablehlo.divide")).problem.scale == 4.0
+    unscaled = plain.replace("stablehlo.multiply %products, %scales", "stablehlo.add %products, %products")
+    assert found(unscaled) is None  # twice the products: not a scale that is known
+
+
+@pytest.mark.parametrize(
+    ("what", "other"),
+    [
+        ("stablehlo.subtract %scaled", "stablehlo.subtract %products"),  # the maximum is of something else
+        ("dense<0xFF800000>", "dense<0.0>"),  # not of scores below zero
+        ("dense<0.0>", "dense<1.0>"),  # a one more in the sum
+        ("stablehlo.exponential", "stablehlo.tanh"),
+        ("stablehlo.divide %powers, %spread", "stablehlo.divide %spread, %powers"),
+    ],
+)
+def test_what_is_no_attention(what: str, other: str) -> None:
+    text = attention(2, 20, 3, 16, 24)
+    assert what in text
+    assert found(text.replace(what, other)) is None
+
+
+def test_kernels_for_products_do_not_take_it() -> None:
+    site = found(attention(2, 20, 3, 16, 24))
+    assert TritonGemm().refuses(site.problem) == "it is no A B or A Bt"
+    assert KERNEL.refuses(site.problem) == ""
+    assert KERNEL.refuses(found(attention(2, 20, 3, 8, 24)).problem).startswith("its heads are 8")
+    variants = KERNEL.variants(site.problem, CUDA)
+    assert len(variants) == len({tuple(sorted(each.items())) for each in variants}) == 4
+
+
+@needs_triton
+@pytest.mark.parametrize("keys", [77, 128])
+def test_made_without_a_gpu(keys: int) -> None:
+    problem = found(attention(2, 100, 3, 64, keys)).problem
+    code = KERNEL.make(problem, CUDA, KERNEL.variants(problem, CUDA)[0])
+    assert isinstance(code, Code)
+    assert code.launch.workgroups == (math.ceil(100 / code.knobs["bm"]), 6, 1)
+    assert b"wgmma" in code.data or code.knobs["bm"] < 64
+
+
+@needs_triton
+def test_the_source_computes_it(tmp_path: Path) -> None:
+    """By Triton's interpreter, in a process of its own: rows and keys that no tile divides."""
+    script = Path(__file__).parent / "interpreted.py"
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
