@@ -129,7 +129,7 @@ def test_the_compilers_version_is_known():
 def test_another_triton_is_another_kernel(monkeypatch):
     found = set()
     for version in ("3.6.0", "3.9.0", "3.9.0"):
-        monkeypatch.setattr("iree_tuner.kernels.triton_gemm.version", lambda _, version=version: version)
+        monkeypatch.setattr("iree_tuner.kernels.triton_code.version", lambda _, version=version: version)
         found.add(digest_of(TritonGemm()))
     assert len(found) == 2
 
