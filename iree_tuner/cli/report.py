@@ -12,6 +12,7 @@ from rich.table import Table
 
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.execute.statistics import Comparison
+from iree_tuner.kernels.variants import KernelVariants
 from iree_tuner.program.dumped import own_target
 from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody
@@ -200,6 +201,7 @@ def _competitor_to_json(found: Competitor) -> dict[str, object]:
     record: dict[str, object] = {
         "kernel": found.kind.name, "count": found.kind.size, "trials": len(found.trials),
         "outcomes": Counter(trial.outcome for trial in found.trials), "note": found.final.note,
+        "over": _over(found).strip(),
     }  # fmt: skip
     comparison = found.final.comparison
     if comparison is not None:
@@ -241,11 +243,17 @@ def _table(result: TuningResult) -> Table:
 def _competitor(found: Competitor) -> tuple[str, ...]:
     comparison = found.final.comparison
     return (
-        f"  {found.kind.name}", "", str(len(found.trials)),
+        f"  {found.kind.name}{_over(found)}", "", str(len(found.trials)),
         f"{comparison.default_us:.1f}" if comparison else "",
         f"{comparison.candidate_us:.1f}" if comparison else "",
         times_of(comparison) if comparison else "", comparison.verdict if comparison else "",
     )  # fmt: skip
+
+
+def _over(found: Competitor) -> str:
+    """What it is compared with, where that is not what the program has."""
+    kind = found.kind
+    return " over one op" if isinstance(kind, KernelVariants) and kind.prepared.site.one_op else ""
 
 
 def _without_comparison(result: TuningResult) -> Iterator[str]:
