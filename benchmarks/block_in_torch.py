@@ -24,8 +24,8 @@ def weights(*shape: int) -> torch.Tensor:
 
 
 WEIGHTS = [
-    *(weights(WIDTH, WIDTH) for _ in range(5)), weights(2048, WIDTH), weights(2048, WIDTH), weights(WIDTH, WIDTH),
-    weights(WIDTH, 8 * WIDTH), weights(4 * WIDTH, WIDTH),
+    *(weights(WIDTH, WIDTH) for _ in range(5)), weights(2048, WIDTH), weights(2048, WIDTH),
+    weights(WIDTH, WIDTH), weights(WIDTH, 8 * WIDTH), weights(4 * WIDTH, WIDTH),
 ]  # fmt: skip
 
 
