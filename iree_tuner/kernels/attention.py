@@ -14,7 +14,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.shapes import body_of, factor_of, groups_of, order_of, softmaxed
+from iree_tuner.kernels.shapes import body_of, factor_of, groups_of, order_of, softmaxed, starts_with
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.family import family
 from iree_tuner.ops.structure import indexing_maps
@@ -94,9 +94,9 @@ def _map(text: str) -> ir.AffineMap:
 
 
 def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
-    """Loops of a product by their part, one of each but the batch's."""
+    """Loops of a product that starts from zeros by their part, one of each but the batch's."""
     workload = family("contraction").describe(op)
-    if workload is None or workload.dynamic:
+    if workload is None or workload.dynamic or not starts_with(op, 0.0):
         return None
     found = {role: workload.role(role) for role in ("batch", "m", "n", "k")}
     return found if all(len(found[role]) == 1 for role in ("m", "n", "k")) else None

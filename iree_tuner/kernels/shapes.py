@@ -100,7 +100,7 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
         and set(steps[0].operands) == set(sums.arguments)
         and made.operands[0] == value
         and list(indexing_maps(made)) == [whole, place]
-        and _starts(made, start)
+        and starts_with(made, start)
     )
     return value if right else None
 
@@ -110,9 +110,9 @@ def _without(rank: int, dimension: int) -> ir.AffineMap:
     return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(each) for each in left])
 
 
-def _starts(op: ir.Operation, start: float) -> bool:
-    """Whether a reduction begins with zero, or with at most the lowest number."""
-    fill = producer(op.operands[1])
+def starts_with(op: ir.Operation, start: float) -> bool:
+    """Whether a reduction or a product begins with zero, or with at most the lowest number."""
+    fill = producer(op.operands[len(op.operands) - 1])
     constant = producer(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
     value = constant.attributes["value"] if constant is not None and "value" in constant.attributes else None
     if not isinstance(value, ir.FloatAttr):

@@ -14,6 +14,7 @@ from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 _LEAST_WIDTH, _WIDEST = 16, 256  # of heads; tensor cores take no less
+_MOST_VALUES = (1 << 31) - 1
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
 _SCALE = 3  # operand of attention
 _SCRATCH, _PARAMETERS = 4, ("q", "k", "v", "out")
@@ -63,6 +64,8 @@ class TritonAttention:
         shape = _shape(problem)
         if not all(_LEAST_WIDTH <= each <= _WIDEST for each in (shape.k1, shape.n)):
             return f"its heads are {shape.k1} and {shape.n} wide, not {_LEAST_WIDTH} to {_WIDEST}"
+        if max(math.prod(each.shape) for each in (*problem.inputs, problem.result)) > _MOST_VALUES:
+            return "an array has too many values for offsets of 32 bits"
         return "" if math.prod(shape.batch) <= _MOST_BATCH else "it has too many heads"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:

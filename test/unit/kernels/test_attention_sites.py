@@ -1,6 +1,7 @@
 """Attention as exporters write it is found, and what is found computes the same."""
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import iree.runtime as rt
 import numpy as np
 import pytest
+from problems import sites_in
 from programs import attention
 
 from iree_tuner.compiler.session import CompilerSession
@@ -86,6 +88,18 @@ def test_what_is_no_attention(what: str, other: str) -> None:
     text = attention(2, 20, 3, 16, 24)
     assert what in text
     assert found(text.replace(what, other)) is None
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_products_start_from_zeros(which: int) -> None:
+    case = found(attention(2, 20, 3, 16, 24)).case.decode()
+    fills = re.findall(r"linalg.fill ins\(%cst : f32\) outs\(%\d+ : tensor<6x20x\d+xf32>\)", case)
+    assert len(fills) == 2
+    other = case.replace(fills[which], fills[which].replace("%cst :", "%one :"))
+    head, start, rest = other.partition("%cst = ")
+    assert any(site.one_op for own in sites_in(case) for site in own)
+    sites = sites_in(f"{head}%one = arith.constant 1.0 : f32\n    {start}{rest}")
+    assert not any(site.one_op for own in sites for site in own)
 
 
 def test_kernels_for_products_do_not_take_it() -> None:
