@@ -15,6 +15,7 @@ from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.shapes import body_of, factor_of, groups_of, order_of, softmaxed, starts_with
+from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.family import family
 from iree_tuner.ops.structure import indexing_maps
@@ -75,9 +76,7 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
     with ir.Location.unknown(context):
         scale = arith.ConstantOp(element, found.scale).result
         empty = tensor.EmptyOp(list(result.shape), result.element_type).result
-    query, key, value, _, out = map(_map, found.workload.maps)
-    nothing = ir.AffineMap.get(len(found.workload.loops), 0, [])
-    maps = [ir.AffineMapAttr.get(each) for each in (query, key, value, nothing, out)]
+    maps = [ir.AffineMapAttr.get(each) for each in matching.indexing_maps(found.workload)]
     op = ir.Operation.create(
         "iree_linalg_ext.attention", results=[result],
         operands=[*function.arguments, scale, empty],
@@ -87,10 +86,6 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
     with ir.InsertionPoint(block):
         ir.Operation.create("iree_linalg_ext.yield", operands=[block.arguments[0]])
     return op.result
-
-
-def _map(text: str) -> ir.AffineMap:
-    return ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{text}>")).value
 
 
 def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:

@@ -9,7 +9,7 @@ from itertools import product
 
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.triton_code import ELEMENTS, SHARED_BYTES, code_of, compiled, missing, tools
+from iree_tuner.kernels.triton_code import ELEMENTS, SHARED_BYTES, TritonKernel, code_of, compiled
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -39,20 +39,11 @@ class _Shape:
     strides: Mapping[str, tuple[int, ...]]
 
 
-class TritonAttention:
+class TritonAttention(TritonKernel):
     """f16 and bf16, any order of dimensions, with f32 sums: a pass over the keys for a tile of queries."""
 
     name = "triton_attention"
     summary = "f16 and bf16 attention in one pass, any layout, for Hopper, by Triton"
-    backend = "cuda"
-
-    def missing(self) -> str:
-        """Triton."""
-        return missing()
-
-    def tools(self) -> tuple[str, ...]:
-        """Triton."""
-        return tools()
 
     def refuses(self, problem: Problem) -> str:
         """What is no attention, and other types and widths."""

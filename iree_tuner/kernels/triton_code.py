@@ -22,14 +22,18 @@ _ARCHITECTURE = 90  # the instructions and the copy engine that the sources are 
 _PTX_VERSION = 86  # what drivers of CUDA 12.6 and later take; Triton asks for the newest that it knows
 
 
-def missing() -> str:
-    """What would have to be installed; empty where Triton is."""
-    return "" if find_spec("triton") else "Triton is not installed: pip install 'iree-tuner[triton]'"
+class TritonKernel:
+    """What kernels by Triton have in common."""
 
+    backend = "cuda"
 
-def tools() -> tuple[str, ...]:
-    """Triton with its version."""
-    return (f"triton {version('triton')}",)
+    def missing(self) -> str:
+        """Triton."""
+        return "" if find_spec("triton") else "Triton is not installed: pip install 'iree-tuner[triton]'"
+
+    def tools(self) -> tuple[str, ...]:
+        """Triton with its version."""
+        return (f"triton {version('triton')}",)
 
 
 def compiled(
@@ -41,6 +45,7 @@ def compiled(
         KernelError: Triton refuses it.
     """
     from triton import compile as compile_  # pyright: ignore
+    from triton import knobs as settings  # pyright: ignore
     from triton.backends.compiler import GPUTarget  # pyright: ignore
     from triton.compiler import ASTSource  # pyright: ignore
 
@@ -48,6 +53,7 @@ def compiled(
     kinds = {**pointers, **dict.fromkeys(constants, "constexpr")}
     source = ASTSource(function, kinds, dict(constants), aligned)
     options = {"num_warps": knobs["warps"], "num_stages": knobs["stages"], "ptx_version": _PTX_VERSION}
+    settings.compilation.disable_line_info = True  # code would name the source's path on this machine
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

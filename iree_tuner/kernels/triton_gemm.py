@@ -8,7 +8,7 @@ from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import Gemm, KernelError, Problem, gemm_of
-from iree_tuner.kernels.triton_code import ELEMENTS, SHARED_BYTES, code_of, compiled, missing, tools
+from iree_tuner.kernels.triton_code import ELEMENTS, SHARED_BYTES, TritonKernel, code_of, compiled
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -18,20 +18,11 @@ _STEPS = ("bias", "residual", "relu", "gelu", "gelu_tanh", "truncf")  # in any o
 _SCRATCH, _PARAMETERS = 5, ("a", "b", "first", "second", "c")
 
 
-class TritonGemm:
+class TritonGemm(TritonKernel):
     """f16 and bf16 with f32 sums: tensor cores by groups of warps, asynchronous or bulk copies, pipelined."""
 
     name = "triton_gemm"
     summary = "f16 and bf16 matmul with f32 sums and epilogues, for Hopper, by Triton"
-    backend = "cuda"
-
-    def missing(self) -> str:
-        """Triton."""
-        return missing()
-
-    def tools(self) -> tuple[str, ...]:
-        """Triton."""
-        return tools()
 
     def refuses(self, problem: Problem) -> str:
         """Other types, layouts and epilogues, and sizes that no tile divides."""
