@@ -50,17 +50,21 @@ class Depth:
 
 
 def nudged(value: Array, rng: np.random.Generator) -> Array:
-    """Floats moved by up to one unit in the last place, either way; others as they are."""
+    """Floats moved by one unit in the last place, either way; zeros, what is not finite and others stay."""
     if not is_float(value):
         return value
-    wide = np.result_type(value.dtype, np.float64) if value.dtype.itemsize > 2 else np.float32
-    step = epsilon(mlir_name(value.dtype)) or float(ml_dtypes.finfo(value.dtype).eps)
-    factors = (1.0 + step * rng.uniform(-1.0, 1.0, min(value.size, _DRAWN))).astype(wide)
-    flat, found = value.reshape(-1), np.empty(value.size, value.dtype)
-    for at in range(0, value.size, _DRAWN):
-        part = flat[at : at + _DRAWN]
-        found[at : at + _DRAWN] = part.astype(wide) * factors[: part.size]
-    return found.reshape(value.shape)
+    own = np.ascontiguousarray(value)
+    real = own.view(own.real.dtype) if own.dtype.kind == "c" else own
+    bits = real.reshape(-1).view(f"i{real.dtype.itemsize}")
+    size = np.iinfo(bits.dtype).max  # all but the sign
+    largest = np.array(ml_dtypes.finfo(real.dtype).max, real.dtype).view(bits.dtype)
+    step = rng.integers(0, 2, min(bits.size, _DRAWN), np.int8) * 2 - 1
+    found = np.empty_like(bits)
+    for at in range(0, bits.size, _DRAWN):
+        part = bits[at : at + _DRAWN]
+        moves = (part & size != 0) & (part & size < largest)
+        found[at : at + _DRAWN] = part + step[: part.size] * moves
+    return found.view(value.dtype).reshape(value.shape)
 
 
 def slack_of(
@@ -92,10 +96,12 @@ def slack_of(
     return found
 
 
-def agreement_of(got: Results, expected: Results, slack: Sequence[Sequence[float]]) -> Agreement:
+def agreement_of(
+    got: Results, expected: Results, slack: Sequence[Sequence[float]], first: int = 0
+) -> Agreement:
     """Whether results are the same but for rounding; with a note where the comparison says little."""
     worst, numbers, notes = 0.0, False, dict[int, str]()
-    for seed, (ours, theirs, most) in enumerate(zip(got, expected, slack, strict=True)):
+    for seed, (ours, theirs, most) in enumerate(zip(got, expected, slack, strict=True), first):
         if [each.shape for each in ours] != [each.shape for each in theirs]:
             return Agreement(False, float("inf"), f"seed {seed}: results have other shapes")
         for number, (value, wanted, moves) in enumerate(zip(ours, theirs, most, strict=True)):
@@ -111,6 +117,38 @@ def agreement_of(got: Results, expected: Results, slack: Sequence[Sequence[float
                     f"values vary by {spread:.2g}"
                 )
     return Agreement(True, worst, note="; ".join(notes.values()) if numbers else NOTHING_COMPARED)
+
+
+def arbitrated(
+    found: Agreement, got: Results, expected: Results, slack: Sequence[Sequence[float]],
+    right: Callable[[int], Sequence[Array]],
+) -> Agreement:  # fmt: skip
+    """What a third says of results that differ from what is expected: another agreement where that is wrong.
+
+    Args:
+        found: of both.
+        got: results.
+        expected: what they were compared with.
+        slack: how far each may be off.
+        right: the third's results for a seed; asked first for one in which both differ.
+    """
+
+    def agreement(ours: Results, theirs: Results, seed: int) -> Agreement:
+        return agreement_of(ours[seed : seed + 1], theirs, slack[seed : seed + 1], first=seed)
+
+    seeds = range(len(got))
+    apart = next((seed for seed in seeds if not agreement(got, expected[seed : seed + 1], seed).ok), 0)
+    worst, by_default = 0.0, found
+    for seed in sorted(seeds, key=lambda each: each != apart):
+        theirs = [right(seed)]
+        ours = agreement(got, theirs, seed)
+        if seed == apart:
+            by_default = agreement(expected, theirs, seed)
+        if not ours.ok or by_default.ok:
+            return found
+        worst = max(worst, ours.worst)
+    note = f"as the compiler makes it, the program computes something else: {by_default.message}"
+    return Agreement(True, worst, note=note)
 
 
 def mlir_name(dtype: np.dtype[np.generic]) -> str:

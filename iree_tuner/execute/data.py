@@ -40,7 +40,7 @@ _PACKED = {"i4": 2}
 _POISONS = ((0xFF, 0xFF), (0xF7, 0xFF), (0xFB, 0xFF))
 """Two bytes, repeated: NaN in every float type of 16 bits and more, odd numbers in the others."""
 
-_PERIOD = 1_000_003
+_PERIOD = 262_147
 """Values of longer tensors begin anew after so many, which saves seconds for each weight of a large model.
 
 It is a prime, so that what is read from the wrong row or tile is something else."""
@@ -76,7 +76,7 @@ def random_values(
     Floats: positive ones are in [0.1, 1), so that roots and logarithms stay numbers; signed ones are normal
     with deviation 0.5, so that sums cancel; outliers are signed with one in 256 made 30 to 60 times larger,
     as activations of transformers have them. Integers of 8 bits take their whole range, negative too;
-    wider ones may be indices and are in [0, 4). Long tensors repeat their first 1,000,003 values.
+    wider ones may be indices and are in [0, 4). Long tensors repeat their first 262,147 values.
     """
     dtype = dtype_of(element_type)
     if dtype is None:

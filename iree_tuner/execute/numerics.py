@@ -11,6 +11,7 @@ median. The last term is for F factors that an op computes and rounds on the way
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Callable
@@ -27,8 +28,8 @@ from iree_tuner.execute.data import dtype_of
 _RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
 _FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
 _SUMS = 3.0  # epsilons, times sqrt(K)
-_BLOCK = 1 << 16  # values at a time: what is made of them stays in the caches
-_MANY_BLOCKS, _GROUP, _MOST_CORES = 16, 4, 8
+_BLOCK = 1 << 17  # values at a time: what is made of them stays in the caches
+_MANY_BLOCKS, _GROUP, _MOST_CORES = 8, 2, 8
 _WORD = 8  # bytes
 _SAMPLED = 1_000_003  # values that a median is taken of, evenly spaced
 
@@ -75,8 +76,14 @@ def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
     def group(start: int) -> list[T]:
         return [work(block) for block in blocks[start : start + _GROUP]]
 
-    with ThreadPoolExecutor(min(_MOST_CORES, os.cpu_count() or 1)) as pool:
-        return [each for found in pool.map(group, range(0, len(blocks), _GROUP)) for each in found]
+    groups = _threads(os.getpid()).map(group, range(0, len(blocks), _GROUP))
+    return [each for found in groups for each in found]
+
+
+@functools.lru_cache(maxsize=1)
+def _threads(_process: int) -> ThreadPoolExecutor:
+    """Those of a process; a fork has none of its parent's."""
+    return ThreadPoolExecutor(min(_MOST_CORES, os.cpu_count() or 1))
 
 
 def epsilon(element_type: str) -> float:
@@ -191,7 +198,8 @@ def tolerances(
     relative = sum_error(accumulator_type, reduction_length) + factor_error(*factors)
     halting = halting_error(accumulator_type, reduction_length)
     flat, allowed = values.reshape(-1), np.empty(values.size)
-    largest, median = _extent(flat)
+    largest = _largest(flat)
+    median = 0.0 if scales is None else _median(flat, largest)
     limits = ml_dtypes.finfo(_held(element_type))
     # f16: where the processor does not convert it, code does, and flushes to zero
     normal = float(limits.smallest_normal) if element_type == "f16" else 0.0
@@ -221,14 +229,17 @@ def _held(element_type: str) -> npt.DTypeLike:
     return np.float32 if dtype is None or dtype.kind == "c" else dtype
 
 
-def _extent(values: Array) -> tuple[float, float]:
-    """The largest finite absolute value, and the median of a million; 1 where none is finite."""
-    sample = _finite(values[:: values.size // _SAMPLED | 1])
+def _largest(values: Array) -> float:
+    """The largest finite absolute value; 1 where none is finite."""
     every = in_blocks(values.size, lambda block: float(_finite(values[block]).max(initial=-1.0)))
     largest = max(every, default=-1.0)
-    if largest < 0.0:
-        return 1.0, 1.0
-    return float(largest), float(np.median(sample)) if sample.size else float(largest)
+    return largest if largest >= 0.0 else 1.0
+
+
+def _median(values: Array, largest: float) -> float:
+    """Of the finite absolute values, a million of them; what is the largest where none is finite."""
+    sample = _finite(values[:: values.size // _SAMPLED | 1])
+    return float(np.median(sample)) if sample.size else largest
 
 
 def _finite(values: Array) -> Floats:

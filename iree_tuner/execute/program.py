@@ -27,6 +27,7 @@ from iree_tuner.execute.program_worker import (
     agree_here,
     default_here,
     forget_here,
+    load_here,
     marked,
     rounds_here,
     save_here,
@@ -235,6 +236,7 @@ class _Bench:
         """Run the default of each place; the names of its functions. Others are given its time, and more."""
         name, start = "", time.monotonic()
         for path in paths:
+            self._workers.call(load_here, self._of([path]), 0, timeout_s=_TIMEOUT_S)
             found = self._workers.call(default_here, self._of([path]), timeout_s=_TIMEOUT_S)
             if isinstance(found, Failed):
                 self._replace_worker()
@@ -287,7 +289,8 @@ class _Bench:
         """The default is tried again where it died: what ran in its process before may have harmed it."""
         for is_last in (False, True):
             try:
-                return self._workers.call(agree_here, table, 1, depth, timeout_s=self._limit_s)
+                failed = self._workers.call(load_here, table, 1, timeout_s=self._limit_s)
+                return failed or self._workers.call(agree_here, table, 1, depth, timeout_s=self._limit_s)
             except WorkerError as error:
                 if marked(self._marker) != 0:
                     return Failed(1, str(error))

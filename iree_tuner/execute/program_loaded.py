@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import time
+from collections import OrderedDict
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import iree.runtime as rt
@@ -30,7 +31,17 @@ _DECLARATION = "iree.abi.declaration"
 _INPUT = "%input"
 _MODEL, _FENCED = "iree.abi.model", "coarse-fences"  # `iree-compile --iree-execution-model=async-external`
 
+_MOST_KEPT = 1 << 29  # bytes
+
 Array = npt.NDArray[np.generic]
+
+_views: OrderedDict[tuple[str, Taken, int], tuple[Array, rt.VmRef]] = OrderedDict()
+"""Arrays, which live as long as they stand here, and their copies on a device."""
+
+
+def forget_inputs() -> None:
+    """Let go of those on devices."""
+    _views.clear()
 
 
 @dataclass
@@ -52,6 +63,26 @@ class _Function:
     arguments: Any = None
 
 
+@dataclass
+class Known:
+    """What was found out of a program's results, which is also true of it loaded anew.
+
+    Attributes:
+        results: for each seed, all results of one invocation.
+        unwritten: how they depend on what was in memory before; empty where they do not.
+        slack: how far they may be missed.
+    """
+
+    results: list[list[Array]] | None = None
+    unwritten: str = ""
+    slack: dict[Depth, list[list[float]]] = field(default_factory=dict[Depth, list[list[float]]])
+
+    @property
+    def bytes(self) -> int:
+        """That results take."""
+        return sum(value.nbytes for each in self.results or () for value in each)
+
+
 class LoadedProgram:
     """A program that is loaded, and the functions of it that are run.
 
@@ -59,23 +90,23 @@ class LoadedProgram:
         path: the VM module, which is mapped: its constants are not copied where the device can use them.
         device: device URI.
         run: which functions, on what.
+        known: of its results, from when it was loaded before.
 
     Raises:
         TunerError: it does not load; a function is not there, or cannot be called; or a file is not what it
             should be.
     """
 
-    def __init__(self, path: str, device: str, run: ProgramRun) -> None:
+    def __init__(self, path: str, device: str, run: ProgramRun, known: Known | None = None) -> None:
         config, hal = device_for(device)
-        self._device = config.device
+        self._uri, self._device = device, config.device
         self._run = run
         self._sizes = run.sizes
         self._semaphore = config.device.create_semaphore(0)
         self._begun = 0
         self._count: dict[float, int] = {}
-        self._results: list[list[Array]] | None = None
-        self._slack: dict[Depth, list[list[float]]] = {}
-        self.unwritten = ""
+        self.known = known or Known()
+        self._ran = False
         try:
             module = rt.VmModule.mmap(config.vm_instance, path)
         except RUNTIME_ERRORS as error:
@@ -100,27 +131,36 @@ class LoadedProgram:
         They are those of the first invocations after loading, as a program may have state: this has to be
         called before the program is timed.
         """
-        if self._results is None:
+        if self.known.results is None:
             first, *others = SEEDS
-            self._set_inputs(first)
-            found = [self._outputs(FILLINGS[0])]
+            found = [self.results_of(first)]
             self._fill_differently(found[0])
-            for seed in others:
-                self._set_inputs(seed)
-                found.append(self._outputs(FILLINGS[0]))
-            self._results = found
+            found += [self.results_of(seed) for seed in others]
+            self.known.results = found
             self._set_inputs(first)
-        return self._results
+        return self.known.results
+
+    def results_of(self, seed: int) -> list[Array]:
+        """All results of an invocation, whose inputs stay."""
+        self._ran = True
+        self._set_inputs(seed)
+        return self._outputs(FILLINGS[0])
 
     def slack(self, depth: Depth) -> list[list[float]]:
         """How far its results may be missed, for each seed and result; found out once, as it takes runs."""
-        if depth not in self._slack:
-            self._slack[depth] = slack_of(depth, self.results(), self._nudged)
-        return self._slack[depth]
+        known = self.known.slack
+        if depth not in known:
+            known[depth] = slack_of(depth, self.results(), self._nudged)
+        return known[depth]
+
+    def settle(self) -> None:
+        """Before it is timed: have its results, unless it ran for them."""
+        if not self._ran:
+            self.results()
 
     def forget_results(self) -> None:
         """Let go of them, which may be large: they were compared, and are not asked for again."""
-        self._results = None
+        self.known.results = None
 
     def _nudged(self) -> Generator[list[Array]]:
         """Results for inputs that are one unit in the last place off, a seed after the other."""
@@ -137,7 +177,7 @@ class LoadedProgram:
             for number, (own, before) in enumerate(zip(self._outputs(byte), first, strict=True)):
                 if not equal([own], [before]):
                     where = difference(own, before)
-                    self.unwritten = f"result {number} depends on what was in memory before: {where}"
+                    self.known.unwritten = f"result {number} depends on what was in memory before: {where}"
                     return
 
     def run(self) -> None:
@@ -179,19 +219,23 @@ class LoadedProgram:
         for place, each in enumerate(self._functions):
             feeds = tuple(self._run.feed(each.name, number) for number in range(len(each.taken)))
             values = arguments(each.taken, each.given, self._sizes, (seed, place), feeds)
+            if nudged:
+                values = [nudge(each, noise) if isinstance(each, np.ndarray) else each for each in values]
             each.arguments = rt.VmVariantList(len(each.taken))
             for taken, value in zip(each.taken, values, strict=True):
-                if nudged and isinstance(value, np.ndarray):
-                    value = nudge(value, noise)
-                self._push(each.arguments, taken, value)
+                if isinstance(value, np.ndarray):
+                    each.arguments.push_ref(self._view(taken, value, keep=not nudged))
+                elif taken.element_type.startswith(("f", "bf")):
+                    each.arguments.push_float(float(value))
+                else:
+                    each.arguments.push_int(int(value))
 
-    def _push(self, arguments: rt.VmVariantList, taken: Taken, value: Array | float | int) -> None:
-        if not isinstance(value, np.ndarray):
-            if taken.element_type.startswith(("f", "bf")):
-                arguments.push_float(float(value))
-            else:
-                arguments.push_int(int(value))
-            return
+    def _view(self, taken: Taken, value: Array, *, keep: bool) -> rt.VmRef:
+        """An array on the device. Versions of a program take the same ones, which are copied there once."""
+        key = (self._uri, taken, id(value))
+        if key in _views:
+            _views.move_to_end(key)
+            return _views[key][1]
         view = self._device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
             allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
@@ -199,7 +243,12 @@ class LoadedProgram:
             buffer=value,
             element_type=hal_type(taken.element_type, value),
         )
-        arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
+        found = cast(rt.VmRef, view)  # any ref object will do; the stubs name one
+        if keep:
+            _views[key] = value, found
+            while len(_views) > 1 and sum(each.nbytes for each, _ in _views.values()) > _MOST_KEPT:
+                _views.popitem(last=False)
+        return found
 
     def _call(self, each: _Function, byte: int) -> rt.VmVariantList:
         results = self._begin(each, byte)

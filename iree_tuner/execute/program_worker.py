@@ -9,6 +9,7 @@ import math
 import os
 import time
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,9 +17,9 @@ import numpy as np
 
 from iree_tuner.compiler.worker import memory_of_machine
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.conditioning import Depth, agreement_of
+from iree_tuner.execute.conditioning import Depth, agreement_of, arbitrated
 from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program_loaded import LoadedProgram, first_line
+from iree_tuner.execute.program_loaded import Known, LoadedProgram, first_line, forget_inputs
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
@@ -26,6 +27,7 @@ from iree_tuner.execute.worker import let_go
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _KEPT = 16
+_MOST_KNOWN = 1 << 28  # bytes
 _SHOWN = 8  # values of a result
 _HOST = "local-task"
 
@@ -33,6 +35,7 @@ CALL_S = 60.0
 """`rounds_here` returns then with the rounds that it has."""
 
 _loaded: OrderedDict[tuple[str, str, ProgramRun], LoadedProgram] = OrderedDict()
+_known: OrderedDict[Hashable, Known] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,31 @@ class Table:
     for_host: str = ""
 
 
+def load_here(table: Table, index: int) -> Failed | None:
+    """Load a program, if it is not loaded; the default first.
+
+    Raises:
+        TunerError: the default cannot be run as asked.
+    """
+    if index == 0:
+        let_go()
+    with _Marked(table.marker) as mark:
+        mark(index)
+        try:
+            _program(table, index)
+        except (*RUNTIME_ERRORS, TunerError) as error:
+            if index == 0:
+                raise
+            return Failed(index, first_line(error))
+    return None
+
+
 def default_here(table: Table) -> str | Failed:
-    """Load and run the default; the names of its functions.
+    """Run the default; the names of its functions.
 
     Raises:
         TunerError: it cannot be run as asked.
     """
-    let_go()
     with _Marked(table.marker) as mark:
         mark(0)
         program = _program(table, 0)
@@ -145,25 +166,19 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         except (*RUNTIME_ERRORS, TunerError) as error:
             return Failed(index, first_line(error))
         found = agreement_of(got, expected, slack)
-        if other.unwritten and not default.unwritten:
-            return Agreement(False, math.inf, other.unwritten)
-        if default.unwritten:
-            found = replace(found, note=f"as the compiler makes it, {default.unwritten}")
-        if found.ok:
+        unwritten = default.known.unwritten
+        if other.known.unwritten and not unwritten:
+            return Agreement(False, math.inf, other.known.unwritten)
+        if unwritten:
+            found = replace(found, note=f"as the compiler makes it, {unwritten}")
+        if found.ok and other.known is not default.known:
             other.forget_results()
         if found.ok or not table.for_host:
             return found
         try:
-            right = _load(table.for_host, _HOST, table).results()
+            return arbitrated(found, got, expected, slack, _load(table.for_host, _HOST, table).results_of)
         except (*RUNTIME_ERRORS, TunerError):
             return found
-    by_default = agreement_of(expected, right, slack)
-    ours = agreement_of(got, right, slack)
-    if by_default.ok or not ours.ok:
-        return found
-    return replace(
-        ours, note=f"as the compiler makes it, the program computes something else: {by_default.message}"
-    )
 
 
 def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Failed:
@@ -193,8 +208,9 @@ def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Fa
 
 
 def forget_here() -> None:
-    """Programs have weights: let go of them."""
+    """Programs have weights: let go of them, and of inputs on devices."""
     _loaded.clear()
+    forget_inputs()
 
 
 class _Marked:
@@ -225,7 +241,7 @@ class _Invocations:
     """Takes samples of a program: the time of whole invocations, which is what its user waits for."""
 
     def __init__(self, program: LoadedProgram, batch_s: float, mark: _Marked, index: int) -> None:
-        program.results()  # those of a program that has not been timed
+        program.settle()
         self._program = program
         self._count = program.count_for(batch_s)
         self._mark = mark
@@ -256,8 +272,24 @@ def _load(path: str, device: str, table: Table) -> LoadedProgram:
             break
         if other not in turns:
             del _loaded[other]
-    _loaded[key] = LoadedProgram(*key)
+    _loaded[key] = LoadedProgram(*key, known=_known_of(path, device, table.run))
     return _loaded[key]
+
+
+def _known_of(path: str, device: str, run: ProgramRun) -> Known:
+    """What is known of a program, by its contents: comparisons keep it under one name after the other."""
+    files = [
+        Path(each) for each in (*run.inputs, *(path for _, path in run.parameters)) if isinstance(each, str)
+    ]
+    changed = tuple(each.stat().st_mtime_ns for each in files if each.exists())
+    key = (Path(path).name.partition(".")[0], device, run, changed)
+    found = _known.setdefault(key, Known())
+    _known.move_to_end(key)
+    while len(_known) > 1 and (
+        len(_known) > _KEPT or sum(each.bytes for each in _known.values()) > _MOST_KNOWN
+    ):
+        _known.popitem(last=False)
+    return found
 
 
 def _bytes(path: str) -> int:

@@ -246,7 +246,7 @@ def test_without_a_reference_there_is_a_note(loads):
 )
 def test_long_tensors_repeat_what_no_tile_size_divides(element_type, seed):
     found = random_values((1000, 1001), element_type, seed, np.random.default_rng(0)).reshape(-1)
-    assert np.array_equal(found[1_000_003:], found[: found.size - 1_000_003])
+    assert np.array_equal(found[262_147:], found[: found.size - 262_147])
     rows = found.reshape(1000, 1001)
     assert not any(np.array_equal(rows[0], row) for row in rows[1:])
     short = random_values((1000, 1000), element_type, seed, np.random.default_rng(0))

@@ -147,6 +147,7 @@ def test_one_alone_is_timed(built, measuring):
 
 @pytest.fixture
 def faulty(monkeypatch):
+    monkeypatch.setattr(program, "load_here", faulty_programs.load)
     monkeypatch.setattr(program, "default_here", faulty_programs.default)
     monkeypatch.setattr(program, "agree_here", faulty_programs.agree)
     monkeypatch.setattr(program, "rounds_here", faulty_programs.rounds)
