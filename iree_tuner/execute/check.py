@@ -19,20 +19,18 @@ import numpy.typing as npt
 
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.data import (
-    Kept,
     fill,
-    kept,
     magnitudes_of,
-    span,
     values_in,
     written,
 )
 from iree_tuner.execute.device_check import DeviceCheck
-from iree_tuner.execute.memory import Memory
+from iree_tuner.execute.memory import Memory, StagedMemory
 from iree_tuner.execute.numerics import Agreement, compare, numbers, same_bytes
 from iree_tuner.execute.outcome import DEFAULT_WRONG
 from iree_tuner.execute.runner import LoadedDispatch
-from iree_tuner.program.bindings import Binding, TensorSlice
+from iree_tuner.execute.untouched import Kept, changed, kept
+from iree_tuner.program.bindings import TensorSlice
 
 if TYPE_CHECKING:
     from iree_tuner.execute.reference import OnHost, Unsupported
@@ -145,7 +143,7 @@ class Check:
         for seed in seeds:
             found = self._seed(loaded, seed, _REPETITIONS)
             if found.ok and not found.note:
-                found = replace(self._against_reference(loaded.read(), seed), worst=found.worst)
+                found = replace(self._against_reference(loaded, seed), worst=found.worst)
             if not found.ok:
                 return found
             worst, corrects = max(worst, found.worst), corrects or found.corrects
@@ -169,7 +167,7 @@ class Check:
             if repetition == 0 or self._in_place:
                 loaded.fill(seed)
             loaded.run(1)
-            found = self._judge(loaded.read(), seed, expected)
+            found = self._judge(loaded, seed, expected)
             if not found.ok:
                 return _on_run(found, seed, repetition)
             worst, note = max(worst, found.worst), note or found.note
@@ -183,7 +181,7 @@ class Check:
         seconds = max(loaded.run(1), 1e-7)
         count = max(2, min(_MANY_RUNS, int(_MANY_RUNS_S / seconds)))
         loaded.run(count)
-        found = self._judge(loaded.read(), seed, self._expect(seed))
+        found = self._judge(loaded, seed, self._expect(seed))
         return (
             found
             if found.ok
@@ -197,7 +195,7 @@ class Check:
         if len(kinds) == 1:
             return Agreement(True, 0.0)
         for got in kinds:
-            found = self._judge(got, seed, self._expect(seed))
+            found = self._judge_anew(got, seed, self._expect(seed))
             if not found.ok:
                 return replace(found, message=f"seed {seed}, in some of {runs} runs: {found.message}")
             worst = max(worst, found.worst)
@@ -215,27 +213,43 @@ class Check:
             if self._in_place or not runs:
                 loaded.fill(seed)
             loaded.run(1)
-            got = loaded.read()
-            if not any(same_bytes(got, each) for each in kinds):
-                kinds.append(got.copy())
+            if not kinds or not self._is_kept(loaded):
+                got = loaded.read()
+                if not any(same_bytes(got, each) for each in kinds):
+                    kinds.append(got.copy())
+                self._keep(loaded, got)
             runs += 1
         return kinds, runs
 
-    def _judge(self, got: Buffer, seed: int, expected: _Expected) -> Agreement:
-        """One result, against what must not change and against the default; else the reference decides."""
-        if self._judged is None or self._judged[0] != seed or not same_bytes(got, self._last):
-            self._judged = None
+    def _judge(self, loaded: LoadedDispatch, seed: int, expected: _Expected) -> Agreement:
+        """One result; where it is the one that was judged last, to the bit, what was said of that."""
+        if self._judged is None or self._judged[0] != seed or not self._is_kept(loaded):
+            got = loaded.read()
             found = self._judge_anew(got, seed, expected)
-            if len(self._last) != len(got):  # large ones are slow to allocate
-                self._last = np.empty_like(got)
-            self._last[:] = got
+            self._keep(loaded, got)
             self._judged = seed, found
         return self._judged[1]
 
+    def _keep(self, loaded: LoadedDispatch, got: Buffer) -> None:
+        """Keep a result to hold the next one against, where that is looked at."""
+        self._judged = None
+        if self._on_device and isinstance(loaded.memory, StagedMemory):
+            loaded.memory.keep()
+            return
+        if len(self._last) != len(got):  # large ones are slow to allocate
+            self._last = np.empty_like(got)
+        self._last[:] = got
+
+    def _is_kept(self, loaded: LoadedDispatch) -> bool:
+        if self._on_device and isinstance(loaded.memory, StagedMemory):
+            return self._on_device[0].same(loaded.memory)
+        return same_bytes(loaded.read(), self._last)
+
     def _judge_anew(self, got: Buffer, seed: int, expected: _Expected) -> Agreement:
-        changed = _changed(got, self._image(seed, len(got)), expected.kept, self._harness.bindings)
-        if changed:
-            return Agreement(False, math.inf, changed)
+        """A result against what must not change and against the default; else the reference decides."""
+        spoilt = changed(got, self._image(seed, len(got)), expected.kept, self._harness.bindings)
+        if spoilt:
+            return Agreement(False, math.inf, spoilt)
         found = self._compare(got, expected.values, expected.magnitudes)
         if found.ok:
             return found
@@ -253,13 +267,15 @@ class Check:
         blame = "the reference has the default's values" if default.ok else f"{DEFAULT_WRONG}, too"
         return replace(found, message=f"{found.message}; {blame}")
 
-    def _against_reference(self, got: Buffer, seed: int) -> Agreement:
+    def _against_reference(self, loaded: LoadedDispatch, seed: int) -> Agreement:
         """A result that agrees with the default's: is it also right?"""
         reference = self._reference(seed)
         if not isinstance(reference, list):
             return Agreement(True, 0.0, note=f"not checked against a reference: {reference.reason}")
         expected = self._expect(seed)
-        found = self._compare(got, reference, expected.magnitudes)
+        if expected.values is reference:
+            return Agreement(True, 0.0)
+        found = self._compare(loaded.read(), reference, expected.magnitudes)
         if found.ok:
             return found
         default = self._compare_values(expected.values, reference, expected.magnitudes)
@@ -354,45 +370,6 @@ def _on_run(found: Agreement, seed: int, repetition: int) -> Agreement:
     """With the seed; and that it was right at first, if so: it depends on what was there, or on timing."""
     again = f", right at first, on run {repetition + 1}" if repetition else ""
     return replace(found, message=f"seed {seed}{again}: {found.message}")
-
-
-def _changed(got: Buffer, image: Buffer, ranges: Sequence[Kept], bindings: Sequence[Binding]) -> str:
-    """What was written that must not be; empty when nothing was."""
-    for each in ranges:
-        now, before = got[each.start : each.end], image[each.start : each.end]
-        if same_bytes(now, before):
-            continue
-        wrong = np.flatnonzero(now != before)
-        first = each.start + int(wrong[0])
-        if each.tensor is not None:
-            where = _position(bindings, each.tensor, first)
-            return f"input {each.tensor} was changed, {wrong.size} bytes, first at {where}"
-        return f"written out of bounds: {wrong.size} bytes from byte {first}, {_neighbour(bindings, first)}"
-    return ""
-
-
-def _position(bindings: Sequence[Binding], number: int, byte: int) -> str:
-    """Where in a tensor a byte of the buffer is."""
-    binding, tensor = _tensors(bindings)[number]
-    start, size = span(binding, tensor)
-    width = max(1, size // max(1, math.prod(tensor.shape)))
-    place = np.unravel_index((byte - start) // width, tensor.shape)
-    return f"[{', '.join(str(int(i)) for i in place)}]"
-
-
-def _neighbour(bindings: Sequence[Binding], byte: int) -> str:
-    """The tensor that a byte lies behind, or in front of."""
-    ends = [(sum(span(*each)), number) for number, each in enumerate(_tensors(bindings))]
-    before = [each for each in ends if each[0] <= byte]
-    if before:
-        end, number = max(before)
-        return f"{byte - end} bytes behind tensor {number}"
-    start, number = min((span(*each)[0], number) for number, each in enumerate(_tensors(bindings)))
-    return f"{start - byte} bytes in front of tensor {number}"
-
-
-def _tensors(bindings: Sequence[Binding]) -> list[tuple[Binding, TensorSlice]]:
-    return [(binding, tensor) for binding in bindings for tensor in binding.tensors]
 
 
 def _type(tensor: TensorSlice) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 import ml_dtypes
@@ -183,38 +181,3 @@ def span(binding: Binding, tensor: TensorSlice) -> tuple[int, int]:
 def _stored_shape(tensor: TensorSlice) -> tuple[int, ...]:
     packed = _PACKED.get(tensor.element_type)
     return tensor.shape if packed is None else (-(-math.prod(tensor.shape) // packed),)
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A range of the buffer that a dispatch must not change.
-
-    Attributes:
-        start: its first byte.
-        end: the byte behind it.
-        tensor: number of the input that it holds; None for what lies between and behind tensors.
-    """
-
-    start: int
-    end: int
-    tensor: int | None = None
-
-
-def kept(bindings: Sequence[Binding], buffer_bytes: int) -> list[Kept]:
-    """All that a dispatch must leave alone: its inputs, and what is between and behind its tensors."""
-    every = [(*span(binding, tensor), tensor.access) for binding in bindings for tensor in binding.tensors]
-    inputs = [
-        Kept(start, start + size, n) for n, (start, size, access) in enumerate(every) if access == "read"
-    ]
-    changing = [Kept(start, start + size) for start, size, access in every if access != "read"]
-    changing += [Kept(each.offset, each.offset + each.length) for each in bindings if is_opaque(each)]
-    edges = {edge for each in (*inputs, *changing) for edge in (each.start, each.end)}
-    found: list[Kept] = []
-    for start, end in pairwise(sorted({0, buffer_bytes, *edges})):
-        if end > buffer_bytes or any(each.start <= start < each.end for each in changing):
-            continue
-        who = next((each.tensor for each in inputs if each.start <= start < each.end), None)
-        if found and found[-1].end == start and found[-1].tensor == who:
-            start = found.pop().start
-        found.append(Kept(start, end, who))
-    return found

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.check_layout import FUNCTION, FloatOutput, float_outputs, words_in_row
-from iree_tuner.execute.data import Kept, dtype_of, span, written
-from iree_tuner.execute.memory import Memory
+from iree_tuner.execute.data import dtype_of, span, written
+from iree_tuner.execute.memory import Memory, StagedMemory
 from iree_tuner.execute.numerics import largest_finite, tolerances
+from iree_tuner.execute.untouched import Kept
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets.runtime import device_for
 
@@ -55,6 +56,8 @@ class DeviceCheck:
             arrays += _scaled(each, bench, values[each.number], magnitudes[each.number])
         self._device = config.device
         self._expected = [rt.asdevicearray(config.device, array) for array in arrays]
+        self._words = words.shape
+        self._everywhere: rt.DeviceArray | None = None
         self._invoke = rt.FunctionInvoker(self._context, config.device, function)
 
     def worst(self, memory: Memory) -> float:
@@ -62,12 +65,27 @@ class DeviceCheck:
 
         Infinite where something else was written, or where one is not a number.
         """
-        view = rt.HalBufferView(memory.buffer, [memory.harness.stride], rt.HalElementType.INT_8)
-        results = self._invoke(rt.DeviceArray(self._device, view), *self._expected)
-        changed, *worst = (each.to_host() for each in _listed(results))
-        if changed.any():
+        changed, *worst = self._compared(memory, *self._expected[:2])
+        if changed.to_host().any():
             return math.inf
-        return max((float(each.max()) for each in worst), default=0.0)
+        return max((float(each.to_host().max()) for each in worst), default=0.0)
+
+    def same(self, memory: StagedMemory) -> bool:
+        """Whether what is in a memory now is what it kept, to the bit."""
+        if memory.kept is None:
+            return False
+        if self._everywhere is None:
+            self._everywhere = rt.asdevicearray(self._device, np.full(self._words, -1, np.int32))
+        kept = rt.HalBufferView(memory.kept, list(self._words), rt.HalElementType.INT_32)
+        changed, *_ = self._compared(memory, rt.DeviceArray(self._device, kept), self._everywhere)
+        return not changed.to_host().any()
+
+    def _compared(
+        self, memory: Memory, words: rt.DeviceArray, mask: rt.DeviceArray
+    ) -> Sequence[rt.DeviceArray]:
+        """What the program says of a memory, with words to find in it where a mask has ones."""
+        view = rt.HalBufferView(memory.buffer, [memory.harness.stride], rt.HalElementType.INT_8)
+        return _listed(self._invoke(rt.DeviceArray(self._device, view), words, mask, *self._expected[2:]))
 
 
 def _exact(

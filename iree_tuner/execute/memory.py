@@ -81,6 +81,9 @@ class StagedMemory(Memory):
 
     Memory that both see is slow on GPUs: each page moves when the other side touches it. What seeds give is
     kept on the device, so that filling costs a copy there.
+
+    Attributes:
+        kept: what it held when `keep` was called last.
     """
 
     def __init__(self, harness: Harness, device: rt.HalDevice) -> None:
@@ -89,6 +92,7 @@ class StagedMemory(Memory):
         super().__init__(
             harness, device.allocator.allocate_buffer(own, rt.BufferUsage.DEFAULT, allocation_size=size)
         )
+        self.kept: rt.HalBuffer | None = None
         self._device = device
         self._staging = device.allocator.allocate_buffer(
             rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE, _MAPPED, allocation_size=size
@@ -109,6 +113,15 @@ class StagedMemory(Memory):
         """What the bindings hold, with the guard: not to be changed, and good until the next run."""
         self._copy(self.buffer, self._staging)
         return _mapped(self._staging, self.harness.stride)
+
+    def keep(self) -> None:
+        """Keep what it holds now, on the device."""
+        if self.kept is None:
+            own, size = rt.MemoryType.DEVICE_LOCAL, self.harness.stride
+            self.kept = self._device.allocator.allocate_buffer(
+                own, rt.BufferUsage.DEFAULT, allocation_size=size
+            )
+        self._copy(self.buffer, self.kept)
 
     def uploaded(self, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
         """A buffer of its own in the device's memory."""

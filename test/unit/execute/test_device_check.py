@@ -6,10 +6,11 @@ import pytest
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.check_layout import float_outputs
 from iree_tuner.execute.check_program import compile_check
-from iree_tuner.execute.data import fill, kept, magnitudes_of, values_in, written
+from iree_tuner.execute.data import fill, magnitudes_of, values_in, written
 from iree_tuner.execute.device_check import DeviceCheck
 from iree_tuner.execute.memory import StagedMemory
 from iree_tuner.execute.numerics import compare
+from iree_tuner.execute.untouched import kept
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets.runtime import device_for
 
@@ -133,3 +134,19 @@ def test_staged_memory_is_filled_and_read():
     for seed in (0, 1, 2, 3, magnitudes_of(1), 0):  # more than it keeps
         memory.fill(seed)
         assert np.array_equal(memory.read(), fill(one.bindings, one.stride, seed))
+
+
+def test_the_device_says_whether_a_result_is_the_one_it_kept_to_the_bit(made):
+    both = made("f32", "i8", "f16")
+    memory = both.memory
+    assert not both.checked.same(memory), "nothing was kept"
+    memory.fill(SEED)
+    memory.keep()
+    assert both.checked.same(memory)
+    for place in (0, 4097, both.bench.harness.stride - 1):
+        other = fill(both.bench.harness.bindings, both.bench.harness.stride, SEED).copy()
+        other[place] ^= 1
+        kept, memory.buffer = memory.buffer, memory.uploaded(other)
+        assert not both.checked.same(memory)
+        memory.buffer = kept
+    assert both.checked.same(memory)

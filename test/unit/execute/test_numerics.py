@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from amounts import some
 
-from iree_tuner.execute.data import fill, kept, kind_of, magnitudes_of, outputs, random_values
+from iree_tuner.execute.data import fill, kind_of, magnitudes_of, outputs, random_values
 from iree_tuner.execute.numerics import compare, epsilon, halting_error, sum_error
+from iree_tuner.execute.untouched import kept
 from iree_tuner.program.bindings import Binding, TensorSlice
 
 TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
