@@ -40,7 +40,7 @@ _LEAST_S = 60.0  # of another: to load, and to run a few times
 _PATIENCE = 20.0  # times what the default takes
 _TOGETHER = 6  # compilations that take turns with the default: all of them are loaded at once
 _ROUNDS_ALONE = 8
-_SCREENED, _HOPELESS, _WORTH_SCREENING = 5, 1.5, 32
+SCREENED, _HOPELESS, _WORTH_SCREENING = 5, 1.5, 32
 """Rounds after which those are out that never came near the default, so many times its time; and rounds of a
 comparison that is long enough for that."""
 _FEW = 2
@@ -304,7 +304,7 @@ class _Bench:
         if len(alive) < _FEW:
             return
         try:
-            rows = np.asarray(self.rounds([paths[0], *(paths[index + 1] for index in alive)], _SCREENED, 0))
+            rows = np.asarray(self.rounds([paths[0], *(paths[index + 1] for index in alive)], SCREENED, 0))
         except (_FailedError, WorkerError):
             return  # the comparison finds out who it was
         for comparison, index, times in zip(compare_rows([rows]), alive, rows.T[1:], strict=True):

@@ -13,6 +13,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from iree_tuner.execute.program import SCREENED
+from iree_tuner.execute.statistics import LEAST_PAIRS
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.finals import FinalPlan
 from iree_tuner.tuning.stop import StopRequest
@@ -32,6 +34,7 @@ _ONE_FINAL_PART = 0.025  # of the budget
 _BESIDE = 1.4  # a compilation takes so much longer beside others, whose memory and caches it shares
 _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
+_LEAST_ROUNDS = SCREENED + LEAST_PAIRS
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
 _AFTER_PART, _AFTER_S = 0.05, 13.0  # for finals and verdict, where they can do with it
@@ -46,12 +49,14 @@ class Measured:
     Attributes:
         build_s: of the whole program, alone in a worker.
         check_s: to load one version, run it on all inputs and compare its results.
+        invocation_s: one invocation of the program.
         parts_check_s: the same of the program's dispatches alone, which stands for it until it was measured.
         profile_s: the last profile took.
     """
 
     build_s: float = 0.0
     check_s: float = 0.0
+    invocation_s: float = 0.0
     parts_check_s: float = 0.0
     profile_s: float = 0.0
 
@@ -104,8 +109,9 @@ class Budget:
 
     def versions_that_fit(self, until: float, rounds_s: float) -> float:
         """How many more versions of the program can be compiled, checked and compared by a time."""
-        left_s = until - self.timeline.clock() - rounds_s
-        each_s = _BESIDE * self.measured.build_s / self.jobs + self._check_s
+        least_s = _LEAST_ROUNDS * self.measured.invocation_s
+        left_s = until - self.timeline.clock() - max(rounds_s, least_s)
+        each_s = _BESIDE * self.measured.build_s / self.jobs + self._check_s + least_s
         return left_s / each_s if each_s > 0 and self.limited else math.inf
 
     def profile_fits(self, predicted_s: float) -> bool:
@@ -162,11 +168,12 @@ class Budget:
 
     def verdict_s(self, versions: int) -> float:
         """For the verdict: compiling, checking, and comparing in turns, at one place of the code."""
-        return self.versions_s(versions, 1) + self._rounds_s
+        least_s = LEAST_PAIRS * (versions + 1) * self.measured.invocation_s
+        return self.versions_s(versions, 1) + max(self._rounds_s, least_s)
 
     @property
     def _rounds_s(self) -> float:
-        """To compare versions of the program in turns."""
+        """To compare versions of the program in turns, unless the least pairs take longer."""
         return max(_LEAST_VERDICT_S, min(_MOST_VERDICT_S, _ROUNDS_S + _ROUNDS_PART * self.total_s))
 
     def versions_s(self, versions: int, places: int) -> float:

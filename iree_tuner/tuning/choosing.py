@@ -48,6 +48,8 @@ def choose_flags(
     try:
         with findings.stop.cancelling(lab.compilers, lab.measurer.workers):
             versions.vmfb(untuned(target))  # says how long the others will take
+            if budget.limited:
+                versions.time(untuned(target))
             most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
             if most < 1:
                 return given, "no compiler flags were tried: there is no time for another compilation"

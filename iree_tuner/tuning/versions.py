@@ -15,7 +15,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.placement import STEP_BYTES
-from iree_tuner.execute.program import ProgramComparison, compare_programs
+from iree_tuner.execute.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program
@@ -116,6 +116,13 @@ class ProgramVersions:
         if isinstance(found, Exception):
             raise found
         return found[0]
+
+    def time(self, version: Version) -> None:
+        """Note how long an invocation takes. Raises TunerError where it does not run."""
+        (sample,) = time_program(
+            self.vmfb(version), self._lab.measurer.device, self._lab.measurer.workers, self._run, 1, 0.0
+        )
+        self.measured.invocation_s = sample * 1e-6
 
     def compare(
         self, against: Version, others: Sequence[Version], look: ComparisonPlan
