@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -31,7 +32,7 @@ from iree_tuner.execute.held import (
     without,
 )
 from iree_tuner.execute.numerics import Agreement, compare, tolerances
-from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
+from iree_tuner.execute.parts_loaded import Copies, LoadedParts, Pieces
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.parts import Part, Parts
@@ -106,7 +107,9 @@ def judge_here(
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
     """
-    judge = _Judge(LoadedParts(base, device, run), LoadedParts(other, device, run) if other else None, sums)
+    copies: Copies = OrderedDict()
+    theirs = LoadedParts(other, device, run, copies) if other else None
+    judge = _Judge(LoadedParts(base, device, run, copies), theirs, sums)
     end = time.monotonic() + seconds
     for number, seed in enumerate(SEEDS):
         if number == 0 or time.monotonic() < end:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.data import (
     fill,
+    kind_of,
     magnitudes_of,
     values_in,
     written,
@@ -290,7 +291,9 @@ class Check:
                 self._default = LoadedDispatch(
                     self._bench.default, self._harness, self._bench.device, self._memory
                 )
-            magnitudes = self._values(self._run_default(self._default, magnitudes_of(seed)))
+            magnitudes: list[Array] = []
+            if kind_of(seed) != "positive":
+                magnitudes = self._values(self._run_default(self._default, magnitudes_of(seed)))
             got = self._run_default(self._default, seed)
             self._size = len(got)
             image = self._image(seed, len(got))
@@ -301,6 +304,7 @@ class Check:
                 if same_bytes(got[each.start : each.end], image[each.start : each.end])
             ]
             values = self._values(got)
+            magnitudes = magnitudes or values  # of positive inputs
             if self._bench.by_reference and isinstance(reference := self._reference(seed), list):
                 values = reference
             self._expected[seed] = _Expected(values, magnitudes, left_alone)

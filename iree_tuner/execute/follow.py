@@ -9,6 +9,7 @@ what is not there is to blame, unless something right comes of it later: then it
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +21,7 @@ from iree_tuner.execute.apart import Finding
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.held import FILLINGS, Held, difference, equal, is_float, left_alone
 from iree_tuner.execute.numerics import Agreement, compare
-from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
+from iree_tuner.execute.parts_loaded import Copies, LoadedParts, Pieces
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.parts import Part
@@ -54,7 +55,8 @@ def follow_here(
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
     """
-    theirs, ours = LoadedParts(base, device, run), LoadedParts(other, device, run)
+    copies: Copies = OrderedDict()
+    theirs, ours = LoadedParts(base, device, run, copies), LoadedParts(other, device, run, copies)
     found: dict[int, Finding] = {}
     end = time.monotonic() + seconds
     for number, seed in enumerate(reversed(SEEDS)):

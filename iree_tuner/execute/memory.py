@@ -63,7 +63,7 @@ class Memory:
         self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """What the bindings hold, with the guard: not to be changed, and good until the next run."""
+        """What the bindings hold, with the guard: not to be changed, and good until it is filled or run."""
         return self._view()
 
     def advance(self, runs: int) -> int:
@@ -87,15 +87,11 @@ class StagedMemory(Memory):
     """
 
     def __init__(self, harness: Harness, device: rt.HalDevice) -> None:
-        size = harness.stride
-        own = rt.MemoryType.DEVICE_LOCAL
-        super().__init__(
-            harness, device.allocator.allocate_buffer(own, rt.BufferUsage.DEFAULT, allocation_size=size)
-        )
-        self.kept: rt.HalBuffer | None = None
         self._device = device
+        super().__init__(harness, _own_buffer(device, harness.stride))
+        self.kept: rt.HalBuffer | None = None
         self._staging = device.allocator.allocate_buffer(
-            rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE, _MAPPED, allocation_size=size
+            rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE, _MAPPED, allocation_size=harness.stride
         )
         self._images: OrderedDict[int, rt.HalBuffer] = OrderedDict()
         self._semaphore = device.create_semaphore(0)
@@ -106,21 +102,21 @@ class StagedMemory(Memory):
         if seed not in self._images:
             while len(self._images) >= _IMAGES_KEPT:
                 self._images.popitem(last=False)
-            self._images[seed] = self.uploaded(fill(self.harness.bindings, self.harness.stride, seed))
+            values = fill(self.harness.bindings, self.harness.stride, seed)
+            _mapped(self._staging, self.harness.stride)[:] = values
+            self._images[seed] = _own_buffer(self._device, self.harness.stride)
+            self._copy(self._staging, self._images[seed])
         self._copy(self._images[seed], self.buffer)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """What the bindings hold, with the guard: not to be changed, and good until the next run."""
+        """What the bindings hold, with the guard: not to be changed, and good until it is filled or run."""
         self._copy(self.buffer, self._staging)
         return _mapped(self._staging, self.harness.stride)
 
     def keep(self) -> None:
         """Keep what it holds now, on the device."""
         if self.kept is None:
-            own, size = rt.MemoryType.DEVICE_LOCAL, self.harness.stride
-            self.kept = self._device.allocator.allocate_buffer(
-                own, rt.BufferUsage.DEFAULT, allocation_size=size
-            )
+            self.kept = _own_buffer(self._device, self.harness.stride)
         self._copy(self.buffer, self.kept)
 
     def uploaded(self, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
@@ -137,6 +133,13 @@ class StagedMemory(Memory):
         self._copies += 1
         self._device.queue_copy(source, target, [], [(self._semaphore, self._copies)])
         rt.HalFence.create_at(self._semaphore, self._copies).wait()
+
+
+def _own_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:
+    """Memory of a device that only it sees."""
+    return device.allocator.allocate_buffer(
+        rt.MemoryType.DEVICE_LOCAL, rt.BufferUsage.DEFAULT, allocation_size=size
+    )
 
 
 def _mapped(buffer: rt.HalBuffer, size: int) -> npt.NDArray[np.uint8]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -22,7 +23,11 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 Array = npt.NDArray[np.generic]
 
+Copies = OrderedDict[tuple[str, int, int], tuple[Held, rt.VmRef]]
+"""By device, value and filling: a value, which lives as long as it stands here, and its copy there."""
+
 _BEHIND = 4096  # bytes behind each input that are filled, too
+_MOST_COPIES = 1 << 30  # bytes
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,17 @@ class Pieces:
 
 
 class LoadedParts:
-    """Parts on a device."""
+    """Parts on a device.
 
-    def __init__(self, pieces: Pieces, device: str, run: ProgramRun) -> None:
+    Args:
+        pieces: the program.
+        device: device URI.
+        run: how it is run.
+        copies: values that are on the device, for programs that get the same ones.
+    """
+
+    def __init__(self, pieces: Pieces, device: str, run: ProgramRun, copies: Copies | None = None) -> None:
+        self._copies = copies
         self.parts = pieces.parts
         self._run = run
         self.device_uri = device
@@ -72,7 +85,7 @@ class LoadedParts:
         for number, held in zip(part.reads, read, strict=True):
             value = held.within(byte)
             if isinstance(value, np.ndarray):
-                arguments.push_ref(self._view(self.parts.values[number], value, byte))
+                arguments.push_ref(self._view(self.parts.values[number], held, value, byte))
             elif isinstance(value, float):
                 arguments.push_float(value)
             else:
@@ -91,11 +104,22 @@ class LoadedParts:
             for view in views
         ]
 
-    def _view(self, value: Value, array: Array, byte: int) -> rt.VmRef:
+    def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
+        """A value on the device: programs that share copies get the same ones."""
+        key = (self.device_uri, id(held), byte)
+        if self._copies is not None and key in self._copies:
+            self._copies.move_to_end(key)
+            return self._copies[key][1]
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        kind = hal_type(value.element_type, array)
-        view = rt.HalBufferView(self.buffer(raw, byte), list(array.shape), kind)
-        return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
+        view = rt.HalBufferView(
+            self.buffer(raw, byte), list(array.shape), hal_type(value.element_type, array)
+        )
+        found = cast(rt.VmRef, view)  # any ref object will do; the stubs name one
+        if self._copies is not None:
+            self._copies[key] = held, found
+            while len(self._copies) > 1 and _bytes(self._copies) > _MOST_COPIES:
+                self._copies.popitem(last=False)
+        return found
 
     def buffer(self, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
         """A buffer with bytes, and filled ones behind them."""
@@ -110,3 +134,7 @@ class LoadedParts:
             buffer=raw,
         )
         return cast(rt.HalBuffer, made)  # no element type is given: not a view
+
+
+def _bytes(copies: Copies) -> int:
+    return sum(held.array.nbytes for held, _ in copies.values())

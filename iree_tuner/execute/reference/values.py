@@ -10,6 +10,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 
 from iree_tuner.execute.data import dtype_of
+from iree_tuner.execute.numerics import in_blocks
 
 Value = npt.NDArray[Any]
 """Floats are held in double precision, integers as int64 wrapped to their width, in [-2^(w-1), 2^(w-1))."""
@@ -68,8 +69,19 @@ def rounded(values: Value, kind: ir.Type) -> Value:
     dtype = dtype_of(str(kind))
     if dtype is None:
         raise UnsupportedError(f"a value of type {kind}")
-    with np.errstate(all="ignore"):
-        return np.asarray(values).astype(dtype).astype(np.float64)
+    own = np.asarray(values)
+    found = np.empty_like(own, np.float64)
+    if found.strides != own.strides or not own.ndim:
+        with np.errstate(all="ignore"):
+            return own.astype(dtype).astype(np.float64)
+    flat, target = own.ravel("K"), found.ravel("K")  # views, in the order in which they lie in memory
+
+    def work(block: slice) -> None:
+        with np.errstate(all="ignore"):
+            target[block] = flat[block].astype(dtype)
+
+    in_blocks(flat.size, work)
+    return found
 
 
 def from_memory(values: Value, kind: ir.Type) -> Value:
