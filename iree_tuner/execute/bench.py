@@ -40,6 +40,7 @@ class Bench:
             where the host compares them.
         by_reference: results are compared with the interpreter's where there are such: the default is not
             what the program has, but stands for several of its dispatches.
+        references: where the interpreter's results are kept that were found out ahead; empty for nowhere.
     """
 
     harness: Harness
@@ -49,6 +50,7 @@ class Bench:
     cold: bool = True
     check: bytes = b""
     by_reference: bool = False
+    references: str = ""
 
 
 @dataclass(frozen=True)

@@ -317,11 +317,18 @@ class Check:
 
     def _reference(self, seed: int) -> list[Array] | Unsupported:
         if seed not in self._references:
-            from iree_tuner.execute.reference import Unsupported, reference_outputs  # it loads the compiler
+            from iree_tuner.execute.reference import (  # it loads the compiler
+                Unsupported,
+                read_ahead,
+                reference_outputs,
+            )
 
-            known = next((each for each in self._references.values() if isinstance(each, Unsupported)), None)
-            image = self._image(seed, self._size)  # what it does not interpret depends on no values
-            self._references[seed] = known or reference_outputs(self._harness, image)
+            # What it does not interpret depends on no values.
+            found = next((each for each in self._references.values() if isinstance(each, Unsupported)), None)
+            found = found or read_ahead(self._harness, self._bench.references, seed)
+            if found is None:
+                found = reference_outputs(self._harness, self._image(seed, self._size))
+            self._references[seed] = found
         return self._references[seed]
 
     def _arbiter(self, seed: int) -> list[Array] | Unsupported:

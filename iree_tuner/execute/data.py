@@ -129,7 +129,7 @@ def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.ND
         for tensor in binding.tensors:
             if tensor.access != "write" and dtype_of(tensor.element_type) is not None:
                 start, size = span(binding, tensor)
-                count = min(_PERIOD, math.prod(_stored_shape(tensor)))
+                count = min(_PERIOD, math.prod(stored_shape(tensor)))
                 values = random_values((count,), tensor.element_type, seed, rng).view(np.uint8)
                 for place in range(start, start + size, max(1, values.size)):  # as `np.resize` repeats them
                     end = min(place + values.size, start + size)
@@ -168,16 +168,17 @@ def values_in(
     if dtype is None:
         raise ValueError(f"no values for element type {tensor.element_type}")
     start, size = span(binding, tensor)
-    return buffer[start : start + size].view(dtype).reshape(_stored_shape(tensor))
+    return buffer[start : start + size].view(dtype).reshape(stored_shape(tensor))
 
 
 def span(binding: Binding, tensor: TensorSlice) -> tuple[int, int]:
     """Start and size of a tensor in the harness's buffer, in bytes."""
     dtype = dtype_of(tensor.element_type)
-    size = math.prod(_stored_shape(tensor)) * (dtype.itemsize if dtype is not None else 0)
+    size = math.prod(stored_shape(tensor)) * (dtype.itemsize if dtype is not None else 0)
     return binding.offset + tensor.offset, size
 
 
-def _stored_shape(tensor: TensorSlice) -> tuple[int, ...]:
+def stored_shape(tensor: TensorSlice) -> tuple[int, ...]:
+    """Of a tensor's values in memory: packed ones share bytes."""
     packed = _PACKED.get(tensor.element_type)
     return tensor.shape if packed is None else (-(-math.prod(tensor.shape) // packed),)

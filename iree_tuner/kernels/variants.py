@@ -264,6 +264,7 @@ def _timed(
     tolerance = tolerance_for(site.problem)
     alone = bool(site.one_op)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance, lab.cold, check, by_reference=alone)
+    bench = lab.referenced(bench)
     lab.settle()
     timed = lab.measurer.time_default(bench)
     if timed.outcome != "ok":

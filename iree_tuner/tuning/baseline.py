@@ -102,6 +102,8 @@ def _baseline_of(
         space = JointSpace(restricted(spaces, lab.restriction) if lab.restriction else spaces)
     except TunerError as error:
         note = str(error)
+    if space is not None:
+        bench = lab.referenced(bench)
     lab.settle()
     timed = lab.measurer.time_default(bench, checked=space is not None)
     if timed.outcome != "ok":

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import copy
+import itertools
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
+from dataclasses import replace
+from pathlib import Path
 from typing import Self
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
+from iree_tuner.execute.bench import Bench
+from iree_tuner.execute.check import THOROUGH_SEEDS
 from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.execute.loader import loader_for
 from iree_tuner.execute.measurer import Measurer
 from iree_tuner.execute.pool import Builder
+from iree_tuner.execute.reference.ahead import write_ahead
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target
 
@@ -59,6 +66,8 @@ class Lab:
         )
         self.builder = Builder(target, self.compilers)
         self.loader = loader_for(target.device, self.jobs)
+        self._scratch = tempfile.TemporaryDirectory(prefix="iree_tuner_", ignore_cleanup_errors=True)
+        self._number = itertools.count()
         self._starting: list[Future[None]] = []
         self._opening: list[Future[None]] = []
         self.measurers = [Measurer(uri) for uri in (target.device, *devices)]
@@ -86,6 +95,14 @@ class Lab:
         if self.alternate:
             self.compilers.settle()
 
+    def referenced(self, bench: Bench) -> Bench:
+        """The same, with what is right for it found out meanwhile, where that delays no measuring."""
+        if self.alternate:
+            return bench
+        prefix = Path(self._scratch.name) / f"{next(self._number)}"
+        self.compilers.submit(write_ahead, bench.harness, str(prefix), THOROUGH_SEEDS)
+        return replace(bench, references=str(prefix))
+
     @property
     def measurer(self) -> Measurer:
         """That of the first device, which judges."""
@@ -98,6 +115,7 @@ class Lab:
             self.loader.close()
         for measurer in self.measurers:
             measurer.close()
+        self._scratch.cleanup()
 
     def __enter__(self) -> Self:
         return self

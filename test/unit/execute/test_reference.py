@@ -1,5 +1,6 @@
 """The reference against the compiler's own choice on the CPU, which it knows nothing of."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +9,14 @@ from amounts import some
 from planted import bench_for, without_reference
 from programs import BATCH_OF_ONE_CONVOLUTION, ONE_MATMUL, TWO_EPILOGUES, ZERO_MATMUL
 
-from iree_tuner.execute.check import Check
+from iree_tuner.execute.check import THOROUGH_SEEDS, Check
 from iree_tuner.execute.data import fill
-from iree_tuner.execute.reference import Unsupported, reference_outputs
+from iree_tuner.execute.reference import Unsupported, read_ahead, reference_outputs, write_ahead
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
+from iree_tuner.tuning.lab import Lab
 
 ROOT = Path(__file__).parents[3]
 TOO_LARGE = {"cpu_matmul_f32", "cpu_matmul_f16"}
@@ -214,3 +216,47 @@ def test_an_unknown_op_is_unsupported_and_named(only_dispatch, cpu, compilers):
     agreement = compilers.call(check_against_reference, bench)
     assert agreement.ok
     assert agreement.note == "not checked against a reference: hal.interface.workgroup.id"
+
+
+@pytest.mark.parametrize("program", [ZERO_MATMUL, QUANTIZE])
+def test_what_is_found_out_ahead_is_what_a_check_would_find_out(program, only_dispatch, tmp_path):
+    harness = only_dispatch(program).harness
+    prefix = str(tmp_path / "0")
+    assert read_ahead(harness, prefix, 1) is None, "not found out yet"
+    write_ahead(harness, prefix, (1, 2))
+    assert read_ahead(harness, prefix, 0) is None
+    for seed in (1, 2):
+        (ahead,) = read_ahead(harness, prefix, seed)
+        (now,) = reference_outputs(harness, fill(harness.bindings, harness.stride, seed))
+        assert ahead.dtype == now.dtype
+        assert np.array_equal(ahead, now)
+
+
+def test_so_is_that_there_is_none(only_dispatch, cpu, compilers, tmp_path):
+    bench = without_reference(bench_for(only_dispatch(ZERO_MATMUL), cpu, compilers))
+    write_ahead(bench.harness, str(tmp_path / "0"), (0, 1))
+    for seed in (0, 1):
+        assert read_ahead(bench.harness, str(tmp_path / "0"), seed) == Unsupported(
+            "hal.interface.workgroup.id"
+        )
+
+
+def test_a_check_asks_for_what_was_found_out_ahead(only_dispatch, cpu, compilers, tmp_path):
+    bench = replace(bench_for(only_dispatch(ZERO_MATMUL), cpu, compilers), references=str(tmp_path / "0"))
+    write_ahead(bench.harness, bench.references, THOROUGH_SEEDS)
+    assert not compilers.call(check_against_reference, bench).note
+    right = Path(f"{bench.references}.1")
+    right.write_bytes(Path(f"{bench.references}.2").read_bytes())
+    assert "the default itself is wrong: seed 1" in compilers.call(check_against_reference, bench).note
+
+
+def test_references_are_found_out_where_that_delays_no_measuring(only_dispatch, cpu, compilers):
+    bench = bench_for(only_dispatch(ZERO_MATMUL), cpu, compilers)
+    with Lab(cpu, jobs=1) as lab:
+        assert lab.referenced(bench) is bench
+        lab.alternate = False
+        found = lab.referenced(bench)
+        lab.compilers.settle()
+        assert read_ahead(bench.harness, found.references, 2) is not None
+        assert lab.referenced(bench).references != found.references
+    assert not Path(found.references).parent.exists()
