@@ -293,7 +293,7 @@ class _TuningRun:
 
     def _sound(self, tuned: Tuned, variant: FlagVariant) -> Tuned:
         """Without entries that are wrong where the program uses them, if there is time to look."""
-        fits = self.budget.apart_fits(self.budget.verdict_s(2))
+        fits = self.budget.apart_fits(self.budget.least_verdict_s(2))  # right, before it is certain
         if not tuned.reached or self.findings.stop.requested or not fits:
             return tuned
         self.watch.working("checking dispatches in the program")

@@ -95,14 +95,12 @@ class LoadedParts:
         assert function is not None, "`take_apart` exports it"
         self._context.invoke(function, arguments, results)
         views = [results.get_as_ref(index).deref(rt.HalBufferView) for index in range(results.size)]
-        return [
-            np.array(
-                rt.DeviceArray(
-                    self.device, cast(rt.HalBufferView, view), implicit_host_transfer=True
-                ).to_host()
-            )
+        found = [
+            rt.DeviceArray(self.device, cast(rt.HalBufferView, view), implicit_host_transfer=True).to_host()
             for view in views
         ]
+        # What the host maps lives as long as the device's buffer does.
+        return [np.array(each) for each in found] if self.device_uri.startswith("local-") else found
 
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device: programs that share copies get the same ones."""

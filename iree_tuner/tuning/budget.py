@@ -38,7 +38,8 @@ _LEAST_ROUNDS = SCREENED + LEAST_PAIRS
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
 _AFTER_PART, _AFTER_S = 0.05, 13.0  # for finals and verdict, where they can do with it
-_APART_BUILDS, _APART_CHECKS, _APART_PART, _MOST_APART_PART = 2.2, 6.0, 0.05, 0.08
+_APART_BUILDS, _APART_PART, _MOST_APART_PART = 2.2, 0.05, 0.08
+_APART_RUNS, _APART_RATE = 10.0, 2e9  # of each dispatch; bytes a second
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 
@@ -51,6 +52,7 @@ class Measured:
         check_s: to load one version, run it on all inputs and compare its results.
         invocation_s: one invocation of the program.
         parts_check_s: the same of the program's dispatches alone, which stands for it until it was measured.
+        parts_bytes: that its dispatches read and write in one invocation.
         profile_s: the last profile took.
     """
 
@@ -58,6 +60,7 @@ class Measured:
     check_s: float = 0.0
     invocation_s: float = 0.0
     parts_check_s: float = 0.0
+    parts_bytes: float = 0.0
     profile_s: float = 0.0
 
 
@@ -132,7 +135,7 @@ class Budget:
         if not self.limited:
             return math.inf
         wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
-        least_s = self.versions_s(versions, 1) + _LEAST_VERDICT_S + min(workloads, 2) * _LEAST_FINAL_S
+        least_s = self.least_verdict_s(versions) + min(workloads, 2) * _LEAST_FINAL_S
         most_s = _AFTER_S + _AFTER_PART * self.total_s
         after_s = max(least_s, min(wanted_s, most_s)) + checks_s + self.proof_s + self.apart_s + _END_S
         least_s += self.proof_s + _FINALS_PART * self.total_s + _END_S
@@ -152,9 +155,9 @@ class Budget:
 
     @property
     def _apart_s(self) -> float:
-        """To take two versions apart and to run their dispatches."""
+        """To take two versions apart, and to run their dispatches on values that the host hands on."""
         builds_s = _APART_BUILDS / min(self.jobs, 2) * self.measured.build_s
-        return builds_s + _APART_CHECKS * self._check_s
+        return builds_s + _APART_RUNS * (self.measured.invocation_s + self.measured.parts_bytes / _APART_RATE)
 
     @property
     def proof_s(self) -> float:
@@ -165,6 +168,10 @@ class Budget:
         """For all finals together."""
         most_s = min(_MOST_FINALS_S, max(_LEAST_FINAL_S, _ONE_FINAL_PART * self.total_s))
         return min(workloads * most_s, max(_FINALS_PART * self.total_s, min(workloads, 2) * _LEAST_FINAL_S))
+
+    def least_verdict_s(self, versions: int) -> float:
+        """For a verdict of few rounds."""
+        return self.versions_s(versions, 1) + _LEAST_VERDICT_S
 
     def verdict_s(self, versions: int) -> float:
         """For the verdict: compiling, checking, and comparing in turns, at one place of the code."""

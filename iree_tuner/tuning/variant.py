@@ -89,6 +89,7 @@ def tune_variant(
 
     def until() -> float:
         promising = queue.promising
+        budget.measured.parts_bytes = sum(_bytes(each) for each in variant.tasks)
         budget.measured.parts_check_s = sum(_check_s(each, lab) for each in queue.workloads)
         checks_s = sum(_check_s(each, lab) for each in promising)
         whole = part * (budget.search_until(versions, max(1, len(promising)), checks_s, start) - start)
@@ -199,6 +200,11 @@ def note_of(
     if workload.best_score < 1.0:
         return LATE if promised else LITTLE
     return f"no candidate beat the default{'; ' * bool(drift)}{drift}"
+
+
+def _bytes(task: Task) -> float:
+    """What its dispatches read and write in one invocation of the program."""
+    return sum(each.calls.count * each.harness.buffer_bytes for each in task.dispatches if each.harness)
 
 
 def _everywhere(workload: WorkloadSearch, final: Final, lab: Lab, plan: FinalPlan) -> Final:
