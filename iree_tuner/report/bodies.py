@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from pathlib import Path
 
 from iree_tuner.execute.readings import Readings
 from iree_tuner.execute.setting import Setting
@@ -19,7 +18,6 @@ _DRAWN = 1000
 """Of a run's time: a shorter pause of a worker is not drawn."""
 
 _USUAL = "llvm-cpu:host"
-_WITHOUT_PATH_FLAG = ("cuda", "vulkan")  # the compiler takes the flag and does nothing with it
 
 
 def workload_body(result: WorkloadResult, floor_us: float | None = None) -> WorkloadBody:
@@ -91,12 +89,8 @@ def readings_of(trials: Iterable[Trial]) -> Mapping[str, object]:
     return found
 
 
-_READ_BY_THE_COMPILER = (".mlir", ".mlirbc")
-"""Programs are also made from models of ONNX and from commands of other projects."""
-
-
 def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") -> UseBody:
-    """Commands that compile a program with a spec: this project's, by the compiler's flag, and embedded.
+    """Commands that compile a program with a spec: this project's, and the compiler's with it embedded.
 
     Args:
         program: path of the program, or what it was made from.
@@ -106,14 +100,12 @@ def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") ->
     """
     quoted, path, options = shlex.quote(program), shlex.quote(spec), shlex.join(flags)
     chosen = f" --target {shlex.quote(target)}" if target not in ("", _USUAL) else ""
-    commands = [f"iree-tuner compile {quoted} --spec {path}{chosen} -o tuned.vmfb"]
-    if target.partition(":")[0] not in _WITHOUT_PATH_FLAG and Path(program).suffix in _READ_BY_THE_COMPILER:
-        by_flag = f"--iree-codegen-tuning-spec-path={path}"
-        commands.append(f"iree-compile {quoted} {options} {by_flag} -o tuned.vmfb")
-    commands.append(
+    commands = [
+        f"iree-tuner compile {quoted} --spec {path}{chosen} -o tuned.vmfb",
+        # Not by the compiler's flag: GPUs ignore it, and elsewhere it may deadlock (docs/upstream).
         f"iree-tuner spec embed {quoted} {path}{chosen} -o tuned.mlir && "
-        f"iree-compile tuned.mlir {options} -o tuned.vmfb"
-    )
+        f"iree-compile tuned.mlir {options} -o tuned.vmfb",
+    ]
     return {"spec": spec, "commands": commands}
 
 

@@ -167,16 +167,14 @@ def test_memory_and_database_give_the_same(store):
     assert made == kept
     assert made.workloads[0].calls == 3
     assert made.workloads[0].compared.verdict == "tie", "no entry came of it"
-    assert "iree-compile 'a b.mlir' --flag --other=1 --iree" in made.use.commands[1]
+    assert "iree-compile tuned.mlir --flag --other=1 -o" in made.use.commands[1]
 
 
-@pytest.mark.parametrize(
-    ("target", "by_flag"), [("", True), ("hip:gfx942", True), ("cuda:sm_90", False), ("vulkan:ampere", False)]
-)
-def test_no_command_relies_on_a_flag_that_does_nothing(target, by_flag):
+@pytest.mark.parametrize("target", ["", "hip:gfx942", "cuda:sm_90", "vulkan:ampere"])
+def test_no_command_relies_on_a_flag_that_does_nothing_or_deadlocks(target):
     commands = use_body("m.mlir", SETTING.flags, "s.mlir", target)["commands"]
-    assert any("tuning-spec-path" in command for command in commands) == by_flag
-    assert all(f"--target {target}" in command for command in commands[:: len(commands) - 1] if target)
+    assert not any("tuning-spec-path" in command for command in commands)
+    assert all(f"--target {target}" in command for command in commands if target)
 
 
 @pytest.mark.parametrize("program", ["model.onnx", "convs.txt", "conv -n 1 -c 4", "-"])
