@@ -57,7 +57,7 @@ from iree_tuner.tuning.versions import ProgramVersions, Version
 
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _APART_S, _APART_PART = 1.0, 0.02  # for dispatches in the program, on further inputs; of the budget
-_PROFILE_S = 4.0  # before one was made
+_PROFILE_S, _PROFILE_RUNS = 4.0, 20.0  # before one was made
 _MANY = 12  # workloads: what the place of code does to each levels out
 
 
@@ -240,7 +240,8 @@ class _TuningRun:
 
     def _profiled(self, variant: FlagVariant) -> FlagVariant:
         """The variant with a profile, where there is time for one."""
-        predicted_s = self.budget.measured.profile_s or _PROFILE_S
+        measured = self.budget.measured
+        predicted_s = measured.profile_s or max(_PROFILE_S, _PROFILE_RUNS * measured.invocation_s)
         if not self.plan.profiled or self.plan.options.self_test or self.findings.stop.requested:
             return variant
         if not self.budget.profile_fits(predicted_s):

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from iree_tuner.compiler.worker import WorkerError
+from iree_tuner.execute.statistics import LEAST_PAIRS
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
-from iree_tuner.tuning.budget import Budget
+from iree_tuner.tuning.budget import LEAST_FINAL_S, Budget
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import ANY, NEARLY, Final, FinalPlan, play_finals, why_not_elsewhere
@@ -29,6 +30,7 @@ LATE = "not judged: no time was left for its finals"
 LITTLE = "not judged: the program would gain less than 0.3 % by it"
 
 _LEAST_SEARCH_S = 1.0
+_PAIRS = 4 * LEAST_PAIRS  # runs: a candidate's and the default's, to choose it and to judge it
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def tune_variant(
         promising = queue.promising
         budget.measured.parts_bytes = sum(_bytes(each) for each in variant.tasks)
         budget.measured.parts_check_s = sum(_check_s(each, lab) for each in queue.workloads)
-        checks_s = sum(_check_s(each, lab) for each in promising)
+        checks_s = sum(_final_s(each, lab) for each in promising)
         whole = part * (budget.search_until(versions, max(1, len(promising)), checks_s, start) - start)
         return start + max(whole, _LEAST_SEARCH_S)
 
@@ -128,7 +130,7 @@ def _finals(
         waiting = waiting[: len(queue.promising)]
     finals: dict[Search, Final] = {}
     while waiting and not lost:
-        checks_s = [_check_s(each, lab) for each in waiting]
+        checks_s = [_final_s(each, lab) for each in waiting]
         fitting = budget.finals_that_fit(after_s, checks_s) if budget.limited else list(range(len(waiting)))
         if not fitting and finals:
             break
@@ -183,6 +185,12 @@ def _played(
 def _check_s(workload: WorkloadSearch, lab: Lab) -> float:
     """What checking the numbers of a workload's winners takes, as it seems."""
     return sum(lab.measurer.check_s(search.kind.bench) for search in workload.searches if search.trials)
+
+
+def _final_s(workload: WorkloadSearch, lab: Lab) -> float:
+    """What its final takes longer than the least: the check, and the least pairs of slow dispatches."""
+    pairs_s = sum(_PAIRS * search.kind.default_us * 1e-6 for search in workload.searches if search.trials)
+    return _check_s(workload, lab) + max(0.0, pairs_s - LEAST_FINAL_S)
 
 
 def note_of(

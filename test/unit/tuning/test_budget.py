@@ -108,3 +108,19 @@ def test_who_asks_to_stop_waits_for_the_least_that_a_verdict_takes():
     assert (plan.finalists, plan.places, plan.rounds) == (2, 2, 320)
     assert plan.seconds <= 3.0
     assert kept.comparison_s(2, 2, 60.0) <= 5.0
+
+
+def test_slow_programs_have_fewer_versions_and_a_longer_verdict():
+    clock = Clock()
+    fast = budget(120.0, clock, build_s=1.0, check_s=0.1, invocation_s=0.001)
+    slow = budget(120.0, clock, build_s=1.0, check_s=0.1, invocation_s=1.0)
+    until = fast.flags_until()
+    assert fast.versions_that_fit(until, 3.0) > 5
+    assert slow.versions_that_fit(until, 3.0) < 1, "the least rounds of one more take 13 s"
+    assert slow.verdict_s(1) > 16.0 > fast.verdict_s(1)
+    assert slow.least_verdict_s(1) < slow.verdict_s(1)
+    assert fast.apart_s < 2.5
+    assert fast.apart_fits(fast.least_verdict_s(2))
+    moved = budget(120.0, clock, build_s=1.0, check_s=0.1, invocation_s=0.001, parts_bytes=4e9)
+    assert not moved.apart_fits(moved.least_verdict_s(2)), "20 s, more than a part of the budget"
+    assert not moved.apart_s
