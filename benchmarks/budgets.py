@@ -48,16 +48,19 @@ def main() -> None:
     parser.add_argument("--device", default="local-task")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--before", type=Path, help="a checkout to compare with")
+    parser.add_argument("--also", metavar="BUDGET", help="and with this one, with the change")
     parser.add_argument("--flags", default="", help="more flags of tune")
     parser.add_argument("--output", type=Path, help="file to which the runs are appended")
     parser.add_argument("--compared", type=float, default=60.0, help="seconds in turns, for each model")
     given = parser.parse_args()
     rows: list[Row] = []
     for program in given.programs:
-        checkouts = list(filter(None, (given.before, ROOT)))
+        checkouts = [each for each in (given.before, ROOT, given.also and ROOT) if each]
+        budgets = [given.budget] * (1 + bool(given.before)) + [given.also] * bool(given.also)
         with tempfile.TemporaryDirectory() as name:
             files = [Path(name) / f"{number}.vmfb" for number in range(len(checkouts))]
-            runs = [tuned(program, *each, given) for each in zip(checkouts, files, strict=True)]
+            asked = zip(checkouts, files, budgets, strict=True)
+            runs = [tuned(program, *each, given) for each in asked]
             gains = in_turns(program, files, given)
         for checkout, run, gain in zip(checkouts, runs, gains, strict=True):
             rows.append({"model": program.stem, "commit": commit_of(checkout), **run, **gain})
@@ -78,13 +81,13 @@ def commit_of(checkout: Path) -> str:
     return commit.stdout.strip() + "+" * bool(changed)
 
 
-def tuned(program: Path, checkout: Path, vmfb: Path, given: argparse.Namespace) -> Row:
+def tuned(program: Path, checkout: Path, vmfb: Path, budget: str, given: argparse.Namespace) -> Row:
     """One run from nothing; what it found is compiled into a file."""
     own = {**os.environ, "PYTHONPATH": str(checkout.resolve())}
     tool = [sys.executable, "-m", "iree_tuner.cli"]
     with tempfile.TemporaryDirectory() as folder:
         command = [
-            *tool, "tune", str(program.resolve()), "--budget", given.budget,
+            *tool, "tune", str(program.resolve()), "--budget", budget,
             "--device", given.device, "--seed", str(given.seed), "--no-db", "--json",
             "-o", f"{folder}/spec.mlir", *given.flags.split(),
         ]  # fmt: skip
@@ -101,7 +104,7 @@ def tuned(program: Path, checkout: Path, vmfb: Path, given: argparse.Namespace) 
     large = [each for each in workloads if each["share"] > LARGE]
     tried = [each for each in large if each["trials"] or each.get("competitors")]
     return {
-        "budget": given.budget, "seconds": seconds, "searched_s": whole["searched_s"],
+        "budget": budget, "seconds": seconds, "searched_s": whole["searched_s"],
         "candidates": sum(each["trials"] for each in workloads), "large": len(large), "tried": len(tried),
         "speedup": whole["speedup"], "interval": whole["interval"], "flags": whole["flags"],
         "stages": whole.get("stages", {}),
@@ -141,11 +144,13 @@ def table(rows: list[Row]) -> str:
             f"| {ratio([row['speedup'], *(row['interval'] or [])])} | {ratio(row['gain'])} "
             f"| {ratio(row.get('over_before', []))} |"
         )
-    ratios = [row["over_before"][0] for row in rows if row.get("over_before")]
-    if ratios:
-        lines.append(
-            f"\nOver what was found before, geometric mean: {statistics.geometric_mean(ratios):.2f}x"
-        )
+    for budget in dict.fromkeys(row["budget"] for row in rows):
+        ratios = [
+            each["over_before"][0] for each in rows if each["budget"] == budget and "over_before" in each
+        ]
+        if ratios:
+            mean = statistics.geometric_mean(ratios)
+            lines.append(f"\nOver what was found before, with {budget}, geometric mean: {mean:.2f}x")
     return "\n".join(lines)
 
 
