@@ -145,9 +145,8 @@ def table(rows: list[Row]) -> str:
             f"| {ratio(row.get('over_before', []))} |"
         )
     for budget in dict.fromkeys(row["budget"] for row in rows):
-        ratios = [
-            each["over_before"][0] for each in rows if each["budget"] == budget and "over_before" in each
-        ]
+        found = [each.get("over_before") for each in rows if each["budget"] == budget]
+        ratios = [each[0] for each in found if each]
         if ratios:
             mean = statistics.geometric_mean(ratios)
             lines.append(f"\nOver what was found before, with {budget}, geometric mean: {mean:.2f}x")
