@@ -32,7 +32,7 @@ from iree_tuner.execute.held import (
     without,
 )
 from iree_tuner.execute.numerics import Agreement, compare, tolerances
-from iree_tuner.execute.parts_loaded import Copies, LoadedParts, Pieces
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.parts import Part, Parts
@@ -107,9 +107,9 @@ def judge_here(
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
     """
-    copies: Copies = OrderedDict()
-    theirs = LoadedParts(other, device, run, copies) if other else None
-    judge = _Judge(LoadedParts(base, device, run, copies), theirs, sums)
+    uploads: Uploads = OrderedDict()
+    theirs = LoadedParts(other, device, run, uploads) if other else None
+    judge = _Judge(LoadedParts(base, device, run, uploads), theirs, sums)
     end = time.monotonic() + seconds
     for number, seed in enumerate(SEEDS):
         if number == 0 or time.monotonic() < end:

@@ -21,7 +21,7 @@ from iree_tuner.execute.apart import Finding
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.held import FILLINGS, Held, difference, equal, is_float, left_alone
 from iree_tuner.execute.numerics import Agreement, compare
-from iree_tuner.execute.parts_loaded import Copies, LoadedParts, Pieces
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.parts import Part
@@ -55,8 +55,8 @@ def follow_here(
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
     """
-    copies: Copies = OrderedDict()
-    theirs, ours = LoadedParts(base, device, run, copies), LoadedParts(other, device, run, copies)
+    uploads: Uploads = OrderedDict()
+    theirs, ours = LoadedParts(base, device, run, uploads), LoadedParts(other, device, run, uploads)
     found: dict[int, Finding] = {}
     end = time.monotonic() + seconds
     for number, seed in enumerate(reversed(SEEDS)):

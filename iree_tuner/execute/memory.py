@@ -119,20 +119,29 @@ class StagedMemory(Memory):
             self.kept = _own_buffer(self._device, self.harness.stride)
         self._copy(self.buffer, self.kept)
 
-    def uploaded(self, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
-        """A buffer of its own in the device's memory."""
-        made = self._device.allocator.allocate_buffer_copy(
-            memory_type=rt.MemoryType.DEVICE_LOCAL,
-            allowed_usage=rt.BufferUsage.DEFAULT,
-            device=self._device,
-            buffer=values,
-        )
-        return cast(rt.HalBuffer, made)  # no element type is given: not a view
-
     def _copy(self, source: rt.HalBuffer, target: rt.HalBuffer) -> None:
         self._copies += 1
         self._device.queue_copy(source, target, [], [(self._semaphore, self._copies)])
         rt.HalFence.create_at(self._semaphore, self._copies).wait()
+
+
+def uploaded(device: rt.HalDevice, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
+    """A buffer of exactly these bytes, in a device's memory."""
+    made = device.allocator.allocate_buffer_copy(
+        memory_type=rt.MemoryType.DEVICE_LOCAL, allowed_usage=_MAPPED, device=device, buffer=values
+    )
+    return cast(rt.HalBuffer, made)  # no element type is given: not a view
+
+
+def copied(device: rt.HalDevice, source: rt.HalBuffer) -> rt.HalBuffer:
+    """A buffer with the bytes of another, copied on the device."""
+    found = device.allocator.allocate_buffer(
+        rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=source.byte_length()
+    )
+    semaphore = device.create_semaphore(0)
+    device.queue_copy(source, found, [], [(semaphore, 1)])
+    rt.HalFence.create_at(semaphore, 1).wait()
+    return found
 
 
 def _own_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.held import Held
+from iree_tuner.execute.memory import copied, uploaded
 from iree_tuner.execute.program_inputs import argument
 from iree_tuner.execute.program_loaded import first_line, hal_type
 from iree_tuner.execute.program_parameters import parameter_module
@@ -23,11 +24,11 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 Array = npt.NDArray[np.generic]
 
-Copies = OrderedDict[tuple[str, int, int], tuple[Held, rt.VmRef]]
-"""By device, value and filling: a value, which lives as long as it stands here, and its copy there."""
+Uploads = OrderedDict[tuple[int, int], tuple[Held, rt.HalBuffer]]
+"""By value and filling: a value, which lives as long as it stands here, and its copy on the device."""
 
 _BEHIND = 4096  # bytes behind each input that are filled, too
-_MOST_COPIES = 1 << 30  # bytes
+_MOST_UPLOADED = 1 << 30  # bytes
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,11 @@ class LoadedParts:
         pieces: the program.
         device: device URI.
         run: how it is run.
-        copies: values that are on the device, for programs that get the same ones.
+        uploads: values that are on a GPU already, for programs that get the same ones.
     """
 
-    def __init__(self, pieces: Pieces, device: str, run: ProgramRun, copies: Copies | None = None) -> None:
-        self._copies = copies
+    def __init__(self, pieces: Pieces, device: str, run: ProgramRun, uploads: Uploads | None = None) -> None:
+        self._uploads = None if device.startswith("local-") else uploads
         self.parts = pieces.parts
         self._run = run
         self.device_uri = device
@@ -103,36 +104,29 @@ class LoadedParts:
         return [np.array(each) for each in found] if self.device_uri.startswith("local-") else found
 
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
-        """A value on the device: programs that share copies get the same ones."""
-        key = (self.device_uri, id(held), byte)
-        if self._copies is not None and key in self._copies:
-            self._copies.move_to_end(key)
-            return self._copies[key][1]
+        """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        view = rt.HalBufferView(
-            self.buffer(raw, byte), list(array.shape), hal_type(value.element_type, array)
-        )
-        found = cast(rt.VmRef, view)  # any ref object will do; the stubs name one
-        if self._copies is not None:
-            self._copies[key] = held, found
-            while len(self._copies) > 1 and _bytes(self._copies) > _MOST_COPIES:
-                self._copies.popitem(last=False)
-        return found
+        if self._uploads is None:
+            buffer = self.buffer(raw, byte)
+        else:
+            buffer = copied(self.device, self._upload(self._uploads, held, raw, byte))
+        view = rt.HalBufferView(buffer, list(array.shape), hal_type(value.element_type, array))
+        return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
+
+    def _upload(self, uploads: Uploads, held: Held, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
+        """A value's copy on the device that stays as it is."""
+        key = (id(held), byte)
+        if key not in uploads:
+            uploads[key] = held, self.buffer(raw, byte)
+            while len(uploads) > 1 and _bytes(uploads) > _MOST_UPLOADED:
+                uploads.popitem(last=False)
+        uploads.move_to_end(key)
+        return uploads[key][1]
 
     def buffer(self, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
         """A buffer with bytes, and filled ones behind them."""
-        return self.copied(np.concatenate([raw, np.full(_BEHIND, byte, np.uint8)]))
-
-    def copied(self, raw: npt.NDArray[np.uint8]) -> rt.HalBuffer:
-        """A buffer of exactly these bytes."""
-        made = self.device.allocator.allocate_buffer_copy(
-            memory_type=rt.MemoryType.DEVICE_LOCAL,
-            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-            device=self.device,
-            buffer=raw,
-        )
-        return cast(rt.HalBuffer, made)  # no element type is given: not a view
+        return uploaded(self.device, np.concatenate([raw, np.full(_BEHIND, byte, np.uint8)]))
 
 
-def _bytes(copies: Copies) -> int:
-    return sum(held.array.nbytes for held, _ in copies.values())
+def _bytes(uploads: Uploads) -> int:
+    return sum(held.array.nbytes for held, _ in uploads.values())

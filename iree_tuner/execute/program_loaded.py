@@ -18,6 +18,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth, slack_of
 from iree_tuner.execute.conditioning import nudged as nudge
 from iree_tuner.execute.held import FILLINGS, difference, equal
+from iree_tuner.execute.memory import copied, uploaded
 from iree_tuner.execute.program_inputs import arguments, why_no_values
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import InputValue, ProgramRun
@@ -36,13 +37,13 @@ _LONG_S = 0.2  # an invocation
 
 Array = npt.NDArray[np.generic]
 
-_views: OrderedDict[tuple[str, Taken, int], tuple[Array, rt.VmRef]] = OrderedDict()
+_uploads: OrderedDict[tuple[str, int], tuple[Array, rt.HalBuffer]] = OrderedDict()
 """Arrays, which live as long as they stand here, and their copies on a device."""
 
 
 def forget_inputs() -> None:
     """Let go of those on devices."""
-    _views.clear()
+    _uploads.clear()
 
 
 @dataclass
@@ -233,24 +234,26 @@ class LoadedProgram:
                     each.arguments.push_int(int(value))
 
     def _view(self, taken: Taken, value: Array, *, keep: bool) -> rt.VmRef:
-        """An array on the device. Versions of a program take the same ones, which are copied there once."""
-        key = (self._uri, taken, id(value))
-        if key in _views:
-            _views.move_to_end(key)
-            return _views[key][1]
-        view = self._device.allocator.allocate_buffer_copy(
-            memory_type=rt.MemoryType.DEVICE_LOCAL,
-            allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
-            device=self._device,
-            buffer=value,
-            element_type=hal_type(taken.element_type, value),
-        )
-        found = cast(rt.VmRef, view)  # any ref object will do; the stubs name one
-        if keep:
-            _views[key] = value, found
-            while len(_views) > 1 and sum(each.nbytes for each, _ in _views.values()) > _MOST_KEPT:
-                _views.popitem(last=False)
-        return found
+        """An array on the device, in memory of its own: a program may write to it (docs/upstream).
+
+        Versions of a program take the same ones, which go to a GPU once.
+        """
+        if keep and value.size and not self._uri.startswith("local-"):
+            buffer = copied(self._device, self._upload(value))
+        else:
+            buffer = uploaded(self._device, value)
+        view = rt.HalBufferView(buffer, list(value.shape), hal_type(taken.element_type, value))
+        return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
+
+    def _upload(self, value: Array) -> rt.HalBuffer:
+        """An array's copy on the device that stays as it is."""
+        key = (self._uri, id(value))
+        if key not in _uploads:
+            _uploads[key] = value, uploaded(self._device, value)
+            while len(_uploads) > 1 and sum(each.nbytes for each, _ in _uploads.values()) > _MOST_KEPT:
+                _uploads.popitem(last=False)
+        _uploads.move_to_end(key)
+        return _uploads[key][1]
 
     def _call(self, each: _Function, byte: int) -> rt.VmVariantList:
         results = self._begin(each, byte)

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.execute.held import FILLINGS, Held
+from iree_tuner.execute.memory import uploaded
 from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
 from iree_tuner.execute.program_loaded import SEEDS
 from iree_tuner.execute.program_run import ProgramRun
@@ -89,7 +90,7 @@ class _Guarded(LoadedParts):
         if not self.guarded or not raw.size:
             return super().buffer(raw, byte)
         if not self.device_uri.startswith("local-"):
-            return self.copied(raw)
+            return uploaded(self.device, raw)
         found = self.device.allocator.import_host_allocation(_before_a_guard(raw), _SHARED, _USAGE)
         self._kept.append(found)  # a view does not keep the memory that it was imported from
         return found

@@ -40,7 +40,7 @@ _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built an
 _QUICK_ROUNDS = 320
 _AFTER_PART, _AFTER_S = 0.05, 13.0  # for finals and verdict, where they can do with it
 _APART_BUILDS, _APART_PART, _MOST_APART_PART = 2.2, 0.05, 0.08
-_APART_RUNS, _APART_RATE = 10.0, 2e9  # of each dispatch; bytes a second
+_APART_RUNS, _APART_RATE = 7.0, 2.5e9  # of each dispatch; bytes a second
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 

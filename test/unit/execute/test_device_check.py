@@ -8,13 +8,14 @@ from iree_tuner.execute.check_layout import float_outputs
 from iree_tuner.execute.check_program import compile_check
 from iree_tuner.execute.data import fill, magnitudes_of, values_in, written
 from iree_tuner.execute.device_check import DeviceCheck
-from iree_tuner.execute.memory import StagedMemory
+from iree_tuner.execute.memory import StagedMemory, uploaded
 from iree_tuner.execute.numerics import compare
 from iree_tuner.execute.untouched import kept
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets.runtime import device_for
 
 DEVICE = "local-task"
+OPENED = device_for(DEVICE)[0].device
 TOLERANCE = Tolerance("f32", 64)
 SEED = 1
 
@@ -33,7 +34,7 @@ class Made:
 
     def __init__(self, harness, check):
         self.bench = Bench(harness, DEVICE, b"", TOLERANCE, check=check)
-        self.memory = StagedMemory(harness, device_for(DEVICE)[0].device)
+        self.memory = StagedMemory(harness, OPENED)
         self.image = fill(harness.bindings, harness.stride, SEED)
         rng = np.random.default_rng(0)
         self.right = self.image.copy()
@@ -48,7 +49,7 @@ class Made:
         )
 
     def worst(self, buffer):
-        self.memory.buffer = self.memory.uploaded(buffer)
+        self.memory.buffer = uploaded(OPENED, buffer)
         return self.checked.worst(self.memory)
 
     def spoilt(self, change, number=0):
@@ -146,7 +147,7 @@ def test_the_device_says_whether_a_result_is_the_one_it_kept_to_the_bit(made):
     for place in (0, 4097, both.bench.harness.stride - 1):
         other = fill(both.bench.harness.bindings, both.bench.harness.stride, SEED).copy()
         other[place] ^= 1
-        kept, memory.buffer = memory.buffer, memory.uploaded(other)
+        kept, memory.buffer = memory.buffer, uploaded(OPENED, other)
         assert not both.checked.same(memory)
         memory.buffer = kept
     assert both.checked.same(memory)

@@ -1,6 +1,7 @@
 """Memory that nobody wrote, how far results may be apart, and inputs that nothing overflows on."""
 
 import math
+from collections import OrderedDict
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +9,12 @@ import pytest
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.conditioning import Depth, agreement_of, nudged, slack_of
+from iree_tuner.execute.held import Held
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
 from iree_tuner.execute.program import compare_programs
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
+from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.parts import take_apart
 from iree_tuner.program.phases import run_phases
 from iree_tuner.program.source import load_program
@@ -183,3 +187,26 @@ def test_a_program_with_fences_is_taken_apart_as_a_whole():
     assert parts.function == "main$async"
     assert len(parts.parts) == 2
     assert parts.whole
+
+
+def test_dispatches_that_write_to_their_inputs_spoil_them_for_nobody(tmp_path):
+    text = """
+    func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x16xf32>, %c: tensor<64x16xf32>)
+        -> tensor<64x16xf32> {
+      %r = linalg.matmul ins(%a, %b : tensor<64x32xf32>, tensor<32x16xf32>) outs(%c : tensor<64x16xf32>)
+          -> tensor<64x16xf32>
+      return %r : tensor<64x16xf32>
+    }"""
+    parts = take_apart(text.encode(), "t", target_for_device(DEVICE, "host"))
+    path = tmp_path / "parts.vmfb"
+    path.write_bytes(parts.vmfb)
+    pieces = Pieces(str(path), replace(parts, vmfb=b""))
+    loaded = [LoadedParts(pieces, DEVICE, ProgramRun()) for _ in range(2)]
+    uploads = OrderedDict()
+    for each in loaded:
+        each._uploads = uploads  # as on a device with memory of its own
+    read = [Held(value) for value in loaded[0].inputs(1)]
+    (part,) = parts.parts
+    made = [each.call(part, read, 0)[0] for _ in range(3) for each in loaded]
+    assert len(uploads) == 3
+    assert all(np.array_equal(each, made[0]) for each in made)

@@ -107,8 +107,8 @@ def test_a_race_is_found_in_the_dispatch_that_has_it(model_of, monkeypatch):
 
     built = LoadedParts.__init__
 
-    def build(self, pieces, device, run, copies=None):
-        built(self, pieces, device, run, copies)
+    def build(self, pieces, device, run, uploads=None):
+        built(self, pieces, device, run, uploads)
         self.version = pieces is version
 
     version = replace(model.base)

@@ -1,6 +1,7 @@
 """Compilations of whole programs, several at once: right ones, and planted ones that are wrong or die."""
 
 import faulty_programs
+import numpy as np
 import pytest
 from whole_programs import WITH_PARAMETERS, scaling
 
@@ -10,12 +11,20 @@ from iree_tuner.execute import program
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import ProgramComparison, compare_programs, time_program
+from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
 
 DEVICE = "local-task"
 SHORT_S = 0.0005
+ACCUMULATING = """
+func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x16xf32>, %c: tensor<64x16xf32>) -> tensor<64x16xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<64x32xf32>, tensor<32x16xf32>) outs(%c : tensor<64x16xf32>)
+      -> tensor<64x16xf32>
+  return %r : tensor<64x16xf32>
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +187,19 @@ def test_who_never_comes_near_the_default_takes_no_more_turns(monkeypatch):
     assert found[0].comparison is None, "it is compared in earnest"
     assert found[1].comparison.verdict == "lose"
     assert found[1].comparison.pairs < 8
+
+
+@pytest.mark.parametrize("device", [DEVICE, "gpu://0"])
+def test_who_writes_to_its_inputs_spoils_them_for_nobody(device, built, tmp_path):
+    """docs/upstream/input_written.md: sums that begin with an argument are made in its place."""
+    path = tmp_path / "accumulating.vmfb"
+    path.write_bytes(built(ACCUMULATING))
+    run = request(load_program(ACCUMULATING))
+    first, second = (LoadedProgram(str(path), DEVICE, run) for _ in range(2))
+    for each in (first, second):
+        each._uri = device  # as if it had memory of its own
+    before = first.results_of(0)[0].copy()
+    first.run()
+    assert not np.array_equal(first._outputs(0)[0], before), "the compiler does not write to inputs any more"
+    assert np.array_equal(second.results_of(0)[0], before)
+    assert np.array_equal(first.results_of(0)[0], before)
