@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -35,6 +34,7 @@ from iree_tuner.execute.numerics import Agreement, compare, tolerances
 from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.recent import Recent
 from iree_tuner.program.parts import Part, Parts
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
@@ -107,7 +107,7 @@ def judge_here(
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
     """
-    uploads: Uploads = OrderedDict()
+    uploads: Uploads = Recent()
     theirs = LoadedParts(other, device, run, uploads) if other else None
     judge = _Judge(LoadedParts(base, device, run, uploads), theirs, sums)
     end = time.monotonic() + seconds

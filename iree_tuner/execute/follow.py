@@ -9,7 +9,6 @@ what is not there is to blame, unless something right comes of it later: then it
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +23,7 @@ from iree_tuner.execute.numerics import Agreement, compare
 from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.recent import Recent
 from iree_tuner.program.parts import Part
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
@@ -55,7 +55,7 @@ def follow_here(
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
     """
-    uploads: Uploads = OrderedDict()
+    uploads: Uploads = Recent()
     theirs, ours = LoadedParts(base, device, run, uploads), LoadedParts(other, device, run, uploads)
     found: dict[int, Finding] = {}
     end = time.monotonic() + seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -64,18 +65,15 @@ def finite(values: Sequence[Held]) -> bool:
     """Whether all that was written is finite."""
     for each in values:
         if is_float(each.value):
-            flat = each.array.reshape(-1)
-            holes = None if each.holes is None else each.holes.reshape(-1)
-
-            def numbers(
-                block: slice, flat: Array = flat, holes: npt.NDArray[np.bool_] | None = holes
-            ) -> bool:
-                found = np.isfinite(flat[block].astype(np.float32, copy=False))
-                return bool((found if holes is None else found | holes[block]).all())
-
-            if not all(in_blocks(flat.size, numbers)):
+            flat, holes = each.array.reshape(-1), None if each.holes is None else each.holes.reshape(-1)
+            if not all(in_blocks(flat.size, partial(_numbers, flat, holes))):
                 return False
     return True
+
+
+def _numbers(values: Array, holes: npt.NDArray[np.bool_] | None, block: slice) -> bool:
+    found = np.isfinite(values[block].astype(np.float32, copy=False))
+    return bool((found if holes is None else found | holes[block]).all())
 
 
 def _pattern(dtype: np.dtype[np.generic], byte: int) -> np.generic:

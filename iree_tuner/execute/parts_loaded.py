@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -18,13 +17,14 @@ from iree_tuner.execute.program_inputs import argument
 from iree_tuner.execute.program_loaded import first_line, hal_type
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.recent import Recent
 from iree_tuner.program.entries import ASYNC, Taken
 from iree_tuner.program.parts import Part, Parts, Value
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 Array = npt.NDArray[np.generic]
 
-Uploads = OrderedDict[tuple[int, int], tuple[Held, rt.HalBuffer]]
+Uploads = Recent[tuple[int, int], tuple[Held, rt.HalBuffer]]
 """By value and filling: a value, which lives as long as it stands here, and its copy on the device."""
 
 _BEHIND = 4096  # bytes behind each input that are filled, too
@@ -116,17 +116,8 @@ class LoadedParts:
     def _upload(self, uploads: Uploads, held: Held, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
         """A value's copy on the device that stays as it is."""
         key = (id(held), byte)
-        if key not in uploads:
-            uploads[key] = held, self.buffer(raw, byte)
-            while len(uploads) > 1 and _bytes(uploads) > _MOST_UPLOADED:
-                uploads.popitem(last=False)
-        uploads.move_to_end(key)
-        return uploads[key][1]
+        return uploads.get(key, raw.size, _MOST_UPLOADED, lambda: (held, self.buffer(raw, byte)))[1]
 
     def buffer(self, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
         """A buffer with bytes, and filled ones behind them."""
         return uploaded(self.device, np.concatenate([raw, np.full(_BEHIND, byte, np.uint8)]))
-
-
-def _bytes(uploads: Uploads) -> int:
-    return sum(held.array.nbytes for held, _ in uploads.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections import OrderedDict
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -22,6 +21,7 @@ from iree_tuner.execute.memory import copied, uploaded
 from iree_tuner.execute.program_inputs import arguments, why_no_values
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import InputValue, ProgramRun
+from iree_tuner.execute.recent import Recent
 from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
@@ -37,7 +37,7 @@ _LONG_S = 0.2  # an invocation
 
 Array = npt.NDArray[np.generic]
 
-_uploads: OrderedDict[tuple[str, int], tuple[Array, rt.HalBuffer]] = OrderedDict()
+_uploads: Recent[tuple[str, int], tuple[Array, rt.HalBuffer]] = Recent()
 """Arrays, which live as long as they stand here, and their copies on a device."""
 
 
@@ -248,12 +248,7 @@ class LoadedProgram:
     def _upload(self, value: Array) -> rt.HalBuffer:
         """An array's copy on the device that stays as it is."""
         key = (self._uri, id(value))
-        if key not in _uploads:
-            _uploads[key] = value, uploaded(self._device, value)
-            while len(_uploads) > 1 and sum(each.nbytes for each, _ in _uploads.values()) > _MOST_KEPT:
-                _uploads.popitem(last=False)
-        _uploads.move_to_end(key)
-        return _uploads[key][1]
+        return _uploads.get(key, value.nbytes, _MOST_KEPT, lambda: (value, uploaded(self._device, value)))[1]
 
     def _call(self, each: _Function, byte: int) -> rt.VmVariantList:
         results = self._begin(each, byte)

@@ -10,12 +10,10 @@ import ctypes
 import os
 import signal
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Generic, TypeVar
 
 from iree_tuner.compiler.ends import SpentError
 from iree_tuner.execute.bench import Bench, JointBench
@@ -27,14 +25,12 @@ from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.outcome import Outcome
 from iree_tuner.execute.protocol import Batches, call_cost
 from iree_tuner.execute.readings import UNKNOWN, Readings, Sensors
+from iree_tuner.execute.recent import Recent
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.execute.sampling import ScreenPlan, interleave, screen
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, probe
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 ENDED_BY = signal.SIGALRM
 """Ends this process where a run takes far too long: its candidate is too slow, which is no crash."""
@@ -88,28 +84,8 @@ class _Station:
         self.check = Check(bench, self.memory)
 
 
-class _Kept(Generic[K, V]):
-    """What was used last of what takes long to make, up to so many bytes; the last one in any case."""
-
-    def __init__(self) -> None:
-        self._found: OrderedDict[K, tuple[V, int]] = OrderedDict()
-
-    def get(self, key: K, size: int, most: int, make: Callable[[], V]) -> V:
-        """What belongs to a key, which is made where it is not there."""
-        if key not in self._found:
-            while self._found and size + sum(each for _, each in self._found.values()) > most:
-                self._found.popitem(last=False)
-            self._found[key] = make(), size
-        self._found.move_to_end(key)
-        return self._found[key][0]
-
-    def clear(self) -> None:
-        """Let go of all."""
-        self._found.clear()
-
-
-_stations: _Kept[Bench, _Station] = _Kept()
-_rotations: _Kept[tuple[Harness, str, int], Memory] = _Kept()
+_stations: Recent[Bench, _Station] = Recent()
+_rotations: Recent[tuple[Harness, str, int], Memory] = Recent()
 
 
 @lru_cache(1)

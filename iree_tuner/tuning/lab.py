@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import shutil
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
@@ -16,6 +17,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.check import THOROUGH_SEEDS
+from iree_tuner.execute.data import span, written
 from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.execute.loader import loader_for
 from iree_tuner.execute.measurer import Measurer
@@ -68,6 +70,7 @@ class Lab:
         self.loader = loader_for(target.device, self.jobs)
         self._scratch = tempfile.TemporaryDirectory(prefix="iree_tuner_", ignore_cleanup_errors=True)
         self._number = itertools.count()
+        self._room = shutil.disk_usage(self._scratch.name).free // 4
         self._starting: list[Future[None]] = []
         self._opening: list[Future[None]] = []
         self.measurers = [Measurer(uri) for uri in (target.device, *devices)]
@@ -96,9 +99,12 @@ class Lab:
             self.compilers.settle()
 
     def referenced(self, bench: Bench) -> Bench:
-        """The same, with what is right for it found out meanwhile, where that delays no measuring."""
-        if self.alternate:
+        """The same, with what is right for it found out meanwhile, if that delays no measuring and has room."""
+        bindings = bench.harness.bindings
+        size = len(THOROUGH_SEEDS) * sum(span(binding, each)[1] for binding, each, _ in written(bindings))
+        if self.alternate or size > self._room:
             return bench
+        self._room -= size
         prefix = Path(self._scratch.name) / f"{next(self._number)}"
         self.compilers.submit(write_ahead, bench.harness, str(prefix), THOROUGH_SEEDS)
         return replace(bench, references=str(prefix))
