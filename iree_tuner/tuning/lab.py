@@ -99,7 +99,7 @@ class Lab:
             self.compilers.settle()
 
     def referenced(self, bench: Bench) -> Bench:
-        """The same, with what is right for it found out meanwhile, if that delays no measuring and has room."""
+        """The same, with what is right for it found out meanwhile, if nothing waits and there is room."""
         bindings = bench.harness.bindings
         size = len(THOROUGH_SEEDS) * sum(span(binding, each)[1] for binding, each, _ in written(bindings))
         if self.alternate or size > self._room:
