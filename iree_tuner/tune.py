@@ -48,7 +48,7 @@ from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.reading import profile_of, read_dispatches
 from iree_tuner.tuning.result import Findings, entries_of
-from iree_tuner.tuning.sound import judge_entries
+from iree_tuner.tuning.sound import EntryCheck
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import APART, Timeline
 from iree_tuner.tuning.variant import FlagVariant, tune_variant
@@ -188,8 +188,11 @@ class _TuningRun:
                 )
                 variants[choice.target] = variant = self._profiled(variant)
                 tuned.append(self._tuned(variant, 2 * len(kept), part))
+            with self.timeline.stage("verdict"):  # all that is left to compile, at once
+                checks = [self._begin_last(each, variants[each.target]) for each in tuned]
+                self.versions.settle()
             with self.timeline.stage(APART):
-                tuned = [self._sound(each, variants[each.target]) for each in tuned]
+                tuned = [self._sound(*each) for each in zip(tuned, checks, strict=True)]
             with self.timeline.stage("verdict"):
                 verdict, problem = self._judged(tuned)
             with self.timeline.stage(APART):
@@ -292,18 +295,22 @@ class _TuningRun:
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 
-    def _sound(self, tuned: Tuned, variant: FlagVariant) -> Tuned:
-        """Without entries that are wrong where the program uses them, if there is time to look."""
+    def _begin_last(self, tuned: Tuned, variant: FlagVariant) -> EntryCheck | None:
+        """Have compiled what the verdict compares, and what checks entries, if there is time for that."""
+        self.versions.begin(*tuned.versions(self.lab.target))
         fits = self.budget.apart_fits(self.budget.least_verdict_s(2))  # right, before it is certain
         if not tuned.reached or self.findings.stop.requested or not fits:
+            return None
+        return EntryCheck(tuned.reached, self.program, self.plan.run, variant.dispatches, variant.lab)
+
+    def _sound(self, tuned: Tuned, check: EntryCheck | None) -> Tuned:
+        """Without entries that are wrong where the program uses them, if there is time to look."""
+        if check is None or self.findings.stop.requested:
             return tuned
         self.watch.working("checking dispatches in the program")
         try:
             with self._at_once():
-                found = judge_entries(
-                    tuned.reached, self.program, self.plan.run, variant.dispatches, variant.lab,
-                    _APART_S + _APART_PART * self.budget.total_s,
-                )  # fmt: skip
+                found = check.result(_APART_S + _APART_PART * self.budget.total_s)
                 if tuned.target == self.lab.target:
                     self.versions.depth = replace(self.versions.depth, moves=found.judged.moves)
                 reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)

@@ -13,7 +13,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sound import in_parts, sums_of
+from iree_tuner.tuning.sound import begin_parts, in_parts, sums_of
 from iree_tuner.tuning.versions import Version, with_entries
 
 _TIMEOUT_S = 600.0
@@ -67,7 +67,8 @@ def blame(
     """
     other = with_entries(program, version.entries, lab.context)
     try:
-        with in_parts([(program, given, None), (other, version.target, None)], run, lab) as pieces:
+        begun = begin_parts([(program, given, None), (other, version.target, None)], run, lab)
+        with in_parts(begun, lab) as pieces:
             findings = lab.measurer.workers.call(
                 follow_here, *pieces, lab.measurer.device, run, sums_of(dispatches), seconds,
                 timeout_s=_TIMEOUT_S,

@@ -22,7 +22,7 @@ from iree_tuner.execute.sanitize import Watched, guarded_here
 from iree_tuner.program.parts import Part
 from iree_tuner.program.source import Program
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sound import in_parts
+from iree_tuner.tuning.sound import begin_parts, in_parts
 
 CUDA_TOOLS = ("memcheck", "racecheck")
 """Of compute-sanitizer: reads and writes out of bounds; races in shared memory."""
@@ -88,7 +88,7 @@ def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] =
     local = device.startswith("local-")
     checker = "" if local else find_checker(device)
     with (
-        in_parts([(program, lab.target, None)], run, lab) as (pieces,),
+        in_parts(begin_parts([(program, lab.target, None)], run, lab), lab) as (pieces,),
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
         parts = pieces.parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.parts_loaded import Pieces
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.program.parts import take_apart
+from iree_tuner.program.parts import Parts, take_apart
 from iree_tuner.program.source import Program
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target
@@ -60,11 +61,10 @@ class Soundness:
         return tuple(found)
 
 
-def judge_entries(
-    entries: Sequence[SpecEntry], program: Program, run: ProgramRun, dispatches: Sequence[Dispatch],
-    lab: Lab, seconds: float = math.inf,
-) -> Soundness:  # fmt: skip
-    """Compare each dispatch that entries configure with what the compiler makes of it, from equal inputs.
+class EntryCheck:
+    """Compares each dispatch that entries configure with what the compiler makes of it, from equal inputs.
+
+    Compiling begins with it.
 
     Args:
         entries: of a spec.
@@ -72,28 +72,44 @@ def judge_entries(
         run: how it is run; the first of its functions is taken apart.
         dispatches: of the program.
         lab: where it is compiled and run.
-        seconds: see `judge_here`.
-
-    Raises:
-        TunerError: the program cannot be taken apart: its dispatches are in loops, or have sizes that are
-            known only at run time.
-        WorkerError: it died or did not come back.
     """
-    names = names_of(entries, dispatches)
-    asked: list[Asked] = [(program, lab.target, None)]
-    if names:
-        asked.append((with_entries(program, entries, lab.context), lab.target, frozenset(names)))
-    with in_parts(asked, run, lab) as pieces:
-        judged = lab.measurer.workers.call(
-            judge_here, pieces[0], pieces[1] if names else None, lab.measurer.device, run,
-            sums_of(dispatches), seconds, timeout_s=_TIMEOUT_S,
-        )  # fmt: skip
-    wrong: dict[SpecEntry, Finding] = {}
-    for fault in judged.faults:
-        for entry in names.get(fault.dispatch, ()):
-            wrong.setdefault(entry, fault)
-    compared = set(judged.compared)
-    return Soundness(wrong, judged, tuple(name for name in names if name not in compared))
+
+    def __init__(
+        self, entries: Sequence[SpecEntry], program: Program, run: ProgramRun,
+        dispatches: Sequence[Dispatch], lab: Lab,
+    ) -> None:  # fmt: skip
+        self._run = run
+        self._lab = lab
+        self._sums = sums_of(dispatches)
+        self._names = names_of(entries, dispatches)
+        asked: list[Asked] = [(program, lab.target, None)]
+        if self._names:
+            asked.append((with_entries(program, entries, lab.context), lab.target, frozenset(self._names)))
+        self._begun = begin_parts(asked, run, lab)
+
+    def result(self, seconds: float = math.inf) -> Soundness:
+        """What is found out.
+
+        Args:
+            seconds: see `judge_here`.
+
+        Raises:
+            TunerError: the program cannot be taken apart: its dispatches are in loops, or have sizes that are
+                known only at run time.
+            WorkerError: it died or did not come back.
+        """
+        lab, names = self._lab, self._names
+        with in_parts(self._begun, lab) as pieces:
+            judged = lab.measurer.workers.call(
+                judge_here, pieces[0], pieces[1] if names else None, lab.measurer.device, self._run,
+                self._sums, seconds, timeout_s=_TIMEOUT_S,
+            )  # fmt: skip
+        wrong: dict[SpecEntry, Finding] = {}
+        for fault in judged.faults:
+            for entry in names.get(fault.dispatch, ()):
+                wrong.setdefault(entry, fault)
+        compared = set(judged.compared)
+        return Soundness(wrong, judged, tuple(name for name in names if name not in compared))
 
 
 def names_of(
@@ -113,15 +129,19 @@ def sums_of(dispatches: Sequence[Dispatch]) -> Mapping[str, Tolerance]:
     return {each.name: tolerance_of(each.workload) for each in dispatches if each.workload is not None}
 
 
-@contextmanager
-def in_parts(asked: Sequence[Asked], run: ProgramRun, lab: Lab) -> Generator[list[Pieces]]:
-    """Programs taken apart, all at once, as files; the first of the functions that are run."""
+def begin_parts(asked: Sequence[Asked], run: ProgramRun, lab: Lab) -> list[Future[Parts]]:
+    """Have programs taken apart, all at once; the first of the functions that are run."""
     function = run.functions[0] if run.functions else ""
-    futures = [
+    return [
         lab.compilers.submit(take_apart, program.data, program.name, target, function, only)
         for program, target, only in asked
     ]
-    made = [lab.compilers.wait(each) for each in futures]
+
+
+@contextmanager
+def in_parts(begun: Sequence[Future[Parts]], lab: Lab) -> Generator[list[Pieces]]:
+    """Programs that were taken apart, as files."""
+    made = [lab.compilers.wait(each) for each in begun]
     lab.settle()
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         pieces: list[Pieces] = []

@@ -57,6 +57,12 @@ class Tuned:
         wanted = [result.entry for result in self.results if result.corrects]
         return tuple(entry for entry in self.reached if entry in wanted)
 
+    def versions(self, given: Target) -> list[Version]:
+        """What is compared with the program as it is for a target, as it was given."""
+        base = untuned(self.target)
+        flags = [base] if base.target != given else []
+        return [*flags, *([self.version] if self.reached else []), *self.more]
+
     @property
     def promising(self) -> list[WorkloadResult]:
         """Workloads with further entries to try in the program, those that weigh most first."""
@@ -134,7 +140,7 @@ class Judge:
             TunerError: the program as it was given does not run.
         """
         first = next((each for each in tuned if each.target == self._given.target), tuned[0])
-        pairs = [(each, version) for each in tuned for version in self._versions(each)]
+        pairs = [(each, version) for each in tuned for version in each.versions(self._given.target)]
         if not pairs:
             return self._from_nothing(first)
         versions = [version for _, version in pairs]
@@ -168,11 +174,6 @@ class Judge:
             return Verdict(tuned, self._given)
         (found,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
         return self._verdict(self._judged(tuned, version, found), tuned, None)
-
-    def _versions(self, tuned: Tuned) -> list[Version]:
-        base = untuned(tuned.target)
-        flags = [base] if base.target != self._given.target else []
-        return [*flags, *([tuned.version] if tuned.reached else []), *tuned.more]
 
     def _improved(self, best: _Judged, alone: Comparison | None) -> _Judged:
         """Without what hurts, if something does; with others in the places of some, if that is asked for."""

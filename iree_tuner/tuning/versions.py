@@ -105,10 +105,17 @@ class ProgramVersions:
         self.wrong: list[Version] = []
         self.measured = measured or Measured()
 
-    def begin(self, version: Version) -> None:
-        """Have a version compiled that will be asked for."""
-        program = with_entries(self._program, version.entries, self._lab.context)
-        self._begun[version] = submit_program(program, version.target, self._lab.compilers, filled=True)
+    def begin(self, *versions: Version) -> None:
+        """Have versions compiled that will be asked for."""
+        for version in versions:
+            if version not in self._begun and (version, 0) not in self._known:
+                program = with_entries(self._program, version.entries, self._lab.context)
+                begun = submit_program(program, version.target, self._lab.compilers, filled=True)
+                self._begun[version] = begun
+
+    def settle(self) -> None:
+        """Wait for all that was begun."""
+        wait(self._begun.values())
 
     def vmfb(self, version: Version) -> bytes:
         """A version, compiled. Raises what compiling it raised."""

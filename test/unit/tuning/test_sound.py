@@ -11,7 +11,7 @@ from iree_tuner.space.build import build_space
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sound import judge_entries
+from iree_tuner.tuning.sound import EntryCheck
 
 ATTENTION = Path(__file__).parents[3] / "benchmarks" / "programs" / "cpu_attention.mlir"
 
@@ -56,7 +56,7 @@ def test_a_wrong_entry_is_found_and_the_right_one_stays(lab, tmp_path):
             member = {**member, f"vector_{k1}": dispatch.workload.loops[k1] // 2}
         entries[dispatch.workload.family] = SpecEntry(dispatch.workload, space.configuration(member))
     assert entries.keys() == {"attention", "contraction"}
-    found = judge_entries(list(entries.values()), program, request(program), dispatches, lab)
+    found = EntryCheck(list(entries.values()), program, request(program), dispatches, lab).result()
     assert list(found.wrong) == [entries["attention"]]
     assert not found.uncompared
     assert not found.judged.own
