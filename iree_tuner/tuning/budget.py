@@ -29,8 +29,9 @@ _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
 """To write everything down and stop the workers."""
 
-LEAST_FINAL_S = 1.5
-"""A final takes no less, its check apart."""
+LEAST_FINAL_S = 0.75
+"""A final takes no less, its check apart: that of one finalist, which is only compared once."""
+_USUAL_FINAL_S = 2 * LEAST_FINAL_S  # one finalist of several is chosen first
 _ONE_FINAL_PART = 0.025  # of the budget
 _BESIDE = 1.4  # a compilation takes so much longer beside others, whose memory and caches it shares
 _LEAST_VERDICT_S = 2.0
@@ -136,7 +137,7 @@ class Budget:
         if not self.limited:
             return math.inf
         wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
-        least_s = self.least_verdict_s(versions) + min(workloads, 2) * LEAST_FINAL_S
+        least_s = self.least_verdict_s(versions) + min(workloads, 2) * _USUAL_FINAL_S
         most_s = _AFTER_S + _AFTER_PART * self.total_s
         after_s = max(least_s, min(wanted_s, most_s)) + checks_s + self.proof_s + self.apart_s + _END_S
         least_s += self.proof_s + _FINALS_PART * self.total_s + _END_S
@@ -167,8 +168,15 @@ class Budget:
 
     def finals_s(self, workloads: int) -> float:
         """For all finals together."""
-        most_s = min(_MOST_FINALS_S, max(LEAST_FINAL_S, _ONE_FINAL_PART * self.total_s))
-        return min(workloads * most_s, max(_FINALS_PART * self.total_s, min(workloads, 2) * LEAST_FINAL_S))
+        most_s = min(_MOST_FINALS_S, max(_USUAL_FINAL_S, _ONE_FINAL_PART * self.total_s))
+        return min(workloads * most_s, max(_FINALS_PART * self.total_s, min(workloads, 2) * _USUAL_FINAL_S))
+
+    def after_finals_s(self, versions: int, workloads: int, checks_s: float) -> float:
+        """Kept for what follows them: a verdict of more than the least rounds in time that they leave."""
+        rest_s = self.proof_s + self.apart_s
+        left_s = self.left_s - _END_S - self.finals_s(workloads) - checks_s
+        least_s, wanted_s = self.least_verdict_s(versions) + rest_s, self.verdict_s(versions) + rest_s
+        return max(least_s, min(wanted_s, left_s))
 
     def least_verdict_s(self, versions: int) -> float:
         """For a verdict of few rounds."""
@@ -226,10 +234,10 @@ class Budget:
             after_s: what comes after all finals, and the checks of those that are left.
         """
         if self.stop.requested:  # who waits wants no more than the least that a verdict takes
-            return FinalPlan(2, min(2, places), _QUICK_ROUNDS, LEAST_FINAL_S, keep)
+            return FinalPlan(2, min(2, places), _QUICK_ROUNDS, _USUAL_FINAL_S, keep)
         if not self.limited:
             return FinalPlan(effort.finalists, places, effort.rounds, effort.final_s / 2, keep)
-        each_s = _COMPARED_PART * max(LEAST_FINAL_S / 2, (self.left_s - after_s) / max(1, left))
+        each_s = _COMPARED_PART * max(LEAST_FINAL_S, (self.left_s - after_s) / max(1, left))
         finalists = max(1 + (each_s > 0.9), min(effort.finalists, int(each_s)))
         few = places if each_s > 1.8 else min(2, places)
         return FinalPlan(max(finalists, keep), few, effort.rounds, min(effort.final_s / 2, each_s), keep)

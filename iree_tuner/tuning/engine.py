@@ -375,9 +375,11 @@ class Engine:
         return compiling + measuring if self._lab.alternate else max(compiling, measuring)
 
     def _cancel(self) -> None:
-        """Drop what is not measured yet. Workers of running compilations end: all is quiet."""
+        """Drop what is not measured yet; what compiles and disturbs nobody ends: its worker is warm then."""
+        go_on = not self._lab.alternate and not self._stop.requested
         for future, (search, _) in self._compiling.items():
-            future.cancel()
+            if not (go_on and future.running()):
+                future.cancel()
             search.drop()
         for future, made in self._loading.items():
             future.cancel()

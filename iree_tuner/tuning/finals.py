@@ -3,14 +3,14 @@
 The samples that choose are not the samples that judge: the best of several noisy numbers looks better than
 it is. Nothing compiles while something is timed on the host's cores, so that the finals of all searches go
 through each step together: all finalists are built, then each search chooses, then the chosen ones are built
-at other places of the code, then each is judged.
+at other places of the code, then each is judged. A single finalist is chosen already, by the search.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +18,7 @@ from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.judging import JudgePlan
+from iree_tuner.execute.measurer import AnyBench
 from iree_tuner.execute.outcome import DEFAULT_WRONG
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
@@ -134,7 +135,7 @@ class _Finals:
 def play_finals(
     searches: Sequence[Search], lab: Lab, plan_of: Callable[[Search, int], FinalPlan],
     done: Callable[[Search, Final], None] = lambda _, __: None,
-    fits: Callable[[Search], bool] = lambda _: True,
+    fits: Callable[[Search, int], bool] = lambda _, __: True,
 ) -> dict[Search, Final]:  # fmt: skip
     """The finals of some searches.
 
@@ -143,7 +144,7 @@ def play_finals(
         lab: where finalists are built and compared.
         plan_of: how each is played, when so many comparisons are left at most; asked again before each.
         done: told of each that has ended.
-        fits: whether there is time for one, asked when it is its turn.
+        fits: whether there is time for one, asked when it is its turn, and so many are to be judged.
 
     Returns:
         Of each search that there was time for. A winner's verdict is kept in its ledger.
@@ -157,12 +158,12 @@ def play_finals(
     _settle(lab, [future for each in every for future in each.building.values()])
     played: list[_Finals] = []
     for place, each in enumerate(every):
-        if not fits(each.search):
+        chosen = sum(one.final.winner is not None for one in played)
+        if not fits(each.search, chosen):
             for future in each.building.values():
                 future.cancel()
             continue
         start = time.monotonic()
-        chosen = sum(one.final.winner is not None for one in played)
         played.append(each)
         each.plan = plan_of(each.search, 2 * (len(every) - place) + chosen)
         _choose(each, lab)
@@ -215,46 +216,53 @@ def _build_next(finals: _Finals, count: int) -> Building:
 
 
 def _choose(finals: _Finals, lab: Lab) -> None:
-    """The best finalist in turns with the default whose numbers are right."""
+    """The best finalist in turns with the default whose numbers are right. One alone is only checked."""
     bench, plan, search = finals.search.kind.bench, finals.plan, finals.search
     ready = _built(finals, lab)
     while ready:
-        trials, vmfbs = list(ready), [built.vmfb for built in ready.values()]
         try:
-            comparisons = lab.measurer.compare(
-                [(bench.default, vmfbs)], bench, JudgePlan(plan.rounds, seconds=plan.seconds)
-            )
+            order = _in_turns(ready, bench, plan, lab)
         except WorkerError as error:
             finals.final = Final(None, None, f"a finalist failed: {error}")
             return
-        order = sorted(range(len(trials)), key=lambda index: -comparisons[index].speedup)
         right: list[Final] = []
         wrong: list[str] = []
-        for index in order:
-            if not plan.names(comparisons[index]) or len(right) == plan.keep:
+        for trial, comparison in order:
+            if (comparison and not plan.names(comparison)) or len(right) == plan.keep:
                 break
-            trial = trials[index]
-            agreement = lab.measurer.agrees(vmfbs[index], bench)
+            agreement = lab.measurer.agrees(ready[trial].vmfb, bench)
             if search.corrects and agreement.ok and not agreement.corrects:
                 continue  # no better than the default on further inputs
             if agreement.ok:
                 said = agreement.note if DEFAULT_WRONG in agreement.note else ""
-                right.append(Final(trial, comparisons[index], said, built=ready[trial]))
+                right.append(Final(trial, comparison, said, built=ready[trial]))
                 continue
             wrong.append(f"wrong result: {agreement.message}")
             found = replace(trial, outcome="wrong_result", message=agreement.message, worst=agreement.worst)
             search.amend(trial, search.ledger.record(found))
         if right:
             best = right[0].comparison
-            if best is not None and plan.takes(best):
+            if best is None or plan.takes(best):
                 finals.final = replace(right[0], others=tuple(right[1:]))
             else:
                 finals.final = Final(None, best, others=tuple(right))
             return
-        finals.final = Final(None, None if wrong else comparisons[order[0]], "; ".join(wrong))
+        finals.final = Final(None, None if wrong else order[0][1], "; ".join(wrong))
         finals.building = _build_next(finals, len(wrong)) if wrong else {}  # in the places of those
         _settle(lab, list(finals.building.values()))
         ready = _built(finals, lab)
+
+
+def _in_turns(
+    ready: Mapping[Trial, Built], bench: AnyBench, plan: FinalPlan, lab: Lab
+) -> list[tuple[Trial, Comparison | None]]:
+    """Finalists with their comparisons, best first; None for a single one, whose samples are to judge it."""
+    if len(ready) == 1:
+        return [(trial, None) for trial in ready]
+    placed: Placed = [(bench.default, [built.vmfb for built in ready.values()])]
+    compared = lab.measurer.compare(placed, bench, JudgePlan(plan.rounds, seconds=plan.seconds))
+    order = sorted(zip(ready, compared, strict=True), key=lambda each: -each[1].speedup)
+    return [(trial, comparison) for trial, comparison in order]
 
 
 def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
@@ -323,7 +331,9 @@ def _judge(finals: _Finals, lab: Lab) -> None:
     if plan.takes(comparison):
         finals.final = replace(chosen, comparison=comparison)
     else:
-        named = (replace(chosen, others=()), *chosen.others) if plan.keep > 1 else ()
+        first = chosen.comparison or comparison
+        alone = (replace(chosen, comparison=first, others=()),) if plan.names(first) else ()
+        named = (*alone, *chosen.others) if plan.keep > 1 else ()
         finals.final = Final(None, comparison, chosen.note, others=named)
 
 

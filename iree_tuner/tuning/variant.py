@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.execute.statistics import LEAST_PAIRS
@@ -99,8 +101,11 @@ def tune_variant(
 
     with timeline.stage(SEARCH):
         lost = _search(engine, queue, until, findings)
+    checks_s = sum(_final_s(each, lab) for each in queue.promising)
     after_s = (
-        budget.end - until() if part < 1.0 else budget.verdict_s(versions) + budget.proof_s + budget.apart_s
+        budget.end - until()
+        if part < 1.0
+        else budget.after_finals_s(versions, len(queue.promising), checks_s)
     )
     with timeline.stage("finals"):
         results = _finals(queue, engine, lab, findings, plan, budget, watch, after_s, lost)
@@ -157,7 +162,8 @@ def _played(
     after_s: float, late: bool,
 ) -> dict[Search, Final]:  # fmt: skip
     """Finals that share the time that is left; the first one is played in any case, unless it is `late`."""
-    searches = [search for each in workloads for search in each.searches if search.trials]
+    ranked = [_ranked(each) for each in workloads]  # the best of each first, whatever it is made by
+    searches = [search for equals in zip_longest(*ranked) for search in equals if search is not None]
     left = len(searches)
     all_checks_s = sum(_check_s(each, lab) for each in workloads)
 
@@ -174,12 +180,19 @@ def _played(
         left -= 1
         watch.working(f"finals: {left} of {len(searches)} to go")
 
-    def fits(search: Search) -> bool:
+    def fits(search: Search, waiting: int) -> bool:
         check_s = lab.measurer.check_s(search.kind.bench)
         sure = not late and search is searches[0]
-        return sure or not budget.limited or bool(budget.finals_that_fit(after_s, [check_s]))
+        then_s = after_s + waiting * LEAST_FINAL_S
+        return sure or not budget.limited or bool(budget.finals_that_fit(then_s, [check_s]))
 
     return play_finals(searches, lab, final_plan, done, fits)
+
+
+def _ranked(workload: WorkloadSearch) -> list[Search]:
+    """Its searches, the most promising first."""
+    tried = [search for search in workload.searches if search.trials]
+    return sorted(tried, key=lambda each: (not each.corrects, each.best.score if each.best else math.inf))
 
 
 def _check_s(workload: WorkloadSearch, lab: Lab) -> float:

@@ -71,20 +71,36 @@ def test_what_follows_the_search_ends_in_time(total_s, build_s, check_s, workloa
     clock.now += late * (until - clock.now)
     after_s = kept.verdict_s(2) + kept.proof_s
     finals = max(1, len(kept.finals_that_fit(after_s, [agree_s] * workloads)))
-    for left in range(2 * finals, 0, -1):
-        plan = kept.final_plan(effort_named(effort), 2, left, 1, after_s + agree_s * left / 2)
-        clock.now += plan.seconds / 0.7 + agree_s / 2  # and what is built for the next
+    for left in range(finals, 0, -1):  # of several finalists one is chosen; and what is built for the next
+        plan = kept.final_plan(effort_named(effort), 2, finals + left, 1, after_s + agree_s * left)
+        clock.now += agree_s + (plan.finalists > 1) * plan.seconds / 0.7
+    for left in range(finals, 0, -1):
+        clock.now += kept.final_plan(effort_named(effort), 2, left, 1, after_s).seconds / 0.7
     clock.now += kept.proof_s
     clock.now += kept.versions_s(2, kept.places_that_fit(2, 2))
     clock.now += max(0.0, min(kept.comparison_s(0, 0, 60.0), kept.left_s))
     assert clock.now <= kept.end + max(3.0, 0.05 * total_s)
 
 
+def test_a_verdict_leaves_time_to_finals_but_for_its_least_rounds():
+    clock = Clock()
+    kept = budget(200.0, clock, build_s=1.0, check_s=0.3)
+    finals_s = kept.finals_s(12) + 4.0
+    wanted_s = kept.verdict_s(2) + kept.proof_s + kept.apart_s
+    least_s = wanted_s - kept.verdict_s(2) + kept.least_verdict_s(2)
+    clock.now = kept.end - 1.0 - wanted_s - finals_s
+    assert kept.after_finals_s(2, 12, 4.0) == pytest.approx(wanted_s)
+    clock.now += 3.0
+    assert kept.after_finals_s(2, 12, 4.0) == pytest.approx(wanted_s - 3.0)
+    clock.now += 20.0
+    assert kept.after_finals_s(2, 12, 4.0) == pytest.approx(least_s)
+
+
 def test_a_final_with_a_long_check_does_not_keep_others_from_theirs():
     clock = Clock()
     kept = budget(90.0, clock)
     clock.now += 70.0
-    assert kept.finals_that_fit(5.0, [2.0, 30.0, 0.5, 4.0, 2.0]) == [0, 2, 3]
+    assert kept.finals_that_fit(5.0, [2.0, 30.0, 0.5, 8.0, 2.0]) == [0, 2, 3]
     assert kept.finals_that_fit(20.0, [2.0]) == []
 
 

@@ -4,6 +4,7 @@ import math
 import random
 import threading
 import time
+from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
@@ -257,6 +258,40 @@ def test_what_is_not_measured_at_the_deadline_is_dropped():
     close(lab)
     assert found == []
     assert search.begun == search.pending == 0
+
+
+@pytest.mark.parametrize(("alternate", "stopped"), [(True, False), (False, True), (False, False)])
+def test_at_the_end_a_compilation_that_disturbs_nobody_keeps_its_worker(alternate, stopped):
+    """The finals want it warm; cancelling a running call kills it."""
+    compiling, ending, killed = threading.Event(), threading.Event(), []
+
+    class Killed(Threads):
+        def submit(self, function, *args, timeout_s=None, **kwargs):
+            future = super().submit(function, *args, **kwargs)
+            future.cancel = lambda: killed.append(future) if future.running() else Future.cancel(future)
+            return future
+
+    def build(*args):
+        compiling.set()
+        ending.wait(60.0)
+        return fake_build(*args)
+
+    workers, stop = Killed(1), StopRequest()
+    lab = fake_lab(alternate=alternate, jobs=1, build=build, workers=workers)
+    search = fake_search(codes(9), lab, stop=stop)
+
+    def until():
+        if compiling.is_set() and stopped:
+            stop.request()
+        return 0.0 if compiling.is_set() and not stopped else math.inf
+
+    try:
+        assert list(Engine(lab, stop, 8).run(OneSearch(search), until=until)) == []
+    finally:
+        ending.set()
+        close(lab)
+    assert search.begun == 0
+    assert len(killed) == (alternate or stopped)
 
 
 class LoadsAhead:

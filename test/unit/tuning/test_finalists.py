@@ -14,7 +14,7 @@ from iree_tuner.tuning.stop import StopRequest
 PLAN = FinalPlan(2, 2, 16, 60.0)
 
 
-def played(*searches_texts, plan=PLAN, wrong=(), alternate=True, mends=None):
+def played(*searches_texts, plan=PLAN, wrong=(), alternate=True, mends=None, fits=lambda *_: True):
     """The finals of searches over such candidates, and the searches."""
     stop, lab = StopRequest(), fake_lab(alternate=alternate)
     measurer = lab.measurer
@@ -33,7 +33,8 @@ def played(*searches_texts, plan=PLAN, wrong=(), alternate=True, mends=None):
     try:
         for search in searches:
             list(Engine(lab, stop, 4).run(OneSearch(search)))
-        return list(play_finals(searches, lab, lambda _, __: plan).values()), searches, compared
+        finals = play_finals(searches, lab, lambda _, __: plan, fits=fits)
+        return list(finals.values()), searches, compared
     finally:
         close(lab)
 
@@ -62,6 +63,28 @@ def test_the_best_wins_after_it_was_judged_on_fresh_samples(alternate):
     assert final.comparison.verdict == "win"
     assert compared[0] == ["code:0", "code:2", "code:3"], "two finalists choose"
     assert compared[-1] == ["code:0", "code:2"], "and one is judged"
+
+
+def test_a_single_finalist_is_chosen_by_the_search_and_compared_once():
+    texts = ["code:1 time:90", "code:2 time:50", "code:3 time:70"]
+    (final,), _, compared = played(texts, plan=replace(PLAN, finalists=1), alternate=False)
+    assert (final.winner.time_us, final.comparison.verdict) == (50, "win")
+    assert set(map(tuple, compared)) == {("code:0", "code:2")}
+    (final,), _, _ = played(texts, plan=replace(PLAN, finalists=1), wrong=("code:2", "code:3"))
+    assert final.winner.time_us == 90
+    (final,), _, _ = played(["code:1 time:101"], plan=replace(PLAN, finalists=1))
+    assert final.winner is None
+    assert final.comparison.verdict == "tie"
+
+
+def test_what_waits_to_be_judged_is_told_to_who_knows_the_time():
+    told = []
+    finals, _, _ = played(
+        ["code:1 time:50"], ["code:1 time:150"], ["code:1 time:40"], ["code:1 time:30"],
+        fits=lambda _, waiting: told.append(waiting) or len(told) < 4,
+    )  # fmt: skip
+    assert told == [0, 1, 1, 2]
+    assert [final.winner.time_us if final.winner else None for final in finals] == [50, None, 40]
 
 
 def test_what_has_wrong_numbers_makes_room_for_the_next():
