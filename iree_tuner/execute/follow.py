@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.apart import Finding
+from iree_tuner.execute.apart import Finding, sums_in
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.held import FILLINGS, Held, difference, equal, is_float, left_alone
 from iree_tuner.execute.numerics import Agreement, compare
@@ -206,7 +206,7 @@ class _Follower:
         if place not in self._magnitudes:
             absolute = {n: self._values[n].magnitudes for n in part.reads}
             self._magnitudes[place] = self._call(self._base, part, absolute)
-        sums = self._sums.get(part.dispatch, Tolerance())
+        sums = sums_in(part, self._sums)
         return compare(
             value.reshape(own.shape), own, self._base.parts.values[number].element_type,
             sums.accumulator_type, sums.reduction_length, self._magnitudes[place][index],

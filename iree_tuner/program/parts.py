@@ -28,6 +28,8 @@ _DISPATCH, _IMPORT, _EXPORT = "flow.dispatch", "hal.tensor.import", "hal.tensor.
 _BARRIER = "hal.tensor.barrier"
 _CHEAP = ("flow.tensor.", "arith.", "tensor.", "util.global.load", "util.align", "hal.tensor.transients")
 _STATE = ("util.global.store", "util.call", "func.call")
+_ROUNDING = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "math.")
+_NARROW = ("bf16", "f16")
 _BOOLEAN = 1
 _EXPORT_DEPTH = 2
 
@@ -50,6 +52,8 @@ class Part:
         reads: numbers of the values that it takes, in order.
         writes: numbers of those that it makes, in order.
         inner: dispatches before it that make what cannot be handed over, and are run in it again.
+        rounds_in: the type that its bodies compute in with more than one op, where that is a narrow float:
+            a processor without such arithmetic rounds elsewhere. Empty for all others.
     """
 
     function: str
@@ -57,6 +61,7 @@ class Part:
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     inner: tuple[str, ...] = ()
+    rounds_in: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,11 @@ class _Apart:
         self._left_out: dict[str, None] = {}
         self._takes: list[int] = []
         self._state = _mutable(module)
+        self._executables = {
+            symbol_of(view.operation): view.operation
+            for view in module.body.operations
+            if view.operation.name == "flow.executable"
+        }
 
     def write(self, only: Collection[str] | None) -> set[str]:
         """Add the functions; their names."""
@@ -209,7 +219,9 @@ class _Apart:
             self._left_out[str(error)] = None
             return
         made = tuple(self._numbers[value] for value in writes)
-        self._parts.append(Part(function, name, reads, made, inner))
+        executables = [self._executables.get(each) for each in _called(op)]
+        rounds_in = next((found for each in executables if each and (found := _narrow(each))), "")
+        self._parts.append(Part(function, name, reads, made, inner, rounds_in))
 
     def _add_results(self, last: ir.Operation) -> None:
         values = [_waited(owner.operands[0]) for owner in map(_exporting, last.operands) if owner is not None]
@@ -309,12 +321,32 @@ def _export_of(dispatch: ir.Operation) -> str:
     return names[-1] if len(names) == _EXPORT_DEPTH else names[0]  # external code's own name is that of all
 
 
+def _called(dispatch: ir.Operation) -> list[str]:
+    """Its executables, of which one is chosen."""
+    return [ir.SymbolRefAttr(entry).value[0] for entry in ir.ArrayAttr(dispatch.attributes["entry_points"])]
+
+
 def _executables_of(function: ir.Operation) -> set[str]:
-    return {
-        ir.SymbolRefAttr(entry).value[0]
-        for op in _dispatches(function.regions[0])
-        for entry in ir.ArrayAttr(op.attributes["entry_points"])
-    }
+    return {each for op in _dispatches(function.regions[0]) for each in _called(op)}
+
+
+def _narrow(executable: ir.Operation) -> str:
+    """See `Part.rounds_in`."""
+    found = ""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        if op.name.startswith("linalg.") and op.regions:
+            kinds = [
+                str(view.operation.results[0].type)
+                for view in op.regions[0].blocks[0].operations
+                if view.operation.name.startswith(_ROUNDING)
+            ]
+            found = next((each for each in _NARROW if kinds.count(each) > 1), found)
+        return ir.WalkResult.ADVANCE
+
+    executable.walk(visit)
+    return found
 
 
 def _exporting(value: ir.Value) -> ir.Operation | None:
