@@ -32,7 +32,8 @@ Agree = Callable[[bytes, AnyBench, Sequence[int]], Agreement]
 
 _FINAL_BATCH_S = 0.01
 _SEEDS = (0, 1, 2)
-_THOROUGH = 0.7  # times as long as the first check of one seed, which makes the data and the copies, too
+_THOROUGH = 0.7  # times as long as the first check of one seed, which makes the data, too
+_THOROUGH_S = 0.15  # at least: all seeds, and many runs in a row
 _SOME_S = 1.0  # of checks, from which others can be predicted
 _SETUP_S = 30.0  # start of the device, loading, data
 _RUNS = 400  # of one dispatch in one call, beside the batches: a generous bound
@@ -205,7 +206,7 @@ class Measurer:
         timed = self._default_times.get((bench.default, bench.cold, True))
         if timed is None:
             return 0.0
-        return _THOROUGH * max(0.0, timed.seconds - sum(timed.samples_us) * timed.repeats / 1e6)
+        return _THOROUGH_S + _THOROUGH * timed.check_s
 
     def close(self) -> None:
         """Stop the worker."""

@@ -20,7 +20,7 @@ from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.check import QUICK_SEED, Check
 from iree_tuner.execute.data import forget_values
 from iree_tuner.execute.device_facts import copies_for, memory_bytes
-from iree_tuner.execute.memory import Memory
+from iree_tuner.execute.memory import Arena, Memory
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.outcome import Outcome
 from iree_tuner.execute.protocol import Batches, call_cost
@@ -60,6 +60,7 @@ class Timed:
         samples_us: device time of one run, one value a batch, in microseconds.
         message: the reason, where it failed; see `Trial.corrects`.
         seconds: time in the worker.
+        check_s: of that, for its numbers: making inputs and what is right for them, comparing.
         worst: largest error as a multiple of its tolerance; None where it was not checked.
         readings: conditions meanwhile.
         repeats: runs in a batch.
@@ -70,10 +71,25 @@ class Timed:
     samples_us: tuple[float, ...] = ()
     message: str = ""
     seconds: float = 0.0
+    check_s: float = 0.0
     worst: float | None = None
     readings: Readings = UNKNOWN
     repeats: int = 0
     copies: int = 0
+
+
+class _Stopwatch:
+    """Adds up the seconds that its blocks take."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._begun = 0.0
+
+    def __enter__(self) -> None:
+        self._begun = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter() - self._begun
 
 
 class _Station:
@@ -86,6 +102,7 @@ class _Station:
 
 _stations: Recent[Bench, _Station] = Recent()
 _rotations: Recent[tuple[Harness, str, int], Memory] = Recent()
+_arenas: dict[str, Arena] = {}
 
 
 @lru_cache(1)
@@ -103,6 +120,8 @@ def _rotation(bench: Bench) -> Memory:
     """What runs rotate through that are timed."""
     harness, device = bench.harness, bench.device
     copies = copies_for(harness, device, bench.cold)
+    if device.startswith("local-"):
+        return _arenas.setdefault(device, Arena(device)).hold(harness, copies)
     size, most = copies * harness.stride, 2 * _kept_bytes(device)
     return _rotations.get(
         (harness, device, copies), size, most, lambda: Memory.for_timing(harness, device, copies)
@@ -167,8 +186,10 @@ def _screen_joint(vmfb: bytes, bench: JointBench, limit_us: float | None, plan: 
 
 
 def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan, sensors: Sensors) -> Timed:
+    checking = _Stopwatch()
     with _device_errors():
-        station = _station(bench) if plan.checked else None
+        with checking:
+            station = _station(bench) if plan.checked else None
         rotation = _rotation(bench)
     try:
         memory = station.memory if station else rotation
@@ -179,7 +200,8 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         return Timed("run_error", message=_first_line(error))
     try:
         if station:
-            loaded.fill(QUICK_SEED)
+            with checking:
+                loaded.fill(QUICK_SEED)
         if not bench.device.startswith("local-"):
             loaded.run(1)  # drivers of GPUs finish compiling when a kernel is launched first
         hopeless_us = float("inf") if limit_us is None else _FIRST_RUN * limit_us + _CALL_US
@@ -192,14 +214,13 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
             return Timed("too_slow", (first_us,), repeats=1, copies=1)
         worst, said = None, ""
         if station:
-            agreement = station.check.quick(loaded)
+            with checking:
+                agreement = station.check.quick(loaded)
+                said = station.check.default() if vmfb == bench.default and agreement.ok else ""
             worst = agreement.worst
             if not agreement.ok:
                 return Timed("wrong_result", message=agreement.message, worst=worst)
-            if agreement.corrects:
-                said = agreement.note
-            elif vmfb == bench.default:
-                said = station.check.default()
+            said = agreement.note if agreement.corrects else said
             loaded.use(rotation)
             loaded.run(1)
         source = Batches(loaded, plan.batch_s)
@@ -212,6 +233,7 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         "too_slow" if found.too_slow else "ok",
         tuple(found.samples_us),
         said,
+        check_s=checking.seconds,
         worst=worst,
         readings=Readings(throttled=found.discarded),
         repeats=source.repeats,
@@ -225,11 +247,19 @@ class _Table:
     def __init__(self, vmfbs: Sequence[bytes], bench: Bench, batch_s: float) -> None:
         memory = _rotation(bench)
         loaded = [LoadedDispatch(vmfb, bench.harness, bench.device, memory) for vmfb in vmfbs]
+        self._loaded = loaded
         for each in loaded:
             each.run(1)  # touches its code
         overhead_s = min(call_cost(each) for each in loaded)
         self.sources = [Batches(each, batch_s, overhead_s) for each in loaded]
         self.rounds = 0
+
+    def use(self, memory: Memory) -> None:
+        """Go on in memory that others may have had meanwhile."""
+        for each in self._loaded:
+            if each.memory is not memory:
+                each.use(memory)
+                each.run(1)
 
 
 @lru_cache(_SETS_KEPT)
@@ -259,6 +289,7 @@ def rounds_here(
     sensors = _sensors(bench.device)
     with _device_errors():
         table = _table(tuple(vmfbs), bench, batch_s)
+        table.use(_rotation(bench))
         sensors.start()
         rows = interleave(table.sources, sensors, rounds, start=table.rounds)
         table.rounds += rounds
@@ -298,6 +329,8 @@ def let_go() -> None:
     """Free what dispatches were compared in: whole programs come next, which are large, too."""
     _stations.clear()
     _rotations.clear()
+    _arenas.clear()
+    _table.cache_clear()
     forget_values()
 
 

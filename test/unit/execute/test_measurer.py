@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import faulty_worker
 import pytest
 from programs import ONE_MATMUL, ZERO_MATMUL
 
 from iree_tuner.compiler.worker import WorkerError, Workers
-from iree_tuner.execute import Builder, Measurer
+from iree_tuner.execute import Builder, Measurer, worker
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.judging import JudgePlan
 from iree_tuner.execute.sampling import ScreenPlan
@@ -89,6 +90,29 @@ def test_rounds_have_one_sample_of_each(measurer, bench):
     rows = measurer.workers.call(rounds_here, [bench.default] * 3, bench, 4, 0.001)
     assert [len(row) for row in rows] == [3] * 4
     assert all(sample > 0 for row in rows for sample in row)
+
+
+def test_rounds_go_on_in_their_own_data_after_others_had_the_memory(bench):
+    """Both are timed in one arena: the table's copies are not the other's."""
+    worker._table.cache_clear()
+    first = rounds_here([bench.default] * 2, bench, 1, 0.001)
+    held = worker._rotation(bench)
+    warm = replace(bench, cold=False)
+    rounds_here([bench.default], warm, 1, 0.001)
+    second = rounds_here([bench.default] * 2, bench, 1, 0.001)
+    assert len(first) == len(second) == 1
+    table = worker._table((bench.default,) * 2, bench, 0.001)
+    assert all(each.memory is worker._rotation(bench) for each in table._loaded)
+    assert worker._rotation(bench) is not held
+    worker.let_go()
+    assert not worker._arenas
+
+
+def test_what_checking_takes_is_told_apart(measurer, bench):
+    checked, unchecked = (
+        measurer.time(bench.default, bench, plan=ScreenPlan(checked=each)) for each in (True, False)
+    )
+    assert unchecked.check_s < checked.check_s < checked.seconds
 
 
 def test_comparisons_have_a_group_for_each_place(measurer, bench):

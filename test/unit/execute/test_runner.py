@@ -1,5 +1,7 @@
 """Copies of the data that runs rotate through, and samples without the cost of a call."""
 
+from dataclasses import replace
+
 import iree.runtime as rt
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from programs import ZERO_MATMUL
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.execute import Builder
-from iree_tuner.execute.memory import Memory
+from iree_tuner.execute.data import fill
+from iree_tuner.execute.memory import Arena, Memory
 from iree_tuner.execute.protocol import Batches, clock_step
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.bindings import stride_of
@@ -93,6 +96,28 @@ def test_copies_for_timing_hold_the_data_of_seed_0(matmul):
     assert np.isnan(before[written:].view(np.float32)).all()
     assert np.isfinite(after[written:end].view(np.float32)).all()
     np.testing.assert_array_equal(before[end:], after[end:])
+
+
+def test_harnesses_on_the_host_are_timed_in_the_same_memory_one_after_the_other(matmul):
+    harness, vmfb = matmul
+    larger = replace(harness, buffer_bytes=harness.buffer_bytes + 5 * 4096)
+    arena = Arena(DEVICE)
+    first = arena.hold(harness, 3)
+    assert arena.hold(harness, 3) is first
+    LoadedDispatch(vmfb, harness, DEVICE, first).run(3)
+    other = arena.hold(larger, 2)
+    assert other.buffer is first.buffer, "pages are made once"
+    again = arena.hold(harness, 3)
+    assert again is not first, "whoever had it has to ask again"
+    values = _bytes(again)
+    expected = np.tile(fill(harness.bindings, harness.stride, 0), 3)
+    np.testing.assert_array_equal(values[: expected.size], expected)
+    large = arena.hold(harness, 1 + first.buffer.byte_length() // harness.stride)
+    assert large.buffer.byte_length() >= large.copies * harness.stride > first.buffer.byte_length()
+
+
+def _bytes(memory):
+    return memory.buffer.map().asarray((memory.buffer.byte_length(),), np.dtype(np.uint8))
 
 
 def test_what_does_not_export_the_function_does_not_load(matmul):
