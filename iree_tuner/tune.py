@@ -56,7 +56,7 @@ from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
 from iree_tuner.tuning.versions import ProgramVersions, Version
 
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
-_APART_S, _APART_PART = 1.0, 0.02  # for dispatches in the program, on further inputs; of the budget
+_APART_S, _APART_PART = 1.0, 0.01  # for dispatches in the program, on further inputs; of the budget
 _PROFILE_S, _PROFILE_RUNS = 4.0, 20.0  # before one was made
 _MANY = 12  # workloads: what the place of code does to each levels out
 

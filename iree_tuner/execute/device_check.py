@@ -13,7 +13,7 @@ import numpy.typing as npt
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.check_layout import FUNCTION, FloatOutput, float_outputs, words_in_row
 from iree_tuner.execute.data import dtype_of, span, written
-from iree_tuner.execute.memory import Memory, StagedMemory
+from iree_tuner.execute.memory import Memory, StagedMemory, filled
 from iree_tuner.execute.numerics import largest_finite, tolerances
 from iree_tuner.execute.untouched import Kept
 from iree_tuner.program.bindings import Harness
@@ -75,7 +75,9 @@ class DeviceCheck:
         if memory.kept is None:
             return False
         if self._everywhere is None:
-            self._everywhere = rt.asdevicearray(self._device, np.full(self._words, -1, np.int32))
+            ones = filled(self._device, 4 * math.prod(self._words), 0xFF)
+            view = rt.HalBufferView(ones, list(self._words), rt.HalElementType.INT_32)
+            self._everywhere = rt.DeviceArray(self._device, view)
         kept = rt.HalBufferView(memory.kept, list(self._words), rt.HalElementType.INT_32)
         changed, *_ = self._compared(memory, rt.DeviceArray(self._device, kept), self._everywhere)
         return not changed.to_host().any()

@@ -175,6 +175,17 @@ def copied(device: rt.HalDevice, source: rt.HalBuffer) -> rt.HalBuffer:
     return found
 
 
+def filled(device: rt.HalDevice, size: int, byte: int) -> rt.HalBuffer:
+    """A device's own memory, filled there."""
+    found = _own_buffer(device, size)
+    commands = rt.HalCommandBuffer(device, begin=True)
+    commands.fill(found, np.array([byte], np.uint8), length=size, end=True)
+    semaphore = device.create_semaphore(0)
+    device.queue_execute(commands, [], [(semaphore, 1)])
+    rt.HalFence.create_at(semaphore, 1).wait()
+    return found
+
+
 def _shared_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:
     """Memory that the device and the host see."""
     return device.allocator.allocate_buffer(_SHARED, _MAPPED, allocation_size=size)

@@ -151,11 +151,8 @@ class _Apart:
         self._left_out: dict[str, None] = {}
         self._takes: list[int] = []
         self._state = _mutable(module)
-        self._executables = {
-            symbol_of(view.operation): view.operation
-            for view in module.body.operations
-            if view.operation.name == "flow.executable"
-        }
+        top = [view.operation for view in module.body.operations]
+        self._executables = {symbol_of(op): op for op in top if op.name == "flow.executable"}
 
     def write(self, only: Collection[str] | None) -> set[str]:
         """Add the functions; their names."""

@@ -110,17 +110,21 @@ def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") ->
 
 
 def time_body(use: TimeUse) -> TimeBody:
-    """Where the time of a run went. What a worker did without a pause that could be drawn is one stretch."""
+    """Where the time of a run went. What a worker did without a pause that could be drawn is one stretch;
+    `seconds` has what each of its functions took.
+    """
     pause_s = use.total_s / _DRAWN
     workers: list[Mapping[str, object]] = []
     for lane in use.lanes:
         busy: list[list[float]] = []
-        for _, begin, end in lane.calls:
+        seconds: dict[str, float] = {}
+        for what, begin, end in lane.calls:
+            seconds[what] = seconds.get(what, 0.0) + end - begin
             if busy and begin - busy[-1][1] < pause_s:
                 busy[-1][1] = end
             else:
                 busy.append([begin, end])
-        workers.append({"worker": lane.worker, "busy": busy})
+        workers.append({"worker": lane.worker, "busy": busy, "seconds": seconds})
     return {
         "stages": [{"name": stage.name, "begin": stage.begin, "end": stage.end} for stage in use.stages],
         "workers": workers,

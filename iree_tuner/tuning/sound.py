@@ -6,12 +6,14 @@ import math
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from iree_tuner.execute.apart import Finding, Judged, judge_here
 from iree_tuner.execute.bench import Tolerance
+from iree_tuner.execute.loader import Loader
 from iree_tuner.execute.parts_loaded import Pieces
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
@@ -86,6 +88,9 @@ class EntryCheck:
         if self._names:
             asked.append((with_entries(program, entries, lab.context), lab.target, frozenset(self._names)))
         self._begun = begin_parts(asked, run, lab)
+        if lab.loader is not None:
+            for each in self._begun:
+                each.add_done_callback(partial(_load_ahead, lab.loader))
 
     def result(self, seconds: float = math.inf) -> Soundness:
         """What is found out.
@@ -110,6 +115,13 @@ class EntryCheck:
                 wrong.setdefault(entry, fault)
         compared = set(judged.compared)
         return Soundness(wrong, judged, tuple(name for name in names if name not in compared))
+
+
+def _load_ahead(loader: Loader, begun: Future[Parts]) -> None:
+    """Have the driver compile what was taken apart, beside what is still being compiled."""
+    if not begun.cancelled() and begun.exception() is None:
+        with suppress(RuntimeError):  # all is being closed
+            loader.submit(begun.result().vmfb, _TIMEOUT_S)
 
 
 def names_of(
