@@ -198,7 +198,8 @@ class _Judge:
         expected = self._base.call(part, read, self._byte(place))
         if not thorough:
             return [Held(own, self._holes.get((place, index))) for index, own in enumerate(expected)]
-        others = [self._base.call(part, read, byte) for byte in FILLINGS[1:]]
+        further = FILLINGS[1:] if place in self._theirs or not self._theirs else FILLINGS[1:2]
+        others = [self._base.call(part, read, byte) for byte in further]
         found: list[Held] = []
         for index, own in enumerate(expected):
             again = [each[index] for each in others]
