@@ -1,27 +1,40 @@
 """Attention, as exporters write it: a product of queries and keys, a softmax, and a product with values.
 
-Between these stand casts, reshapes and transposes. They are followed by naming dimensions: each has atoms for
-names, and a reshape that splits one gives it several. What is found is the attention of arrays as the
-program has them, so that a kernel reads and writes these in place, and no transpose is left.
+Between these stand casts, reshapes, transposes, heads that are repeated for several of the queries, and
+a mask of the keys that come later. They are followed by naming dimensions: each has atoms for names, and a
+reshape that splits one gives it several. What is found is the attention of arrays as the program has them,
+so that a kernel reads and writes these in place, and no transpose is left.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, tensor
 
+from iree_tuner.kernels.causal import sees_up_to
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.shapes import body_of, factor_of, groups_of, order_of, softmaxed, starts_with
-from iree_tuner.ops import matching
+from iree_tuner.kernels.shapes import (
+    body_of,
+    choice_of,
+    factor_of,
+    groups_of,
+    moved_by,
+    order_of,
+    softmaxed,
+    starts_with,
+)
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.family import family
 from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Iterator, Workload
 
 _M, _N, _K1, _K2, _BATCH = range(5)
+_ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _N})
+"""What queries, keys, values and the result have beside batches."""
+
 _MOST_OPS = 64
 _PARALLEL: Iterator = "parallel"
 
@@ -38,12 +51,16 @@ class Found:
         ops: from these to the result, producers first.
         workload: what is computed, with an indexing map for each of queries, keys, values and the result.
         scale: what scores are multiplied by.
+        shapes: for each input and the result, the sizes as which each of its dimensions is read.
+        after: how many keys after its own place a query sees; None where it sees all.
     """
 
     inputs: tuple[ir.Value, ...]
     ops: tuple[ir.Operation, ...]
     workload: Workload
     scale: float
+    shapes: tuple[Names, ...]
+    after: int | None = None
 
 
 def find_attention(root: ir.Operation) -> Found | None:
@@ -69,25 +86,6 @@ def find_attention(root: ir.Operation) -> Found | None:
     return walk.found((left, right, values), (last, result))
 
 
-def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
-    """Build the same as one op, at the current insertion point in a function of the inputs; its result."""
-    result = ir.RankedTensorType(found.ops[-1].result.type)
-    context, element = result.context, ir.F32Type.get(result.context)
-    with ir.Location.unknown(context):
-        scale = arith.ConstantOp(element, found.scale).result
-        empty = tensor.EmptyOp(list(result.shape), result.element_type).result
-    maps = [ir.AffineMapAttr.get(each) for each in matching.indexing_maps(found.workload)]
-    op = ir.Operation.create(
-        "iree_linalg_ext.attention", results=[result],
-        operands=[*function.arguments, scale, empty],
-        attributes={"indexing_maps": ir.ArrayAttr.get(maps)}, regions=1,
-    )  # fmt: skip
-    block = op.regions[0].blocks.append(ir.F32Type.get(), arg_locs=[ir.Location.unknown(context)])
-    with ir.InsertionPoint(block):
-        ir.Operation.create("iree_linalg_ext.yield", operands=[block.arguments[0]])
-    return op.result
-
-
 def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
     """Loops of a product that starts from zeros by their part, one of each but the batch's."""
     workload = family("contraction").describe(op)
@@ -106,12 +104,14 @@ class _Walk:
         parts: what an atom was split into.
         sizes: of atoms, where they are known.
         scale: what scores are multiplied by.
+        after: see `Found`.
     """
 
     batch: frozenset[int]
     parts: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     sizes: dict[int, int] = field(default_factory=dict[int, int])
     scale: float = 1.0
+    after: int | None = None
 
     def named(self, place: ir.AffineMap, names: dict[int, int]) -> Names:
         """The names of an operand's dimensions, which loops give."""
@@ -127,7 +127,7 @@ class _Walk:
         return own if [self.sizes[each] for each in own] == list(sizes) else None
 
     def followed(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names]:
-        """Back through reshapes and transposes, to what the program has."""
+        """Back through reshapes, transposes and repetitions, to what the program has."""
         while (op := producer(value)) is not None:
             before = self._before(op, names)
             if before is None:
@@ -139,20 +139,16 @@ class _Walk:
         """The names of an op's operand, from those of its result."""
         if op.name == "tensor.collapse_shape":
             return self._expanded(names, op.operands[0], op)
-        order = order_of(op)
-        if order is None:
-            return None
-        found: list[tuple[int, ...]] = [()] * len(names)
-        for dimension, own in zip(order, names, strict=True):
-            found[dimension] = own
-        return tuple(found)
+        moved = moved_by(op)
+        return None if moved is None else tuple(names[dimension] for dimension in moved)
 
     def _expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
         """Names of a value's dimensions, groups of which have names."""
         shape, found = ir.RankedTensorType(value.type).shape, list[tuple[int, ...]]()
         for group, own in zip(groups_of(op), names, strict=True):
-            if len(group) == 1:
-                found.append(own)
+            long = [each for each in group if shape[each] > 1] or group[:1]
+            if len(long) == 1:  # units come and go, and have no name
+                found += [own if each == long[0] else () for each in group]
                 continue
             parts = self.split(own[0], [shape[each] for each in group]) if len(own) == 1 else None
             if parts is None:
@@ -200,10 +196,23 @@ class _Walk:
                 names = collapsed
             elif (factor := factor_of(op)) is not None:
                 self.scale *= factor
+            elif (choice := choice_of(op)) is not None and self.after is None:
+                mask, place = choice
+                own = [names[each] for each in place]
+                if (_M,) not in own or (_K2,) not in own:
+                    return None
+                loops = [each[0] for each in own]
+                self.after = sees_up_to(mask, loops, _M, _K2)
+                if self.after is None or self.after < 0:  # nor one that leaves a query without keys
+                    return None
+                op = producer(op.operands[1])
+                continue
             else:
                 return None
             op = producer(op.operands[0])
-        return None if op is None else (op, names)
+        if op is None or (self.after is not None and self.scale <= 0.0):
+            return None
+        return op, names
 
     def queries_and_keys(
         self, product: ir.Operation, names: Names
@@ -249,33 +258,47 @@ class _Walk:
     def found(
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
     ) -> Found | None:
-        """All of it as a workload, where each dimension has one atom of its own that was not split."""
-        every = [*inputs, (result[0].result, result[1])]
+        """All of it as a workload, where batches may be split, and keys and values lack some of them."""
+        values = [*(value for value, _ in inputs), result[0].result]
+        every = [tuple(map(self._whole, names)) for _, names in (*inputs, result)]
         batch: dict[int, None] = {}
-        for value, names in every:
+        for value, names, roles in zip(values, every, _ROLES, strict=True):
             shape = ir.RankedTensorType(value.type).shape
             for own, size in zip(names, shape, strict=True):
-                if len(own) != 1 or own[0] in self.parts or self.sizes.setdefault(own[0], size) != size:
+                if len(own) == 1:
+                    self.sizes.setdefault(own[0], size)
+                if math.prod(self.sizes[each] for each in own) != size:
                     return None
-                if own[0] >= _BATCH:
-                    batch[own[0]] = None
+            atoms = [each for own in names for each in own]
+            if len(set(atoms)) < len(atoms) or {each for each in atoms if each < _BATCH} != roles:
+                return None
+            batch |= dict.fromkeys(each for each in atoms if each >= _BATCH)
         order = [*sorted(batch), _M, _N, _K1, _K2]
-        if set(order) != set(self.sizes) - set(self.parts) or len({value for value, _ in inputs}) < len(
-            inputs
+        if (
+            () in every[-1]
+            or not set(batch) <= {each for own in every[-1] for each in own}
+            or len(set(values)) < len(values)
         ):
             return None
-        ops = _between([value for value, _ in inputs], result[0])
+        ops = _between(values[:-1], result[0])
         if ops is None:
             return None
-        return Found(tuple(value for value, _ in inputs), ops, self._workload(every, order), self.scale)
+        shapes = tuple(tuple(tuple(self.sizes[each] for each in own) for own in names) for names in every)
+        workload = self._workload(values, every, order)
+        return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
 
-    def _workload(self, every: Sequence[tuple[ir.Value, Names]], order: Sequence[int]) -> Workload:
+    def _whole(self, own: tuple[int, ...]) -> tuple[int, ...]:
+        """The atoms that are left of a dimension's, when all are split that were split anywhere."""
+        return tuple(part for atom in own for part in self._whole(self.parts.get(atom, ())) or (atom,))
+
+    def _workload(self, values: Sequence[ir.Value], every: Sequence[Names], order: Sequence[int]) -> Workload:
         loops = ", ".join(f"d{number}" for number in range(len(order)))
         query, key, value, out = (
-            f"({loops}) -> ({', '.join(f'd{order.index(own[0])}' for own in names)})" for _, names in every
+            f"({loops}) -> ({', '.join(f'd{order.index(each)}' for own in names for each in own)})"
+            for names in every
         )
         query_type, key_type, value_type, _ = (
-            str(ir.RankedTensorType(value.type).element_type) for value, _ in every
+            str(ir.RankedTensorType(value.type).element_type) for value in values
         )
         batch = len(order) - 4
         kinds: tuple[Iterator, ...] = (*(_PARALLEL for _ in range(batch + 2)), "reduction", "reduction")

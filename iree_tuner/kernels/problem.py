@@ -34,6 +34,7 @@ class Problem:
         epilogue: what is done with each sum, in order: `bias` (the next input is added along the last
             dimension), `residual` (the next input is added), `relu`, `gelu`, `gelu_tanh`, `truncf`.
         scale: what the scores of an attention are multiplied by.
+        after: how many keys after its own place a query of an attention sees; None where it sees all.
     """
 
     workload: Workload
@@ -41,11 +42,13 @@ class Problem:
     result: Array
     epilogue: tuple[str, ...] = ()
     scale: float = 1.0
+    after: int | None = None
 
     @property
     def name(self) -> str:
         """Readable and short, like `matmul_512x768x1024_f16_f16_f32_relu`; not unique."""
-        return "_".join((self.workload.name, *self.epilogue))
+        causal = () if self.after is None else ("causal",)
+        return "_".join((self.workload.name, *causal, *self.epilogue))
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,60 @@ def order_of(op: ir.Operation) -> list[int] | None:
     return [loops.index(ir.AffineDimExpr(each).position) for each in result.results]
 
 
+def moved_by(op: ir.Operation) -> list[int] | None:
+    """For each dimension of an op's operand that of its result, where it transposes or repeats values."""
+    if op.name == "linalg.transpose":
+        order = list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
+        return [order.index(each) for each in range(len(order))]
+    if op.name == "linalg.broadcast":
+        repeated = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
+        return [each for each in range(ir.RankedTensorType(op.result.type).rank) if each not in repeated]
+    if not copies(op):
+        return None
+    source, result = indexing_maps(op)
+    if not source.is_projected_permutation or not result.is_permutation:
+        return None
+    loops = [ir.AffineDimExpr(each).position for each in result.results]
+    return [loops.index(ir.AffineDimExpr(each).position) for each in source.results]
+
+
+def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
+    """The mask of an op that takes its second operand where it is true and the lowest number elsewhere.
+
+    With the mask, for each of its dimensions that of the result.
+    """
+    if op.name != "linalg.generic" or len(op.operands) < 3:
+        return None
+    block, (mask, scores, *_) = op.regions[0].blocks[0], op.operands
+    place, own, *_ = maps = indexing_maps(op)
+    step = block.operations[0].operation
+    if len(block.operations) != 2 or step.name != "arith.select":
+        return None
+    whole = ir.AffineMap.get_identity(own.n_dims)
+    if own != whole or maps[-1] != whole or not place.is_projected_permutation:
+        return None
+    if (
+        list(step.operands)[:2] != list(block.arguments)[:2]
+        or ir.RankedTensorType(scores.type).rank != own.n_dims
+    ):
+        return None
+    other = step.operands[2]
+    if isinstance(other.owner, ir.Block):
+        other = op.operands[ir.BlockArgument(other).arg_number]
+    return (mask, [ir.AffineDimExpr(each).position for each in place.results]) if _lowest(other) else None
+
+
+def _lowest(value: ir.Value) -> bool:
+    """Whether a value is the lowest number, or a tensor that is filled with it."""
+    made = producer(value)
+    while made is not None and (made.name in ("linalg.fill", "linalg.broadcast") or copies(made)):
+        made = producer(made.operands[0])
+    found = made.attributes["value"] if made is not None and made.name == "arith.constant" else None
+    if isinstance(found, ir.DenseFPElementsAttr) and found.is_splat:
+        found = found.get_splat_value()
+    return isinstance(found, ir.FloatAttr) and found.value <= _LOWEST
+
+
 def copies(op: ir.Operation) -> bool:
     """Whether an op only moves its one operand's values, or repeats them."""
     if op.name != "linalg.generic" or len(op.operands) != 2:

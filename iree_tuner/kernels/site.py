@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import func
 
-from iree_tuner.kernels.attention import build_alone, find_attention
+from iree_tuner.kernels.attention import find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.expression import number
+from iree_tuner.kernels.one_op import build_alone
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
 from iree_tuner.ops.canonical import clone, strip_discardable
@@ -44,6 +45,10 @@ class Site:
         return self.one_op or self.case
 
 
+_Own = list[tuple[Site, ir.Operation]]
+"""Sites of a root op, each with its last op."""
+
+
 def find_sites(module: ir.Module) -> list[tuple[Site, ...]]:
     """For each root op that kernels could compute its sites: without epilogue, and with ever more."""
     return [tuple(site for site, _ in sites) for sites in _walk(module)]
@@ -62,12 +67,12 @@ def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, i
     return [own[-1] for own in found if own]
 
 
-def _walk(module: ir.Module) -> list[list[tuple[Site, ir.Operation]]]:
-    found: list[list[tuple[Site, ir.Operation]]] = []
+def _walk(module: ir.Module) -> list[_Own]:
+    found: list[list[_Own]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name.startswith("linalg.") and op.name != "linalg.fill":
-            found.extend(filter(None, (_attention_of(op), _sites_of(op))))
+            found.append([_attention_of(op), _sites_of(op)])
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 
@@ -75,21 +80,21 @@ def _walk(module: ir.Module) -> list[list[tuple[Site, ir.Operation]]]:
     return _apart(found)
 
 
-def _apart(found: Sequence[list[tuple[Site, ir.Operation]]]) -> list[list[tuple[Site, ir.Operation]]]:
+def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
     """Two results that are added would each be the other's residual: the later root op takes the addition.
 
     The other one ends before it, so that each has a kernel.
     """
     taken: set[ir.Operation] = set()
-    apart: list[list[tuple[Site, ir.Operation]]] = []
-    for sites in reversed(found):
-        own = [(site, last) for site, last in sites if last not in taken]
-        taken |= {last for _, last in own}
-        apart.insert(0, own)
-    return [sites for sites in apart if sites]
+    apart: list[_Own] = []
+    for places in reversed(found):  # of one root op: as the end of an attention, and alone
+        own = [[(site, last) for site, last in sites if last not in taken] for sites in places]
+        taken |= {last for sites in own for _, last in sites}
+        apart = [*filter(None, own), *apart]
+    return apart
 
 
-def _sites_of(root: ir.Operation) -> list[tuple[Site, ir.Operation]]:
+def _sites_of(root: ir.Operation) -> _Own:
     """The sites of a root op, each with its last op."""
     workload = next(filter(None, (family(name).describe(root) for name in _FAMILIES)), None)
     if workload is None or not _static(root):
@@ -112,14 +117,15 @@ def _sites_of(root: ir.Operation) -> list[tuple[Site, ir.Operation]]:
     return sites
 
 
-def _attention_of(root: ir.Operation) -> list[tuple[Site, ir.Operation]]:
+def _attention_of(root: ir.Operation) -> _Own:
     """The site of an attention whose last product is a root op."""
     found = find_attention(root)
     if found is None:
         return []
     inputs, last = found.inputs, found.ops[-1]
     problem = Problem(
-        found.workload, tuple(map(array_of, inputs)), array_of(last.result), scale=found.scale
+        found.workload, tuple(map(array_of, inputs)), array_of(last.result), scale=found.scale,
+        after=found.after,
     )  # fmt: skip
     alone = _program(inputs, last.result.type, lambda function: build_alone(found, function))
     return [(Site(problem, _case(inputs, found.ops), _function_of(root), alone), last)]

@@ -76,7 +76,7 @@ class TritonAttention(TritonKernel):
         constants: dict[str, object] = {
             "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2,
             **shape.strides,
-            "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
+            "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
             "WIDTH": _padded(shape.k1), "WIDTH_V": _padded(shape.n),
         }  # fmt: skip
         pointers = dict(zip(_PARAMETERS, kinds, strict=True))
@@ -91,12 +91,12 @@ def _shape(problem: Problem) -> _Shape:
     maps = [text for number, text in enumerate(workload.maps) if number != _SCALE]
     axes = {"Q": (m, k1), "K": (k2, k1), "V": (k2, n), "OUT": (m, n)}
     strides: dict[str, tuple[int, ...]] = {}
-    for (name, own), text, array in zip(axes.items(), maps, (*problem.inputs, problem.result), strict=True):
-        loops = [int(each.strip()[1:]) for each in text.partition(" -> ")[2].strip("()").split(",")]
-        steps = {loop: math.prod(array.shape[place + 1 :]) for place, loop in enumerate(loops)}
-        strides[name] = tuple(steps.get(loop, 0) for loop in batch)
-        strides[f"IN_{name}"] = tuple(steps[loop] for loop in own)
     sizes = workload.loops
+    for (name, own), text in zip(axes.items(), maps, strict=True):
+        loops = [int(each.strip()[1:]) for each in text.partition(" -> ")[2].strip("()").split(",")]
+        steps = {loop: math.prod(sizes[each] for each in loops[at + 1 :]) for at, loop in enumerate(loops)}
+        strides[name] = tuple(steps.get(loop, 0) for loop in batch)  # 0: it is the same for all of these
+        strides[f"IN_{name}"] = tuple(steps[loop] for loop in own)
     return _Shape(workload.sizes("batch"), sizes[m], sizes[n], sizes[k1], sizes[k2], strides)
 
 

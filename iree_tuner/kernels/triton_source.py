@@ -118,16 +118,21 @@ def _offset(index, BATCH: tl.constexpr, STRIDES: tl.constexpr):
 def attention(
     q, k, v, out, BATCH: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr,
     Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr,
-    IN_K: tl.constexpr, IN_V: tl.constexpr, IN_OUT: tl.constexpr, SCALE: tl.constexpr,
+    IN_K: tl.constexpr, IN_V: tl.constexpr, IN_OUT: tl.constexpr, AFTER: tl.constexpr, SCALE: tl.constexpr,
     BM: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr,
 ):  # fmt: skip
     """A workgroup for a tile of queries of a head; the softmax is corrected as larger scores are found.
 
-    `Q`, `K`, `V` and `OUT` are strides of the batch's loops, `IN_Q` and so on those of rows and columns. The
-    method is that of Dao, FlashAttention-2 (2023).
+    `Q`, `K`, `V` and `OUT` are strides of the batch's loops, `IN_Q` and so on those of rows and columns. A
+    query sees so many keys after its own place as `AFTER` says, all where it is None. The method is that of
+    Dao, FlashAttention-2 (2023).
     """
-    head = tl.program_id(1)
-    rows, keys = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BK)
+    head, tile = tl.program_id(1), tl.program_id(0)
+    end = K2
+    if AFTER is not None:
+        tile = tl.num_programs(0) - 1 - tile  # the longest ones first
+        end = min(K2, (tile + 1) * BM + AFTER)
+    rows, keys = tile * BM + tl.arange(0, BM), tl.arange(0, BK)
     depth, columns = tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
     inside = rows[:, None] < M
     left = q + _offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]
@@ -137,7 +142,7 @@ def attention(
     largest = tl.full((BM,), float("-inf"), tl.float32)
     total = tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, WIDTH_V), tl.float32)
-    for start in range(0, K2, BK):
+    for start in range(0, end, BK):
         if K2 % BK == 0 and K1 == WIDTH:
             y = tl.load(right)
         else:
@@ -145,6 +150,8 @@ def attention(
         scores = tl.dot(x, y) * SCALE
         if K2 % BK != 0:
             scores = tl.where(keys[None, :] + start < K2, scores, float("-inf"))
+        if AFTER is not None:
+            scores = tl.where(keys[None, :] + start <= rows[:, None] + AFTER, scores, float("-inf"))
         now = tl.maximum(largest, tl.max(scores, 1))
         powers = tl.math.exp2(scores - now[:, None])
         shrink = tl.math.exp2(largest - now)

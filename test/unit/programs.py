@@ -86,3 +86,60 @@ def attention(batch: int, rows: int, heads: int, width: int, keys: int) -> str:
         return %r : {given}
       }}
     }}"""
+
+
+def causal_attention(heads: int, shared: int, places: int, width: int) -> str:
+    """As JAX exports it: heads by places by width, several heads of queries to one of keys; f16."""
+    query, key = f"tensor<{heads}x{places}x{width}xf16>", f"tensor<{shared}x{places}x{width}xf16>"
+    apart = f"tensor<{shared}x{heads // shared}x{places}x{width}xf16>"
+    scores, row = f"tensor<{heads}x{places}x{places}xf32>", f"tensor<{heads}x{places}xf32>"
+    half, sums, truths = (
+        scores.replace("f32", "f16"),
+        query.replace("f16", "f32"),
+        scores.replace("f32", "i1"),
+    )
+    counted, square = f"tensor<{places}xi32>", f"tensor<1x{places}x{places}xi1>"
+    down, across = f"tensor<1x{places}x1xi32>", f"tensor<1x1x{places}xi32>"
+    plane = f"tensor<1x{places}x{places}xi32>"
+    product = "batching_dims = [0] x [0], contracting_dims = [2] x"
+    return f"""
+    module @model {{
+      func.func @main(%q: {query}, %k: {key}, %v: {key}) -> {query} {{
+        %k1 = stablehlo.broadcast_in_dim %k, dims = [0, 2, 3] : ({key}) -> {apart}
+        %k2 = stablehlo.reshape %k1 : ({apart}) -> {query}
+        %v1 = stablehlo.broadcast_in_dim %v, dims = [0, 2, 3] : ({key}) -> {apart}
+        %v2 = stablehlo.reshape %v1 : ({apart}) -> {query}
+        %products = stablehlo.dot_general %q, %k2, {product} [2] : ({query}, {query}) -> {scores}
+        %scale = stablehlo.constant dense<0.25> : tensor<f32>
+        %scales = stablehlo.broadcast_in_dim %scale, dims = [] : (tensor<f32>) -> {scores}
+        %scaled = stablehlo.multiply %products, %scales : {scores}
+        %places = stablehlo.iota dim = 0 : {counted}
+        %apart = stablehlo.constant dense<0> : tensor<i32>
+        %later = stablehlo.broadcast_in_dim %apart, dims = [] : (tensor<i32>) -> {counted}
+        %lasts = stablehlo.add %places, %later : {counted}
+        %down = stablehlo.broadcast_in_dim %lasts, dims = [1] : ({counted}) -> {down}
+        %across = stablehlo.broadcast_in_dim %places, dims = [2] : ({counted}) -> {across}
+        %left = stablehlo.broadcast_in_dim %down, dims = [0, 1, 2] : ({down}) -> {plane}
+        %right = stablehlo.broadcast_in_dim %across, dims = [0, 1, 2] : ({across}) -> {plane}
+        %sees = stablehlo.compare GE, %left, %right, SIGNED : ({plane}, {plane}) -> {square}
+        %hidden = stablehlo.constant dense<0xFF800000> : tensor<f32> // hidden
+        %mask = stablehlo.broadcast_in_dim %sees, dims = [0, 1, 2] : ({square}) -> {truths}
+        %fill = stablehlo.broadcast_in_dim %hidden, dims = [] : (tensor<f32>) -> {scores}
+        %masked = stablehlo.select %mask, %scaled, %fill : {truths}, {scores}
+        %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+        %largest = stablehlo.reduce(%masked init: %lowest) applies stablehlo.maximum across dimensions = [2]
+            : ({scores}, tensor<f32>) -> {row}
+        %most = stablehlo.broadcast_in_dim %largest, dims = [0, 1] : ({row}) -> {scores}
+        %below = stablehlo.subtract %masked, %most : {scores}
+        %powers = stablehlo.exponential %below : {scores}
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %total = stablehlo.reduce(%powers init: %zero) applies stablehlo.add across dimensions = [2]
+            : ({scores}, tensor<f32>) -> {row}
+        %spread = stablehlo.broadcast_in_dim %total, dims = [0, 1] : ({row}) -> {scores}
+        %weights = stablehlo.divide %powers, %spread : {scores}
+        %narrow = stablehlo.convert %weights : ({scores}) -> {half}
+        %sums = stablehlo.dot_general %narrow, %v2, {product} [1] : ({half}, {query}) -> {sums}
+        %r = stablehlo.convert %sums : ({sums}) -> {query}
+        return %r : {query}
+      }}
+    }}"""

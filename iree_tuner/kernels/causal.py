@@ -1,0 +1,178 @@
+"""Masks that let each query see the keys up to its own place: what comparisons of places say of their loops.
+
+Exporters write places as counters, which are cast, moved and repeated before they are compared. A value is
+followed back as a sum of multiples of its own places, which loops give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from iree.compiler import ir
+
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.shapes import groups_of
+from iree_tuner.ops.structure import indexing_maps
+
+_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
+# cmpi's predicates: of `left - right`, its sign and what is added so that it is at least 0
+_AT_LEAST_ZERO = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}  # slt, sle, sgt, sge
+_MOST_OPS = 64
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A constant and multiples of loops.
+
+    Attributes:
+        constant: it.
+        times: for each loop that is in it.
+        condition: whether this being at least 0 is what is meant, a truth value.
+    """
+
+    constant: int = 0
+    times: Mapping[int, int] = field(default_factory=dict[int, int])
+    condition: bool = False
+
+    def plus(self, other: Sum, factor: int = 1) -> Sum:
+        """This, and another one times a factor."""
+        loops = dict.fromkeys((*self.times, *other.times))
+        times = {each: self.times.get(each, 0) + factor * other.times.get(each, 0) for each in loops}
+        kept = {loop: count for loop, count in times.items() if count}
+        return Sum(self.constant + factor * other.constant, kept)
+
+
+def sees_up_to(mask: ir.Value, loops: Sequence[int], query: int, key: int) -> int | None:
+    """How many keys after its own place a query sees; None where a mask says anything else.
+
+    Args:
+        mask: truth values: whether a query sees a key.
+        loops: that give the mask's dimensions.
+        query, key: two of these.
+    """
+    found = _Reading().value(mask, [Sum(times={loop: 1}) for loop in loops])
+    if found is None or not found.condition or found.times != {query: 1, key: -1}:
+        return None
+    return found.constant
+
+
+class _Reading:
+    """What values are at places, in a bounded number of steps."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def value(self, value: ir.Value, place: Sequence[Sum]) -> Sum | None:
+        """A value at a place."""
+        op = producer(value)
+        self._steps += 1
+        if op is None or self._steps > _MOST_OPS:
+            return None
+        if op.name == "arith.constant":
+            return _constant(op)
+        if op.name == "tensor.expand_shape":
+            return self.value(op.operands[0], _joined(op, place))
+        if op.name == "tensor.collapse_shape":
+            apart = _apart(op, place)
+            return None if apart is None else self.value(op.operands[0], apart)
+        if op.name == "linalg.fill":
+            return self.value(op.operands[0], ())
+        if op.name == "linalg.broadcast":
+            repeated = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
+            return self.value(op.operands[0], [x for at, x in enumerate(place) if at not in repeated])
+        if op.name == "linalg.transpose":
+            order = list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
+            return self.value(op.operands[0], [place[order.index(each)] for each in range(len(order))])
+        return self._generic(op, place) if op.name == "linalg.generic" else None
+
+    def _generic(self, op: ir.Operation, place: Sequence[Sum]) -> Sum | None:
+        *reads, written = indexing_maps(op)
+        if not written.is_permutation or len(op.results) != 1:
+            return None
+        loops = {ir.AffineDimExpr(each).position: at for each, at in zip(written.results, place, strict=True)}
+        block = op.regions[0].blocks[0]
+        known: dict[ir.Value, Sum | None] = {}
+        for argument, operand, own in zip(block.arguments, op.operands, reads, strict=False):
+            at = [_at(each, loops) for each in own.results]
+            inside = [each for each in at if each is not None]
+            known[argument] = self.value(operand, inside) if len(inside) == len(at) else None
+        *steps, end = [each.operation for each in block.operations]
+        for step in steps:
+            known[step.results[0]] = _computed(step, known, loops)
+        return known.get(end.operands[0])
+
+
+def _computed(op: ir.Operation, known: Mapping[ir.Value, Sum | None], loops: Mapping[int, Sum]) -> Sum | None:
+    """The result of one op of a body."""
+    if op.name == "linalg.index":
+        return loops[ir.IntegerAttr(op.attributes["dim"]).value]
+    if op.name == "arith.constant":
+        return _constant(op)
+    operands = [known.get(each) or (_outside(each)) for each in op.operands]
+    first, *others = operands
+    if first is None or (others and others[0] is None):
+        return None
+    if op.name in _CASTS:
+        return first
+    second = others[0] if others else None
+    if second is None or first.condition != second.condition:
+        return None
+    if op.name in ("arith.addi", "arith.subi") and not first.condition:
+        return first.plus(second, 1 if op.name == "arith.addi" else -1)
+    if op.name == "arith.cmpi" and not first.condition:
+        sides = _AT_LEAST_ZERO.get(ir.IntegerAttr(op.attributes["predicate"]).value)
+        if sides is None:
+            return None
+        sign, more = sides
+        apart = Sum(more).plus(first, sign).plus(second, -sign)
+        return Sum(apart.constant, apart.times, condition=True)
+    return None
+
+
+def _outside(value: ir.Value) -> Sum | None:
+    """A constant that a body takes from around it."""
+    op = producer(value)
+    return _constant(op) if op is not None and op.name == "arith.constant" else None
+
+
+def _constant(op: ir.Operation) -> Sum | None:
+    value = op.attributes["value"]
+    if isinstance(value, ir.DenseIntElementsAttr) and value.is_splat:
+        value = value.get_splat_value()
+    return Sum(value.value) if isinstance(value, ir.IntegerAttr) and value.type != _truth() else None
+
+
+def _truth() -> ir.Type:
+    return ir.IntegerType.get_signless(1)
+
+
+def _at(result: ir.AffineExpr, loops: Mapping[int, Sum]) -> Sum | None:
+    if isinstance(result, ir.AffineConstantExpr):
+        return Sum(result.value)
+    return loops.get(result.position) if isinstance(result, ir.AffineDimExpr) else None
+
+
+def _joined(op: ir.Operation, place: Sequence[Sum]) -> list[Sum]:
+    """Where an operand is read whose dimensions were split."""
+    shape = ir.RankedTensorType(op.result.type).shape
+    found: list[Sum] = []
+    for group in groups_of(op):
+        at = Sum()
+        for number, each in enumerate(group):
+            at = at.plus(place[each], prod(shape[more] for more in group[number + 1 :]))
+        found.append(at)
+    return found
+
+
+def _apart(op: ir.Operation, place: Sequence[Sum]) -> list[Sum] | None:
+    """Where an operand is read whose dimensions were joined, of which one may be longer than 1."""
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    found: list[Sum] = []
+    for group, at in zip(groups_of(op), place, strict=True):
+        long = [each for each in group if shape[each] > 1]
+        if len(long) > 1:
+            return None
+        found += [at if each in long else Sum() for each in group]
+    return found

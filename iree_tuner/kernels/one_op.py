@@ -1,0 +1,95 @@
+"""An attention that was found in a program, built as one op: what it is timed alone by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, func, tensor
+
+from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import IndexOp
+from iree_tuner.kernels.attention import Found, Names
+from iree_tuner.ops import matching
+
+
+def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
+    """Build it at the current insertion point in a function of the inputs; its result."""
+    result = ir.RankedTensorType(found.ops[-1].result.type)
+    *shapes, written = found.shapes
+    own = ir.RankedTensorType.get([size for sizes in written for size in sizes], result.element_type)
+    with ir.Location.unknown(result.context):
+        arguments = [_split(each, sizes) for each, sizes in zip(function.arguments, shapes, strict=True)]
+        made = _attention(found, arguments, own) if found.after is None else _causal(found, arguments, own)
+        if own == result:
+            return made
+        return tensor.CollapseShapeOp(result, made, _groups(written)).result
+
+
+def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
+    """The op; of a causal one with a mask of queries by keys."""
+    *maps, out = matching.indexing_maps(found.workload)
+    operands = [*arguments, arith.ConstantOp(ir.F32Type.get(), found.scale).result]
+    if found.after is not None:
+        (query,), (key,) = found.workload.role("m"), found.workload.role("k2")
+        place = [ir.AffineDimExpr.get(each) for each in (query, key)]
+        maps.append(ir.AffineMap.get(len(found.workload.loops), 0, place))
+        operands.append(_mask(found.workload.loops[query], found.workload.loops[key], found.after))
+    operands.append(tensor.EmptyOp(list(result.shape), result.element_type).result)
+    every = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in (*maps, out)])
+    op = ir.Operation.create(
+        "iree_linalg_ext.attention", results=[result], operands=operands,
+        attributes={"indexing_maps": every}, regions=1,
+    )  # fmt: skip
+    block = op.regions[0].blocks.append(ir.F32Type.get(), arg_locs=[ir.Location.unknown()])
+    with ir.InsertionPoint(block):
+        ir.Operation.create("iree_linalg_ext.yield", operands=[block.arguments[0]])
+    return op.result
+
+
+def _causal(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
+    """The op and what makes its mask as one dispatch: without being told, the compiler makes two of them.
+
+    In the op's body indices would say it, too, but are wrong in IREE 3.13 once the op is tiled.
+    """
+    region = ir.Operation.create("flow.dispatch.region", results=[result], regions=2)
+    with ir.InsertionPoint(region.regions[0].blocks.append()):
+        ir.Operation.create("flow.return", operands=[_attention(found, arguments, result)])
+    return region.result
+
+
+def _mask(queries: int, keys: int, after: int) -> ir.Value:
+    """Whether each query sees each key."""
+    truth = ir.IntegerType.get_signless(1)
+
+    def sees(_: ir.Value) -> ir.Value:
+        query, key = (IndexOp(each).result for each in (0, 1))
+        last = arith.addi(query, arith.constant(ir.IndexType.get(), after))
+        return arith.cmpi(arith.CmpIPredicate.sle, key, last)
+
+    empty = tensor.EmptyOp([queries, keys], truth).result
+    return generic([], empty, [ir.AffineMap.get_identity(2)], ["parallel"] * 2, sees)
+
+
+def _split(value: ir.Value[Any], shape: Names) -> ir.Value:
+    """A value with some of its dimensions split, and without those of size 1 that have no name."""
+    if () in shape:
+        named = [at for at, own in enumerate(shape) if own]
+        ends = [*named[1:], len(shape)]
+        groups = [list(range(*each)) for each in zip([0, *named[1:]], ends, strict=True)]
+        own = ir.RankedTensorType(value.type)
+        kind = ir.RankedTensorType.get([own.shape[at] for at in named], own.element_type)
+        value, shape = tensor.CollapseShapeOp(kind, value, groups).result, tuple(filter(None, shape))
+    sizes = [size for each in shape for size in each]
+    if len(shape) == len(sizes):
+        return value
+    kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
+    return tensor.ExpandShapeOp(kind, value, _groups(shape), [], sizes).result
+
+
+def _groups(shape: Names) -> list[list[int]]:
+    """Numbers of the dimensions that each one is read as."""
+    ends = list(accumulate(map(len, shape)))
+    return [list(range(end - len(own), end)) for own, end in zip(shape, ends, strict=True)]

@@ -1,0 +1,74 @@
+"""Causal attention with heads that share keys, as JAX exports it, is found and computes the same."""
+
+import numpy as np
+import pytest
+from kernels.test_attention_sites import KERNEL, found, needs_triton, results
+from programs import causal_attention
+
+from iree_tuner.kernels.kernel import Code
+from iree_tuner.targets import parse_target
+
+CUDA = parse_target("cuda:sm_89")
+
+
+def reference(query, key, value, after=0):
+    """Of arrays of heads, places and width; several heads of queries share one of keys."""
+    shared = query.shape[0] // key.shape[0]
+    key, value = (np.repeat(each.astype(np.float64), shared, axis=0) for each in (key, value))
+    scores = 0.25 * np.einsum("hqd,hkd->hqk", query.astype(np.float64), key)
+    rows, columns = scores.shape[1:]
+    hidden = np.arange(columns)[None] > np.arange(rows)[:, None] + after
+    scores[:, hidden] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return np.einsum("hqk,hkd->hqd", weights / weights.sum(-1, keepdims=True), value)
+
+
+def arrays(heads, shared, places, width):
+    rng = np.random.default_rng(0)
+    sizes = [(heads, places, width), *2 * [(shared, places, width)]]
+    return [rng.standard_normal(each).astype(np.float16) for each in sizes]
+
+
+@pytest.mark.parametrize(("heads", "shared"), [(4, 2), (6, 2), (3, 3), (4, 1)])
+def test_what_is_found_computes_what_the_program_does(heads: int, shared: int) -> None:
+    site = found(causal_attention(heads, shared, 20, 16))
+    assert site is not None
+    assert site.problem.after == 0
+    assert "causal" in site.problem.name
+    assert [str(each) for each in site.problem.inputs] == [
+        f"{heads}x20x16xf16", *2 * [f"{shared}x20x16xf16"],
+    ]  # fmt: skip
+    given = arrays(heads, shared, 20, 16)
+    for program in (site.case, site.alone):
+        assert np.abs(results(program, given) - reference(*given)).max() < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("what", "other", "after"),
+    [
+        ("stablehlo.compare GE,", "stablehlo.compare GT,", None),  # the first query would see nothing
+        ("stablehlo.compare GE,", "stablehlo.compare LE,", None),  # later ones only
+        ("stablehlo.compare GE,", "stablehlo.compare EQ,", None),
+        ("%apart = stablehlo.constant dense<0>", "%apart = stablehlo.constant dense<3>", 3),
+        ("%apart = stablehlo.constant dense<0>", "%apart = stablehlo.constant dense<-1>", None),
+        ("dense<0xFF800000> : tensor<f32> // hidden", "dense<0.0> : tensor<f32> // hidden", None),
+    ],
+)
+def test_what_masks_say(what: str, other: str, after: int | None) -> None:
+    text = causal_attention(4, 2, 20, 16)
+    assert what in text
+    site = found(text.replace(what, other))
+    assert (None if site is None else site.problem.after) == after
+    if site is not None:
+        given = arrays(4, 2, 20, 16)
+        for program in (site.case, site.alone):
+            assert np.abs(results(program, given) - reference(*given, after)).max() < 2e-3
+
+
+@needs_triton
+def test_made_without_a_gpu() -> None:
+    problem = found(causal_attention(4, 2, 100, 64)).problem
+    assert KERNEL.refuses(problem) == ""
+    code = KERNEL.make(problem, CUDA, KERNEL.variants(problem, CUDA)[0])
+    assert isinstance(code, Code)
+    assert code.launch.workgroups[1] == 4
