@@ -115,14 +115,14 @@ def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArr
 def forget_values() -> None:
     """Let go of what `fill` keeps."""
     _fill.cache_clear()
-    _drawn.cache_clear()
 
 
 @functools.lru_cache(maxsize=3)
 def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
     (pattern,) = np.array(_POISONS[seed % len(_POISONS)], np.uint8).view(np.uint16)
     buffer = np.full(buffer_bytes // 2 + 1, pattern).view(np.uint8)[:buffer_bytes]
-    number = 0
+    own_seed = seed if seed >= 0 else magnitudes_of(seed)
+    rng = np.random.default_rng(own_seed)
     for binding in filter(is_opaque, bindings):  # first: in front of what they use, other bindings may lie
         buffer[binding.offset : binding.offset + binding.length] = 0
     for binding in bindings:
@@ -130,20 +130,12 @@ def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.ND
             if tensor.access != "write" and dtype_of(tensor.element_type) is not None:
                 start, size = span(binding, tensor)
                 count = min(_PERIOD, math.prod(stored_shape(tensor)))
-                values = _drawn(count, tensor.element_type, seed, number)
-                number += 1
+                values = random_values((count,), tensor.element_type, seed, rng).view(np.uint8)
                 for place in range(start, start + size, max(1, values.size)):  # as `np.resize` repeats them
                     end = min(place + values.size, start + size)
                     buffer[place:end] = values[: end - place]
     buffer.flags.writeable = False
     return buffer
-
-
-@functools.lru_cache(maxsize=24)
-def _drawn(count: int, element_type: str, seed: int, number: int) -> npt.NDArray[np.uint8]:
-    """Bytes of a tensor's values: dispatches whose tensors are long have the same ones."""
-    rng = np.random.default_rng((seed if seed >= 0 else magnitudes_of(seed), number))
-    return random_values((count,), element_type, seed, rng).view(np.uint8)
 
 
 def is_opaque(binding: Binding) -> bool:
