@@ -172,17 +172,17 @@ def screen_here(vmfb: bytes, bench: Bench | JointBench, limit_us: float | None, 
 
 def _screen_joint(vmfb: bytes, bench: JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:
     """One dispatch after the other, to the first that fails; the time is that of all their calls."""
-    seconds, least_us, worst = 0.0, 0.0, None
+    seconds, check_s, least_us, worst = 0.0, 0.0, 0.0, None
     for number, (part, own, calls) in enumerate(bench.each(vmfb)):
         left_us = None if limit_us is None else max(0.0, limit_us - least_us) / max(1, calls)
         found = screen_here(part, own, left_us, plan)
-        seconds += found.seconds
+        seconds, check_s = seconds + found.seconds, check_s + found.check_s
         if found.outcome != "ok":
             message = f"dispatch {number}: {found.message}" if found.message else ""
             return replace(found, message=message, samples_us=(), seconds=seconds)
         least_us += calls * min(found.samples_us)
         worst = found.worst if worst is None else max(worst, found.worst or 0.0)
-    return Timed("ok", (least_us,), seconds=seconds, worst=worst)
+    return Timed("ok", (least_us,), seconds=seconds, check_s=check_s, worst=worst)
 
 
 def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan, sensors: Sensors) -> Timed:

@@ -13,13 +13,13 @@ from math import prod
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.shapes import groups_of
+from iree_tuner.kernels.shapes import groups_of, moved_by
 from iree_tuner.ops.structure import indexing_maps
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
 # cmpi's predicates: of `left - right`, its sign and what is added so that it is at least 0
 _AT_LEAST_ZERO = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}  # slt, sle, sgt, sge
-_MOST_OPS = 64
+_MOST_OPS, _LEAST_BITS = 64, 32
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,8 @@ class _Reading:
             return None if apart is None else self.value(op.operands[0], apart)
         if op.name == "linalg.fill":
             return self.value(op.operands[0], ())
-        if op.name == "linalg.broadcast":
-            repeated = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
-            return self.value(op.operands[0], [x for at, x in enumerate(place) if at not in repeated])
-        if op.name == "linalg.transpose":
-            order = list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
-            return self.value(op.operands[0], [place[order.index(each)] for each in range(len(order))])
+        if (moved := moved_by(op)) is not None:
+            return self.value(op.operands[0], [place[each] for each in moved])
         return self._generic(op, place) if op.name == "linalg.generic" else None
 
     def _generic(self, op: ir.Operation, place: Sequence[Sum]) -> Sum | None:
@@ -110,18 +106,14 @@ def _computed(op: ir.Operation, known: Mapping[ir.Value, Sum | None], loops: Map
         return loops[ir.IntegerAttr(op.attributes["dim"]).value]
     if op.name == "arith.constant":
         return _constant(op)
-    operands = [known.get(each) or (_outside(each)) for each in op.operands]
-    first, *others = operands
-    if first is None or (others and others[0] is None):
+    first, second, *_ = (*(known.get(each) or _outside(each) for each in op.operands), None, None)
+    if first is not None and op.name in _CASTS:
+        return first if _holds_places(op.result.type) else None
+    if first is None or second is None or first.condition or second.condition:
         return None
-    if op.name in _CASTS:
-        return first
-    second = others[0] if others else None
-    if second is None or first.condition != second.condition:
-        return None
-    if op.name in ("arith.addi", "arith.subi") and not first.condition:
+    if op.name in ("arith.addi", "arith.subi"):
         return first.plus(second, 1 if op.name == "arith.addi" else -1)
-    if op.name == "arith.cmpi" and not first.condition:
+    if op.name == "arith.cmpi":
         sides = _AT_LEAST_ZERO.get(ir.IntegerAttr(op.attributes["predicate"]).value)
         if sides is None:
             return None
@@ -129,6 +121,11 @@ def _computed(op: ir.Operation, known: Mapping[ir.Value, Sum | None], loops: Map
         apart = Sum(more).plus(first, sign).plus(second, -sign)
         return Sum(apart.constant, apart.times, condition=True)
     return None
+
+
+def _holds_places(kind: ir.Type) -> bool:
+    """Whether no place is too large for a type: narrow ones may begin anew."""
+    return isinstance(kind, ir.IndexType) or ir.IntegerType(kind).width >= _LEAST_BITS
 
 
 def _outside(value: ir.Value) -> Sum | None:

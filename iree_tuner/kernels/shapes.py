@@ -27,15 +27,10 @@ def body_of(op: ir.Operation) -> str:
 
 def order_of(op: ir.Operation) -> list[int] | None:
     """For each dimension of a transpose's result that of its operand; None for other ops."""
-    if op.name == "linalg.transpose":
-        return list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
-    if not copies(op):
+    moved = moved_by(op)
+    if moved is None or len(moved) < ir.RankedTensorType(op.result.type).rank:
         return None
-    source, result = indexing_maps(op)
-    if not (source.is_permutation and result.is_permutation):
-        return None
-    loops = [ir.AffineDimExpr(each).position for each in source.results]
-    return [loops.index(ir.AffineDimExpr(each).position) for each in result.results]
+    return [moved.index(each) for each in range(len(moved))]
 
 
 def moved_by(op: ir.Operation) -> list[int] | None:

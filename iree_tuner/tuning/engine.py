@@ -377,15 +377,12 @@ class Engine:
     def _cancel(self) -> None:
         """Drop what is not measured yet; what compiles and disturbs nobody ends: its worker is warm then."""
         go_on = not self._lab.alternate and not self._stop.requested
-        for future, (search, _) in self._compiling.items():
+        for future in (*self._compiling, *self._loading):
             if not (go_on and future.running()):
                 future.cancel()
+        dropped = [search for search, _ in self._compiling.values()]
+        for search in (*dropped, *(made.search for made in (*self._loading.values(), *self._ready))):
             search.drop()
-        for future, made in self._loading.items():
-            future.cancel()
-            made.search.drop()
-        for made in self._ready:
-            made.search.drop()
         self._compiling.clear()
         self._loading.clear()
         self._ready.clear()

@@ -258,3 +258,33 @@ def test_probabilities_are_rounded(seed):
     fewer = scores.copy()
     fewer[:, 7] = -100.0
     assert not compare(attended(fewer, values, 64), expected, "f16", "f32", length, scale, known).ok
+
+
+def _gelu_by_tanh(x, at):
+    inner = at(at(x + at(at(at(x * x) * x) * at(0.044715))) * at(0.7978845608))
+    return at(x * at(at(at(np.tanh(inner)) + at(1.0)) * at(0.5)))
+
+
+def _gelu_by_erf(x, at):
+    erf = np.array([math.erf(each) for each in at(x * at(0.7071067812)).astype(float)])
+    return at(at(x * at(0.5)) * at(at(erf) + at(1.0)))
+
+
+def _silu(x, at):
+    return at(x / at(at(1.0) + at(np.exp(-x))))
+
+
+@pytest.mark.parametrize("function", [_gelu_by_tanh, _gelu_by_erf, _silu], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_functions_that_round_at_each_op_are_hardly_further_off_than_others(kind, function):
+    """`execute.apart` allows for half an epsilon of what the absolute values give."""
+
+    def rounded(value):
+        return np.asarray(value).astype(TYPES[kind]).astype(np.float64)
+
+    x = rounded(np.linspace(-8, 8, 40_001))
+    exact, absolute = (np.abs(function(each, np.asarray)) for each in (x, np.abs(x)))
+    off = np.abs(function(x, rounded) - function(x, np.asarray))
+    others = 2 * epsilon(kind) * exact + 16 * epsilon("f32") * exact.max()
+    further = (off - others) / (epsilon(kind) * np.maximum(np.maximum(exact, absolute), 1e-30))
+    assert further.max() < 0.15

@@ -49,6 +49,7 @@ def test_what_is_found_computes_what_the_program_does(heads: int, shared: int) -
         ("stablehlo.compare GE,", "stablehlo.compare GT,", None),  # the first query would see nothing
         ("stablehlo.compare GE,", "stablehlo.compare LE,", None),  # later ones only
         ("stablehlo.compare GE,", "stablehlo.compare EQ,", None),
+        ("i32", "i8", None),  # in which places of longer programs would begin anew
         ("%apart = stablehlo.constant dense<0>", "%apart = stablehlo.constant dense<3>", 3),
         ("%apart = stablehlo.constant dense<0>", "%apart = stablehlo.constant dense<-1>", None),
         ("dense<0xFF800000> : tensor<f32> // hidden", "dense<0.0> : tensor<f32> // hidden", None),
