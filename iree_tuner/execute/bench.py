@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from iree_tuner.execute.data import Kind
 from iree_tuner.program.bindings import Harness
 
 
@@ -18,12 +19,18 @@ class Tolerance:
         factor_type: what factors of the last sum are rounded to, where the op computes them itself, as
             attention its probabilities; empty where all are given.
         factors: how many of them go into one result.
+        softmax: the factors are probabilities; among scores with outliers a few are all that counts.
     """
 
     accumulator_type: str = "f32"
     reduction_length: int = 1
     factor_type: str = ""
     factors: int = 1
+    softmax: bool = False
+
+    def on(self, kind: Kind) -> Tolerance:
+        """That of results for values of a kind."""
+        return replace(self, factors=1) if self.softmax and kind == "outliers" else self
 
 
 @dataclass(frozen=True)

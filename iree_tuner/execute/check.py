@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.execute.bench import Bench
+from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.data import (
     fill,
     kind_of,
@@ -60,11 +60,13 @@ class _Expected:
         values: each output.
         magnitudes: what it makes of the inputs' absolute values; see `execute.numerics`.
         kept: what a candidate must leave alone, since the default does.
+        tolerance: of results.
     """
 
     values: list[Array]
     magnitudes: list[Array]
     kept: list[Kept]
+    tolerance: Tolerance
 
 
 class Check:
@@ -93,11 +95,7 @@ class Check:
 
     def quick(self, loaded: LoadedDispatch) -> Agreement:
         """One seed, two runs: for every candidate of a search. Leaves that seed's values in the buffer."""
-        if self._bench.check:
-            found = self._where_it_is(loaded)
-            if found.ok:
-                return found
-        return self._seed(loaded, QUICK_SEED, 2)
+        return self._seed(loaded, QUICK_SEED, _LEAST)
 
     def default(self) -> str:
         """Why the default itself is wrong; empty where nothing says so.
@@ -110,15 +108,18 @@ class Check:
         reference = self._arbiter(QUICK_SEED)
         if not isinstance(reference, list):
             return ""
-        found = self._compare_values(expected.values, reference, expected.magnitudes)
+        found = self._compare_values(expected.values, reference, expected)
         return "" if found.ok else f"{DEFAULT_WRONG}: seed {QUICK_SEED}: {found.message}"
 
-    def _where_it_is(self, loaded: LoadedDispatch) -> Agreement:
-        """The same on the device, without a word on what is wrong: the largest error of both runs."""
+    def _where_it_is(self, loaded: LoadedDispatch, repetitions: int) -> Agreement:
+        """The quick seed on the device, without a word on what is wrong: the largest error of all runs."""
         if not self._on_device:
             self._look_for(self._expect(QUICK_SEED).values)
         worst = [0.0] * len(self._on_device)
-        for repetition in range(2):
+        end = time.monotonic() + _VARYING_S
+        for repetition in range(repetitions):
+            if repetition >= _LEAST and time.monotonic() > end:
+                break
             if repetition == 0 or self._in_place:
                 loaded.fill(QUICK_SEED)
             loaded.run(1)
@@ -162,6 +163,10 @@ class Check:
 
     def _seed(self, loaded: LoadedDispatch, seed: int, repetitions: int) -> Agreement:
         """Runs on one seed. The later ones find the outputs of the one before, unless they add to them."""
+        if seed == QUICK_SEED and self._bench.check:
+            found = self._where_it_is(loaded, repetitions)
+            if found.ok:
+                return found
         expected = self._expect(seed)
         worst, note, corrects = 0.0, "", False
         end = time.monotonic() + _VARYING_S
@@ -254,14 +259,14 @@ class Check:
         spoilt = changed(got, self._image(seed, len(got)), expected.kept, self._harness.bindings)
         if spoilt:
             return Agreement(False, math.inf, spoilt)
-        found = self._compare(got, expected.values, expected.magnitudes)
+        found = self._compare(got, expected.values, expected)
         if found.ok:
             return found
         reference = self._arbiter(seed)
         if not isinstance(reference, list):
             return found
-        default = self._compare_values(expected.values, reference, expected.magnitudes)
-        ours = self._compare(got, reference, expected.magnitudes)
+        default = self._compare_values(expected.values, reference, expected)
+        ours = self._compare(got, reference, expected)
         if ours.ok and not default.ok:
             note = f"{DEFAULT_WRONG}: seed {seed}: {default.message}"
             if seed == QUICK_SEED and len(self._on_device) == 1:
@@ -279,10 +284,10 @@ class Check:
         expected = self._expect(seed)
         if expected.values is reference:
             return Agreement(True, 0.0)
-        found = self._compare(loaded.read(), reference, expected.magnitudes)
+        found = self._compare(loaded.read(), reference, expected)
         if found.ok:
             return found
-        default = self._compare_values(expected.values, reference, expected.magnitudes)
+        default = self._compare_values(expected.values, reference, expected)
         if default.ok:
             return replace(found, message=f"seed {seed}: {found.message}, says the reference")
         note = f"candidate and default agree, but {DEFAULT_WRONG}: seed {seed}: {default.message}"
@@ -310,7 +315,8 @@ class Check:
             magnitudes = magnitudes or values  # of positive inputs
             if self._bench.by_reference and isinstance(reference := self._reference(seed), list):
                 values = reference
-            self._expected[seed] = _Expected(values, magnitudes, left_alone)
+            tolerance = self._bench.tolerance.on(kind_of(seed))
+            self._expected[seed] = _Expected(values, magnitudes, left_alone, tolerance)
         return self._expected[seed]
 
     def _run_default(self, default: LoadedDispatch, seed: int) -> Buffer:
@@ -352,18 +358,17 @@ class Check:
     def _values(self, buffer: Buffer) -> list[Array]:
         return [values_in(buffer, binding, tensor).copy() for binding, tensor, _ in self._written]
 
-    def _compare(self, got: Buffer, expected: Sequence[Array], magnitudes: Sequence[Array]) -> Agreement:
-        return self._compare_values(
-            [values_in(got, binding, tensor) for binding, tensor, _ in self._written], expected, magnitudes
-        )
+    def _compare(self, got: Buffer, right: Sequence[Array], expected: _Expected) -> Agreement:
+        values = [values_in(got, binding, tensor) for binding, tensor, _ in self._written]
+        return self._compare_values(values, right, expected)
 
     def _compare_values(
-        self, got: Sequence[Array], expected: Sequence[Array], magnitudes: Sequence[Array]
+        self, got: Sequence[Array], right: Sequence[Array], expected: _Expected
     ) -> Agreement:
-        worst = 0.0
-        tolerance = self._bench.tolerance
+        """Values against what is right, within what is expected of the seed that both are of."""
+        worst, tolerance = 0.0, expected.tolerance
         for (_, tensor, number), ours, theirs, scale in zip(
-            self._written, got, expected, magnitudes, strict=True
+            self._written, got, right, expected.magnitudes, strict=True
         ):
             found = compare(
                 ours,

@@ -115,27 +115,55 @@ def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArr
 def forget_values() -> None:
     """Let go of what `fill` keeps."""
     _fill.cache_clear()
+    _drawn.cache_clear()
 
 
 @functools.lru_cache(maxsize=3)
 def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
+    buffer = np.empty(buffer_bytes + buffer_bytes % 2, np.uint8)
     (pattern,) = np.array(_POISONS[seed % len(_POISONS)], np.uint8).view(np.uint16)
-    buffer = np.full(buffer_bytes // 2 + 1, pattern).view(np.uint8)[:buffer_bytes]
-    own_seed = seed if seed >= 0 else magnitudes_of(seed)
-    rng = np.random.default_rng(own_seed)
+    for start, end in _between_inputs(bindings, buffer_bytes):
+        buffer.view(np.uint16)[start // 2 : -(-end // 2)] = pattern
+    buffer = buffer[:buffer_bytes]
     for binding in filter(is_opaque, bindings):  # first: in front of what they use, other bindings may lie
         buffer[binding.offset : binding.offset + binding.length] = 0
-    for binding in bindings:
-        for tensor in binding.tensors:
-            if tensor.access != "write" and dtype_of(tensor.element_type) is not None:
-                start, size = span(binding, tensor)
-                count = min(_PERIOD, math.prod(stored_shape(tensor)))
-                values = random_values((count,), tensor.element_type, seed, rng).view(np.uint8)
-                for place in range(start, start + size, max(1, values.size)):  # as `np.resize` repeats them
-                    end = min(place + values.size, start + size)
-                    buffer[place:end] = values[: end - place]
+    inputs = [(binding, each) for binding in bindings for each in binding.tensors if _is_given(each)]
+    drawn = _drawn(tuple((_count(tensor), tensor.element_type) for _, tensor in inputs), seed)
+    for (binding, tensor), values in zip(inputs, drawn, strict=True):
+        start, size = span(binding, tensor)
+        for place in range(start, start + size, max(1, values.size)):  # as `np.resize` repeats them
+            end = min(place + values.size, start + size)
+            buffer[place:end] = values[: end - place]
     buffer.flags.writeable = False
     return buffer
+
+
+@functools.lru_cache(maxsize=16)
+def _drawn(inputs: tuple[tuple[int, str], ...], seed: int) -> tuple[npt.NDArray[np.uint8], ...]:
+    """Values of inputs of so many and such elements, as bytes; dispatches of large tensors share them."""
+    rng = np.random.default_rng(seed if seed >= 0 else magnitudes_of(seed))
+    return tuple(random_values((count,), kind, seed, rng).view(np.uint8) for count, kind in inputs)
+
+
+def _count(tensor: TensorSlice) -> int:
+    return min(_PERIOD, math.prod(stored_shape(tensor)))
+
+
+def _is_given(tensor: TensorSlice) -> bool:
+    """Whether a tensor has values before a run."""
+    return tensor.access != "write" and dtype_of(tensor.element_type) is not None
+
+
+def _between_inputs(bindings: Sequence[Binding], size: int) -> list[tuple[int, int]]:
+    """Where in a buffer no input lies: beginnings and ends, in order."""
+    given = sorted(span(binding, each) for binding in bindings for each in binding.tensors if _is_given(each))
+    found: list[tuple[int, int]] = []
+    place = 0
+    for start, length in [*given, (size, 0)]:
+        if start > place:
+            found.append((place, start))
+        place = max(place, start + length)
+    return found
 
 
 def is_opaque(binding: Binding) -> bool:

@@ -127,4 +127,5 @@ def tolerance_of(workload: Workload) -> Tolerance:
     sums, length = workload.types[-1] if workload.types else "f32", workload.reduction_length
     if workload.family != "attention":
         return Tolerance(sums, length)
-    return Tolerance(sums, length, workload.types[_VALUES], math.prod(workload.sizes("k2")))
+    keys = math.prod(workload.sizes("k2"))
+    return Tolerance(sums, length, workload.types[_VALUES], keys, softmax=True)

@@ -8,7 +8,7 @@ import pytest
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.conditioning import Depth, agreement_of, nudged, slack_of
-from iree_tuner.execute.held import Held
+from iree_tuner.execute.held import FILLINGS, Held, left_alone
 from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
 from iree_tuner.execute.program import compare_programs
 from iree_tuner.execute.program_loaded import LoadedProgram
@@ -187,6 +187,15 @@ def test_a_program_with_fences_is_taken_apart_as_a_whole():
     assert parts.function == "main$async"
     assert len(parts.parts) == 2
     assert parts.whole
+
+
+def test_what_a_dispatch_leaves_alone_is_seen_by_two_fillings():
+    """Those that no version changes are not run with the third."""
+    made = [np.full(6, byte, np.uint8).view(np.float16) for byte in FILLINGS[:2]]
+    for each in made:
+        each[1] = 4.0
+    assert left_alone(made[0], made[1:]).tolist() == [True, False, True]
+    assert left_alone(made[0], made[:1]) is None
 
 
 def test_dispatches_that_write_to_their_inputs_spoil_them_for_nobody(tmp_path):

@@ -74,6 +74,19 @@ def test_wrong_numbers_are_found_before_anything_is_timed(measurer, bench, only_
     assert not measurer.agrees(wrong, bench).ok
 
 
+def test_a_default_that_only_stands_for_the_program_is_timed_all_the_same(
+    measurer, bench, only_dispatch, cpu, compilers
+):
+    wrong = Builder(cpu, compilers).build(only_dispatch(ONE_MATMUL).harness, None).vmfb
+    alone = replace(bench, default=wrong, by_reference=True)
+    timed = measurer.time_default(alone)
+    assert timed.outcome == "ok"
+    assert timed.worst > 1
+    assert timed.samples_us
+    other = Builder(cpu, compilers).build(only_dispatch(ZERO_MATMUL).harness, None).vmfb
+    assert measurer.time(other, alone).worst <= 1
+
+
 def test_the_default_agrees_with_itself(measurer, bench):
     found = measurer.agrees(bench.default, bench, seeds=(0, 1))
     assert found.ok

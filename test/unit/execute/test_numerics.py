@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from amounts import some
 
+from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.data import fill, kind_of, magnitudes_of, outputs, random_values
 from iree_tuner.execute.numerics import compare, epsilon, halting_error, sum_error
 from iree_tuner.execute.untouched import kept
@@ -258,6 +259,31 @@ def test_probabilities_are_rounded(seed):
     fewer = scores.copy()
     fewer[:, 7] = -100.0
     assert not compare(attended(fewer, values, 64), expected, "f16", "f32", length, scale, known).ok
+
+
+def test_among_scores_with_outliers_few_probabilities_count():
+    """Two of keys, whose values cancel: the result is small, the rounding of its addends is not."""
+    rng = np.random.default_rng(0)
+    scores = np.full((SUMS, KEYS), -20.0)
+    scores[:, 100] = rng.uniform(2, 6, 64)
+    scores[:, 300] = scores[:, 100] + rng.uniform(-1, 1, 64)
+    values = np.zeros((KEYS, 256), np.float16)
+    values[100] = rng.uniform(20, 30, 256)
+    values[300] = -values[100] * rng.uniform(0.8, 1.2, 256)
+    values[7] = 30.0
+    expected, other = attended(scores, values, 32), attended(scores, values, KEYS)
+    scale = np.abs(expected)  # other keys count for the absolute values
+    tolerance = Tolerance("f32", 64 * KEYS, "f16", KEYS, softmax=True)
+
+    def compared(got, own):
+        known = own.factor_type, own.factors
+        return compare(got, expected, "f16", own.accumulator_type, own.reduction_length, scale, known)
+
+    assert not compared(other, tolerance).ok
+    assert compared(other, tolerance.on("outliers")).ok
+    assert tolerance.on("signed") == tolerance
+    scores[3, 300] += 0.05
+    assert not compared(attended(scores, values, 32), tolerance.on("outliers")).ok
 
 
 def _gelu_by_tanh(x, at):
