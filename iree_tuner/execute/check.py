@@ -362,9 +362,7 @@ class Check:
         values = [values_in(got, binding, tensor) for binding, tensor, _ in self._written]
         return self._compare_values(values, right, expected)
 
-    def _compare_values(
-        self, got: Sequence[Array], right: Sequence[Array], expected: _Expected
-    ) -> Agreement:
+    def _compare_values(self, got: Sequence[Array], right: Sequence[Array], expected: _Expected) -> Agreement:
         """Values against what is right, within what is expected of the seed that both are of."""
         worst, tolerance = 0.0, expected.tolerance
         for (_, tensor, number), ours, theirs, scale in zip(
