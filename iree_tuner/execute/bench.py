@@ -59,6 +59,10 @@ class Bench:
     by_reference: bool = False
     references: str = ""
 
+    def elsewhere(self, harness: Harness, default: bytes) -> Bench:
+        """That of another dispatch of the same workload: what was made for this one is not for it."""
+        return replace(self, harness=harness, default=default, check=b"", references="")
+
 
 @dataclass(frozen=True)
 class JointBench:

@@ -366,7 +366,7 @@ def why_not_elsewhere(
             tuned = lab.builder.build(harness, configuration)
             return f"in {dispatch.name} it ends in {tuned.outcome}: {tuned.message}"
         default, (candidate, *_) = placed[0]
-        other = replace(bench, harness=harness, default=default)
+        other = bench.elsewhere(harness, default)
         agreement = lab.measurer.agrees(candidate, other)
         if not agreement.ok:
             return f"in {dispatch.name} its numbers differ: {agreement.message}"
