@@ -14,7 +14,7 @@ from iree_tuner.store.recordings import Recording
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.candidate import Configurations
 from iree_tuner.tuning.effort import effort_named
-from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.lab import Lab, lab_for
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.options import RecordingOptions
@@ -51,11 +51,10 @@ def record_program(
     watch = observer or Silent()
     stop = StopRequest(watch.stopping)
     count, seed = options.count, options.seed
-    target, others = options.targets
-    started = {"record": count, "seed": seed, "device": target.device, "chip": options.chip}
+    started = {"record": count, "seed": seed, "device": options.devices[0], "chip": options.chip}
     with (
+        lab_for(options, cold=not options.warm) as lab,
         open_records(options.db, program.name, started, stop=stop, fresh=options.fresh) as records,
-        Lab(target, options.jobs, devices=others, cold=not options.warm) as lab,
     ):
         tasks = read_tasks(program, lab, watch)
         with stop:

@@ -40,7 +40,7 @@ from iree_tuner.tuning.blame import Blame, blame
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.choosing import choose_flags
 from iree_tuner.tuning.flags import Choice, untuned, worth_tuning
-from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.lab import Lab, lab_for
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.options import TuningOptions, keywords
@@ -75,12 +75,15 @@ class TuningArguments(TuningOptions):
         Told of progress.
     progress
         Show progress, as the command does. Ctrl-C keeps what was found.
+    client
+        A client of dask.distributed, whose workers compile candidates and measure (docs/cluster.md).
     """
 
     run: ProgramRun | None = None
     kernels: Sequence[Kernel] = ()
     observer: Observer | None = None
     progress: bool = False
+    client: object | None = None
 
 
 @keywords(TuningArguments)
@@ -94,28 +97,31 @@ def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResu
     """
     with _watching(arguments.observer, arguments.progress) as watch:
         return tune_program(
-            load_program(module), arguments, run=arguments.run, kernels=arguments.kernels, observer=watch
+            load_program(module),
+            arguments,
+            run=arguments.run,
+            kernels=arguments.kernels,
+            observer=watch,
+            client=arguments.client,
         )
 
 
 def tune_program(
     program: Program, options: TuningOptions,
     *, run: ProgramRun | None = None, kernels: Sequence[Kernel] = (), observer: Observer | None = None,
+    client: object | None = None,
 ) -> TuningResult:  # fmt: skip
     """`tune_module` for a program that is loaded, see there."""
     timeline, db, watch = Timeline(), options.db, observer or Silent()
-    target, others = options.targets
     started = {
         "effort": options.effort, "strategy": options.strategy, "seed": options.seed,
-        "device": target.device, "chip": options.chip,
+        "device": options.devices[0], "chip": options.chip,
     }  # fmt: skip
     with (
+        lab_for(options, cold=not options.warm, restriction=options.restriction, client=client) as lab,
         open_records(
             db, program.name, started, stop=StopRequest(watch.stopping), fresh=options.fresh
         ) as records,
-        Lab(
-            target, options.jobs, devices=others, cold=not options.warm, restriction=options.restriction
-        ) as lab,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
         plan = TuningPlan(
@@ -202,9 +208,7 @@ class _TuningRun:
             after = self._profiled_after(variant, verdict)
             result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem))
             result.profiles = (before, after)
-            pools = [("compiler", self.lab.compilers)]
-            pools += [(each.device, each.workers) for each in self.lab.measurers]
-            result.time = self.timeline.use([(name, pool.spans) for name, pool in pools])
+            result.time = self.timeline.use([(name, pool.spans) for name, pool in self.lab.pools])
             records = self.findings.records
             for found in findings_of(result):
                 records.write(

@@ -99,6 +99,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "report_html:report",
         "Write what a run found as one HTML file, with charts; it opens without a network.",
     ),
+    "worker": (
+        "cluster:worker",
+        "Compile and measure on this machine for runs of `tune --scheduler` (docs/cluster.md).",
+    ),
+    "cluster": ("cluster:cluster", "Show a cluster's workers, and what each is doing."),
     "docs": ("docs:docs", "Print a page of the documentation; without a name, list the pages."),
     "doctor": (
         "doctor:doctor",

@@ -20,8 +20,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from pathlib import Path
 from threading import Condition, Lock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from iree_tuner.compiler.calls import TIMEOUT_S, Calls
 from iree_tuner.compiler.ends import Crash, End, Lost, Ok, SpentError, Timeout, WorkerError
 from iree_tuner.compiler.orphans import (
     coordinator,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from iree_tuner.compiler.session import CompilerSession
 
 __all__ = [
-    "Crash", "End", "Lost", "Ok", "SpentError", "Timeout", "WorkerError", "Workers", "session_for",
+    "Calls", "Crash", "End", "Lost", "Ok", "SpentError", "Timeout", "WorkerError", "Workers", "session_for",
 ]  # fmt: skip
 
 R = TypeVar("R")
@@ -46,7 +47,6 @@ R = TypeVar("R")
 FAIR_SHARE = 0
 """Of the machine's memory, for `memory_bytes`: three quarters of it divided among the workers."""
 
-_TIMEOUT_S = 300.0
 _MOST_BYTES = 8 << 30
 _LEAST_FILE_BYTES = 64 << 20
 _CLOSE_S = 10.0
@@ -54,7 +54,7 @@ _CLOSE_S = 10.0
 _pools = itertools.count()
 
 
-class Workers:
+class Workers(Calls):
     """A pool of worker processes.
 
     Args:
@@ -85,7 +85,7 @@ class Workers:
         self,
         function: Callable[..., R],
         *args: object,
-        timeout_s: float = _TIMEOUT_S,
+        timeout_s: float = TIMEOUT_S,
         **kwargs: object,
     ) -> Future[R]:
         """Run a module-level function in a worker. Its future ends as `end` and `wait` say.
@@ -105,36 +105,6 @@ class Workers:
         self._crew.add(getattr(function, "__name__", "call"), payload, timeout_s, future)
         return future
 
-    def end(self, future: Future[R]) -> End[R]:
-        """How a call ends; its exception, if it raised one.
-
-        Raises:
-            CancelledError: the future was cancelled, or the workers were closed.
-        """
-        try:
-            return Ok(future.result())
-        except WorkerError as error:
-            return error.end
-
-    def wait(self, future: Future[R]) -> R:
-        """The call's value, or its exception.
-
-        Raises:
-            WorkerError: there is none.
-            CancelledError: the future was cancelled, or the workers were closed.
-        """
-        return future.result()
-
-    def call(
-        self,
-        function: Callable[..., R],
-        *args: object,
-        timeout_s: float = _TIMEOUT_S,
-        **kwargs: object,
-    ) -> R:
-        """`submit` and `wait` in one."""
-        return self.wait(self.submit(function, *args, timeout_s=timeout_s, **kwargs))
-
     def settle(self) -> None:
         """Wait until all calls that were submitted so far have ended."""
         wait(self._crew.begun())
@@ -152,12 +122,6 @@ class Workers:
     def close(self) -> None:
         """Stop the workers, busy ones too. Calls that did not end are cancelled."""
         self._close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class _Crew:

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 
 import iree.runtime as rt
 
-from iree_tuner.compiler.worker import Timeout, Workers
+from iree_tuner.compiler.worker import Calls, Timeout, Workers
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 _DRIVERS = ("cuda",)
@@ -25,7 +25,7 @@ class Loader:
         workers: where; without a limit of memory, as drivers map more than they use.
     """
 
-    def __init__(self, device: str, workers: Workers) -> None:
+    def __init__(self, device: str, workers: Calls) -> None:
         self._device = device
         self._workers = workers
 
@@ -42,11 +42,14 @@ class Loader:
         self._workers.close()
 
 
-def loader_for(device: str, jobs: int) -> Loader | None:
-    """A loader with a worker for every four of `jobs`; None where nothing is compiled when it is loaded."""
+def loader_for(device: str, jobs: int, calls: Calls | None = None) -> Loader | None:
+    """A loader with a worker for every four of `jobs`, or with others' calls.
+
+    None where nothing is compiled when it is loaded.
+    """
     if device.partition("://")[0] not in _DRIVERS:
         return None
-    return Loader(device, Workers(max(2, jobs // 4), memory_bytes=None, yielding=True))
+    return Loader(device, calls or Workers(max(2, jobs // 4), memory_bytes=None, yielding=True))
 
 
 def load_here(vmfb: bytes, device: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
-from iree_tuner.compiler.worker import Crash, Ok, Timeout, WorkerError, Workers
+from iree_tuner.compiler.worker import Calls, Crash, Ok, Timeout, WorkerError, Workers
 from iree_tuner.execute.bench import Bench, JointBench
 from iree_tuner.execute.judging import JudgePlan, judge
 from iree_tuner.execute.numerics import Agreement
@@ -50,19 +50,22 @@ class Measurer:
         workers: a pool of one process.
         screen, rounds, agree: what runs in it, module-level functions; tests put others in their place.
         setup_s: time that a call may take beside running the dispatch.
+        name: what tells it from devices of other hosts; its URI by default.
     """
 
     def __init__(
         self,
         device: str,
-        workers: Workers | None = None,
+        workers: Calls | None = None,
         *,
         screen: Screen = screen_here,
         rounds: Rounds = rounds_here,
         agree: Agree = agree_here,
         setup_s: float = _SETUP_S,
+        name: str = "",
     ) -> None:
         self.device = device
+        self.name = name or device
         # Drivers of GPUs map more than any limit that would mean something.
         on_host = device.startswith("local-")
         self.workers = workers or (Workers(1) if on_host else Workers(1, memory_bytes=None))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
-from iree_tuner.compiler.worker import Ok, Timeout, Workers
+from iree_tuner.compiler.worker import Calls, Ok, Timeout
 from iree_tuner.execute.candidate import Built, build_here, start_here
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
@@ -31,7 +31,7 @@ class Builder:
     def __init__(
         self,
         target: Target,
-        workers: Workers,
+        workers: Calls,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         build: Build = build_here,
     ) -> None:

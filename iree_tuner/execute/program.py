@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from iree_tuner.compiler.worker import WorkerError, Workers
+from iree_tuner.compiler.calls import SentPath, WrittenPath
+from iree_tuner.compiler.worker import Calls, WorkerError
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.judging import JudgePlan, judge
@@ -77,7 +78,7 @@ class ProgramComparison:
 
 
 def compare_programs(
-    placed: Sequence[Sequence[bytes]], device: str, workers: Workers, rounds: int, depth: Depth,
+    placed: Sequence[Sequence[bytes]], device: str, workers: Calls, rounds: int, depth: Depth,
     run: ProgramRun = _AS_GIVEN, *, batch_s: float = 0.05, seconds: float = 120.0,
     for_host: Callable[[], bytes] | None = None,
 ) -> list[ProgramComparison]:  # fmt: skip
@@ -139,7 +140,7 @@ class Ran:
 
 
 def run_program(
-    vmfb: bytes, folder: Path, device: str, workers: Workers, run: ProgramRun = _AS_GIVEN,
+    vmfb: bytes, folder: Path, device: str, workers: Calls, run: ProgramRun = _AS_GIVEN,
     *, default: bytes = b"", depth: Depth = _SHALLOW,
 ) -> Ran:  # fmt: skip
     """Run a program, keep its results in a folder, and compare them with those of another compilation.
@@ -169,7 +170,7 @@ def run_program(
 
 
 def time_program(
-    vmfb: bytes, device: str, workers: Workers, run: ProgramRun = _AS_GIVEN, rounds: int = 16,
+    vmfb: bytes, device: str, workers: Calls, run: ProgramRun = _AS_GIVEN, rounds: int = 16,
     batch_s: float = 0.05,
 ) -> tuple[float, ...]:  # fmt: skip
     """Microseconds of one invocation of a program, one value a batch.
@@ -205,12 +206,12 @@ class _Bench:
     """Calls of the measuring worker about programs that are kept as files."""
 
     def __init__(
-        self, folder: Path, device: str, workers: Workers, run: ProgramRun, batch_s: float,
+        self, folder: Path, device: str, workers: Calls, run: ProgramRun, batch_s: float,
         for_host: Callable[[], bytes] | None,
     ) -> None:  # fmt: skip
         self._folder = folder
         self._marker = folder / "running"
-        self._table = Table((), device, run, str(self._marker), batch_s)
+        self._table = Table((), device, run, WrittenPath(self._marker), batch_s)
         self._workers = workers
         self._limit_s = _TIMEOUT_S
         self._for_host = for_host
@@ -229,7 +230,7 @@ class _Bench:
                     path.hardlink_to(content)
             except OSError as error:
                 raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
-            paths.append(str(path))
+            paths.append(SentPath(path))
         return paths
 
     def check_default(self, paths: Sequence[str]) -> str:
@@ -380,7 +381,7 @@ class _Bench:
 
 @contextmanager
 def _bench(
-    device: str, workers: Workers, run: ProgramRun, batch_s: float,
+    device: str, workers: Calls, run: ProgramRun, batch_s: float,
     for_host: Callable[[], bytes] | None = None,
 ) -> Generator[_Bench]:  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
+from iree_tuner.compiler.calls import SentPath
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_inputs import check_input
 from iree_tuner.execute.program_loaded import unknown_function
@@ -98,4 +99,4 @@ def _existing(path: str) -> str:
     if not Path(path).is_file():
         raise TunerError("no such file", location=path)
     note_input(path)
-    return str(Path(path).resolve())
+    return SentPath(Path(path).resolve())

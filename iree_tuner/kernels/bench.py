@@ -320,7 +320,7 @@ class _Look:
         return compare_programs(
             [built], measurer.device, measurer.workers, self.rounds, self.depth, self.run, batch_s=_BATCH_S,
             seconds=self.seconds,
-            for_host=None if self.lab.alternate else partial(for_processor, self.program, self.lab),
+            for_host=None if self.lab.on_host else partial(for_processor, self.program, self.lab),
         )  # fmt: skip
 
 

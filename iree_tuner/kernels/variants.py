@@ -194,7 +194,7 @@ def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
     checks = {
         key: lab.compilers.submit(compile_check, harness, lab.target)
         for key, harness in harnesses.items()
-        if not lab.alternate
+        if not lab.on_host
     }
     built = {key: lab.builder.result(future) for key, future in defaults.items()}
     compared = {key: _check(future) for key, future in checks.items()}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from iree_tuner.compiler.calls import SentPath
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError, UsageError
@@ -139,7 +140,7 @@ def _measure(program: Program, vmfb: bytes, tools: Tools, run: ProgramRun, plan:
         workers = tools.measurer.workers
         try:
             return workers.call(
-                measure_here, str(path), tools.measurer.device, run, plan, timeout_s=_TIMEOUT_S
+                measure_here, SentPath(path), tools.measurer.device, run, plan, timeout_s=_TIMEOUT_S
             )
         except WorkerError:
             raise

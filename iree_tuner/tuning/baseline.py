@@ -63,7 +63,7 @@ def measure_baselines(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> lis
         return []
     compiling = [lab.builder.submit(_harness(task), None) for task in tasks]
     # Results on GPUs are compared there: reading them back would take longer than timing.
-    on_device = () if lab.alternate else tasks
+    on_device = () if lab.on_host else tasks
     checks = [lab.compilers.submit(compile_check, _harness(task), lab.target) for task in on_device]
     emitting = [_begin_emitting(task, lab) for task in tasks]
     defaults = [lab.builder.result(each) for each in compiling]

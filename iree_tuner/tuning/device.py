@@ -148,7 +148,7 @@ class DeviceRunner:
         if self._failures == _PATIENCE:
             raise DeviceLostError(
                 f"the compiler's default no longer runs: {timed.outcome}: {timed.message}",
-                location=self.measurer.device,
+                location=self.measurer.name,
                 hint="the device may need a reset; trials so far are kept",
             )
 

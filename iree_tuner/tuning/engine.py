@@ -145,7 +145,7 @@ class Engine:
         moved = max(self.devices, key=lambda device: abs(device.track(bench).drift))
         by = moved.track(bench).drift
         return (
-            f"the baseline drifted by {by:+.0%} on {moved.measurer.device} during the search"
+            f"the baseline drifted by {by:+.0%} on {moved.measurer.name} during the search"
             if abs(by) > _DRIFT
             else ""
         )
@@ -331,7 +331,7 @@ class Engine:
         trial = replace(
             self._trial(made), outcome=timed.outcome, samples_us=timed.samples_us,
             baseline_us=device.track(bench).last_us, message=timed.message, measure_s=timed.seconds,
-            device=device.measurer.device, worst=timed.worst, readings=timed.readings,
+            device=device.measurer.name, worst=timed.worst, readings=timed.readings,
         )  # fmt: skip
         self._first[made.code] = trial
         self._finish(made.search, trial)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import itertools
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self, cast
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.compiler.worker import Workers
+from iree_tuner.compiler.worker import Calls, Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.check import THOROUGH_SEEDS
@@ -25,6 +27,12 @@ from iree_tuner.execute.pool import Builder
 from iree_tuner.execute.reference.ahead import write_ahead
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from iree_tuner.cluster.cluster import Cluster
+    from iree_tuner.tuning.options import DeviceOptions
 
 EVERYTHING = Restriction()
 
@@ -38,6 +46,8 @@ class Lab:
         target: what is tuned for, on its device.
         jobs: compile workers; one a core by default.
         devices: further devices of the same kind, on which candidates are measured side by side.
+        cluster: whose workers compile candidates and measure, in the place of this machine: the target's
+            device and the others are theirs. Programs are compiled here.
         cold: see `execute.bench.Bench`.
         restriction: what of each space is searched.
 
@@ -46,46 +56,68 @@ class Lab:
 
     Attributes:
         loader: has the driver compile ahead of measuring, where it does so at all.
-        alternate: whether the devices compute on the host's cores, so that nothing may compile meanwhile.
+        alternate: whether the devices compute on the cores that compile: nothing may compile meanwhile.
+        on_host: whether they are processors.
     """
 
     def __init__(
         self, target: Target, jobs: int | None = None, *, devices: Sequence[str] = (), cold: bool = True,
-        restriction: Restriction = EVERYTHING,
+        restriction: Restriction = EVERYTHING, cluster: Cluster | None = None,
     ) -> None:  # fmt: skip
         if target.device is None:
             raise UsageError(f"target {target} has no device to measure on", hint="give a device")
         self.target = target
         self.cold = cold
         self.restriction = restriction
-        self.jobs = jobs or usable_cores()
-        self.alternate = target.device.startswith("local-")
+        self._jobs = jobs or usable_cores()
+        self._cluster = cluster
+        self.on_host = target.device.startswith("local-")
+        self.alternate = self.on_host and cluster is None
         if self.alternate and devices:
             raise UsageError("local devices share the same cores", hint="give one of them")
         self.context = new_context()
         self.compilers = Workers(
-            self.jobs, tasks_per_worker=_COMPILES_PER_WORKER, yielding=not self.alternate
+            self._jobs, tasks_per_worker=_COMPILES_PER_WORKER, yielding=not self.alternate
         )
-        self.builder = Builder(target, self.compilers)
-        self.loader = loader_for(target.device, self.jobs)
+        found = cluster.find((target.device, *devices)) if cluster else []
+        self._candidates: Calls = cluster.compile_calls(found) if cluster else self.compilers
+        self.builder = Builder(target, self._candidates)
+        self.loader = loader_for(target.device, self._jobs, cluster.load_calls(found) if cluster else None)
         self._scratch = tempfile.TemporaryDirectory(prefix="iree_tuner_", ignore_cleanup_errors=True)
         self._number = itertools.count()
         self._room = shutil.disk_usage(self._scratch.name).free // 4
         self._starting: list[Future[None]] = []
         self._opening: list[Future[None]] = []
-        self.measurers = [Measurer(uri) for uri in (target.device, *devices)]
+        self.measurers = [
+            Measurer(uri, cluster.device_calls(uri, worker), name=f"{uri} of {worker}")
+            for uri, worker in found
+        ] if cluster else [Measurer(uri) for uri in (target.device, *devices)]  # fmt: skip
+
+    @property
+    def jobs(self) -> int:
+        """How many candidates compile at a time; of a cluster, now."""
+        return max(1, self._cluster.slots) if self._cluster else self._jobs
+
+    @property
+    def pools(self) -> list[tuple[str, Calls]]:
+        """All who work for a run, with their names."""
+        found: list[tuple[str, Calls]] = [("compiler", self.compilers)]
+        if self._cluster:
+            found.append(("compile slot", self._candidates))
+        return found + [(each.name, each.workers) for each in self.measurers]
 
     def on(self, target: Target) -> Lab:
         """The same workers for another target of the same device: the same chip with other options."""
         other = copy.copy(self)
         other.target = target
-        other.builder = Builder(target, self.compilers)
+        other.builder = Builder(target, self._candidates)
         return other
 
     def start(self) -> None:
         """Have all workers begin to start, which takes a second or two: the program is read meanwhile."""
         self._opening = [each.start() for each in self.measurers]
-        self._starting = [*self.builder.start(self.jobs), *self._opening]
+        starting = Builder(self.target, self.compilers) if self._cluster else self.builder
+        self._starting = [*starting.start(self._jobs), *self._opening]
 
     def check_devices(self) -> None:
         """Wait until the devices are open. Raises TunerError for one that does not open."""
@@ -102,7 +134,7 @@ class Lab:
         """The same, with what is right for it found out meanwhile, if nothing waits and there is room."""
         bindings = bench.harness.bindings
         size = len(THOROUGH_SEEDS) * sum(span(binding, each)[1] for binding, each, _ in written(bindings))
-        if self.alternate or size > self._room:
+        if self.on_host or self._cluster or size > self._room:  # a file of this machine
             return bench
         self._room -= size
         prefix = Path(self._scratch.name) / f"{next(self._number)}"
@@ -117,6 +149,7 @@ class Lab:
     def close(self) -> None:
         """Stop all workers."""
         self.compilers.close()
+        self._candidates.close()
         if self.loader is not None:
             self.loader.close()
         for measurer in self.measurers:
@@ -128,3 +161,33 @@ class Lab:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextmanager
+def lab_for(
+    options: DeviceOptions, *, cold: bool = True, restriction: Restriction = EVERYTHING,
+    client: object | None = None,
+) -> Generator[Lab]:  # fmt: skip
+    """The lab that a run was asked for, of this machine or of a cluster.
+
+    Raises:
+        TunerError: the device or the cluster is not there.
+        UsageError: there are no such devices.
+    """
+    scheduler = cast("Client | None", client) or options.scheduler
+    if scheduler is None:
+        target, others = options.targets
+        with Lab(target, options.jobs, devices=others, cold=cold, restriction=restriction) as lab:
+            yield lab
+        return
+    if importlib.util.find_spec("distributed") is None:
+        raise UsageError("dask.distributed is not installed", hint="pip install 'iree-tuner[cluster]'")
+    from iree_tuner.cluster.cluster import Cluster
+
+    with Cluster(scheduler) as cluster:
+        target = options.on(cluster.target(options.devices[0], options.chip))
+        with Lab(
+            target, options.jobs, devices=options.devices[1:], cold=cold, restriction=restriction,
+            cluster=cluster,
+        ) as lab:  # fmt: skip
+            yield lab

@@ -68,6 +68,9 @@ class DeviceOptions(CompilerFlags):
         What to compile for, with options: host, znver4, host+data-tiling; a GPU's architecture.
     jobs
         Compile workers; one a core by default.
+    scheduler
+        Address of a dask scheduler, tcp://HOST:PORT: candidates are compiled and measured by its workers
+        (`iree-tuner worker`), on all their devices with the URI.
     """
 
     device: Annotated[tuple[str, ...] | str, Parameter(negative="", group=DEVICE, metavar="URI...")] = (
@@ -75,6 +78,7 @@ class DeviceOptions(CompilerFlags):
     )
     chip: Annotated[str, Parameter(group=DEVICE)] = "host"
     jobs: Annotated[int | None, Parameter(group=DEVICE)] = None
+    scheduler: Annotated[str | None, Parameter(group=DEVICE, metavar="ADDRESS")] = None
 
     def __post_init__(self) -> None:
         """Raises UsageError for what makes no sense."""

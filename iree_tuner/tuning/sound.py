@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from iree_tuner.compiler.calls import SentPath
 from iree_tuner.execute.apart import Finding, Judged, judge_here
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.loader import Loader
@@ -160,5 +161,5 @@ def in_parts(begun: Sequence[Future[Parts]], lab: Lab) -> Generator[list[Pieces]
         for number, parts in enumerate(made):
             path = Path(folder) / f"{number}.vmfb"
             path.write_bytes(parts.vmfb)
-            pieces.append(Pieces(str(path), replace(parts, vmfb=b"")))
+            pieces.append(Pieces(SentPath(path), replace(parts, vmfb=b"")))
         yield pieces

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Self
 
-from iree_tuner.compiler.worker import Workers
+from iree_tuner.compiler.worker import Calls
 
 _AGAIN_S = 0.05
 
@@ -30,7 +30,7 @@ class StopRequest:
     def __init__(self, heard: Callable[[], None] | None = None) -> None:
         self.requested = False
         self._tell = heard
-        self._pools: tuple[Workers, ...] = ()
+        self._pools: tuple[Calls, ...] = ()
         self._previous: signal.Handlers | object = None
         self._listening = False
 
@@ -41,7 +41,7 @@ class StopRequest:
             threading.Thread(target=self._cancel, args=(self._pools,), daemon=True).start()
 
     @contextmanager
-    def cancelling(self, *pools: Workers) -> Generator[None]:
+    def cancelling(self, *pools: Calls) -> Generator[None]:
         """Work that a request to stop ends at once: its calls are cancelled, and with them what waits."""
         self._pools = pools
         try:
@@ -52,7 +52,7 @@ class StopRequest:
         finally:
             self._pools = ()
 
-    def _cancel(self, pools: tuple[Workers, ...]) -> None:
+    def _cancel(self, pools: tuple[Calls, ...]) -> None:
         while self._pools is pools:  # what is under way may call once more before it waits
             for pool in pools:
                 pool.cancel_all()

@@ -189,7 +189,7 @@ class ProgramVersions:
         found = compare_programs(
             placed, self._lab.measurer.device, self._lab.measurer.workers, look.rounds,
             self.depth, self._run, batch_s=look.batch_s, seconds=look.seconds,
-            for_host=None if self._lab.alternate else self._for_host,
+            for_host=None if self._lab.on_host else self._for_host,
         )  # fmt: skip
         # The first one's has what is found out about the default once.
         self.measured.check_s = statistics.median_low(each.check_s for each in found)

@@ -1,0 +1,110 @@
+"""`iree-tuner worker` and `iree-tuner cluster`: machines that compile and measure for runs elsewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+import sys
+from typing import Annotated, Any, cast
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.targets import target_for_device
+
+Scheduler = Annotated[str, Parameter(help="Address of the scheduler: tcp://HOST:PORT, or tls://HOST:PORT.")]
+
+
+def worker(
+    *,
+    scheduler: Scheduler,
+    compile_slots: int = 0,
+    device: Annotated[tuple[str, ...], Parameter(negative="", metavar="URI...")] = (),
+    name: str = "",
+) -> int:
+    """Compile and measure on this machine for runs of `tune --scheduler`; ends with Ctrl-C.
+
+    Whoever reaches the scheduler can run code here: use tls:// where others reach it (docs/cluster.md).
+
+    Example: `iree-tuner worker --scheduler tcp://10.0.0.5:8786 --compile-slots 16 --device cuda://0`
+
+    Parameters
+    ----------
+    compile_slots
+        Compilations at a time; 0 compiles nothing.
+    device
+        A device of this machine: local-task, cuda://0. May be given several times.
+    name
+        Of this worker: its host's by default, with what tells it from others there.
+    """
+    need_dask()
+    from iree_tuner.cluster.cluster import warning_for
+    from iree_tuner.cluster.worker import run_worker
+
+    if compile_slots < 0 or not (compile_slots or device):
+        raise UsageError("a worker needs --compile-slots, or a --device")
+    if len(set(device)) < len(device):
+        raise UsageError("give each device once")
+    for uri in device:
+        if uri.startswith(("local-", "cuda")):  # others do not tell what they are; runs say it
+            target_for_device(uri)
+    told = name or "+".join([socket.gethostname(), *(device or ["compile"])])
+    if warning := warning_for(scheduler):
+        print(f"warning: {warning}", file=sys.stderr)
+    run_worker(scheduler, told, compile_slots, device, lambda line: print(line, file=sys.stderr, flush=True))
+    return 0
+
+
+def cluster(
+    *,
+    scheduler: Scheduler,
+    as_json: Annotated[bool, Parameter(name="--json", negative="", help="One JSON object a worker.")] = False,
+) -> int:
+    """Show a cluster's workers: compile slots, devices, and what each is doing.
+
+    Example: `iree-tuner cluster --scheduler tcp://10.0.0.5:8786`
+    """
+    need_dask()
+    from distributed import Client
+
+    from iree_tuner.cluster.cluster import connected, members_of
+
+    with connected(scheduler) as client:
+        members = cast("list[Any]", client.sync(members_of, client))
+        doing = cast("dict[str, list[str]]", client.sync(_doing, client))
+    assert isinstance(client, Client)
+    rows = [
+        {
+            "worker": each.name, "address": each.address, "compile_slots": each.slots,
+            "devices": list(each.devices), "calls": sorted(doing.get(each.address, [])),
+            "seen_s": round(each.seen_s, 1),
+        }
+        for each in members
+    ]  # fmt: skip
+    if as_json:
+        for row in rows:
+            print_json(row)
+    else:
+        console = Console(file=people.file, highlight=False)
+        for row in rows:
+            calls = [call.partition("-")[0] for call in cast("list[str]", row["calls"])]
+            counted = ", ".join(f"{calls.count(each)} {each}" for each in dict.fromkeys(calls)) or "idle"
+            devices = ", ".join(cast("list[str]", row["devices"])) or "no device"
+            console.print(f"{row['worker']}: {row['compile_slots']} compile slots, {devices}: {counted}")
+    if not rows:
+        raise TunerError("no worker of iree-tuner is there", location=scheduler)
+    return 0
+
+
+async def _doing(client: Any) -> dict[str, list[str]]:  # noqa: ANN401
+    """For each worker's address, the names of its calls."""
+    found = cast("dict[str, list[Any]]", await client.scheduler.processing(workers=None))
+    return {address: [str(each) for each in calls] for address, calls in found.items()}
+
+
+def need_dask() -> None:
+    """Raises UsageError without dask.distributed."""
+    if importlib.util.find_spec("distributed") is None:
+        raise UsageError("dask.distributed is not installed", hint="pip install 'iree-tuner[cluster]'")

@@ -1,0 +1,235 @@
+"""A cluster as a run sees it: its workers, their compile slots and devices."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Self, cast
+from urllib.parse import urlsplit
+
+from distributed import Client
+
+from iree_tuner import __version__
+from iree_tuner.cluster.calls import ClusterCalls, Shared
+from iree_tuner.cluster.serve import AT, COMPILE, LOAD, drop_here, facts_here
+from iree_tuner.cluster.wire import read_value, unpack
+from iree_tuner.compiler.versions import installed
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.targets import Target, target_for_device
+
+_CONNECT_S = 10.0
+_KNOWN_S = 1.0
+_SEEN_S = 30.0  # since its last sign of life, a worker is there
+_THREADS = 4
+_TYPED = ("dask", "msgpack", "error")
+"""What results are read with: nothing that a worker gives is unpickled by dask."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A worker of a cluster.
+
+    Attributes:
+        name: its own.
+        address: where it listens.
+        resources: what it has, with how many.
+        seen_s: seconds since its last sign of life.
+    """
+
+    name: str
+    address: str
+    resources: dict[str, float]
+    seen_s: float
+
+    @property
+    def slots(self) -> int:
+        """Compile slots."""
+        return int(self.resources.get(COMPILE, 0))
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """URIs."""
+        return tuple(each.partition(AT)[0] for each in self.resources if AT in each)
+
+
+class Cluster:
+    """A scheduler with workers that `iree-tuner worker` started.
+
+    Args:
+        scheduler: its address, tcp://HOST:PORT or tls://HOST:PORT, or a client that is connected.
+
+    Raises:
+        TunerError: there is none, it has no such workers, or they have other versions.
+    """
+
+    def __init__(self, scheduler: str | Client) -> None:
+        self._own = isinstance(scheduler, str)
+        self.client = connected(scheduler) if isinstance(scheduler, str) else scheduler
+        self.address = str(self.client.scheduler.address) if self.client.scheduler else str(scheduler)
+        self.loop = cast(asyncio.AbstractEventLoop, cast(Any, self.client.loop).asyncio_loop)
+        self.threads = ThreadPoolExecutor(_THREADS, "iree_tuner cluster")
+        self.shared = Shared(self)
+        self._members = cast("list[Member]", self.client.sync(members_of, self.client))
+        self._away = False
+        self._watching = asyncio.run_coroutine_threadsafe(self._watch(), self.loop)
+        if not self.members():
+            self.close()
+            raise TunerError(
+                "no worker of iree-tuner is there", location=self.address,
+                hint=f"start some: iree-tuner worker --scheduler {self.address} --compile-slots 8",
+            )  # fmt: skip
+        self._check_versions()
+
+    def members(self) -> list[Member]:
+        """Its workers, as of a second ago."""
+        return self._members
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_KNOWN_S)
+            self._members = await members_of(self.client)
+
+    @property
+    def slots(self) -> int:
+        """Compile slots that are there now."""
+        return sum(each.slots for each in self.members())
+
+    def target(self, uri: str, chip: str) -> Target:
+        """The target that a device runs. Raises UsageError, TunerError."""
+        (first, worker), *_ = self.find([uri])
+        with self.device_calls(first, worker) as calls:
+            return calls.call(target_for_device, uri, chip)
+
+    def compile_calls(self, devices: Sequence[tuple[str, str]]) -> ClusterCalls:
+        """Calls on compile slots.
+
+        Where a device computes on its host's cores, its worker's slots stay empty.
+
+        Args:
+            devices: that are measured on, each with its worker.
+        """
+        owners = {worker for uri, worker in devices if uri.startswith("local-")}
+        if not owners:
+            return ClusterCalls(self, COMPILE, COMPILE)
+        if not self._without(owners):
+            raise UsageError(
+                "all compile slots are on the device's own worker, where nothing may compile beside it",
+                location=self.address, hint="start a worker with --compile-slots and without a device",
+            )  # fmt: skip
+        return ClusterCalls(self, COMPILE, COMPILE, lambda: self._without(owners))
+
+    def device_calls(self, uri: str, worker: str) -> ClusterCalls:
+        """Calls on a device, one after the other."""
+        return ClusterCalls(self, uri, f"{uri}{AT}{worker}")
+
+    def load_calls(self, devices: Sequence[tuple[str, str]]) -> ClusterCalls:
+        """Calls beside the first device, that have its driver compile."""
+        return ClusterCalls(self, LOAD, LOAD, lambda: [devices[0][1]])
+
+    def find(self, uris: Sequence[str]) -> list[tuple[str, str]]:
+        """The devices with these URIs, each with its worker. Raises UsageError where there are none."""
+        every = [(uri, each.name) for each in self.members() for uri in each.devices]
+        found = [(uri, name) for wanted in uris for uri, name in every if uri == wanted]
+        missing = [uri for uri in uris if all(uri != each for each, _ in found)]
+        if missing:
+            known = ", ".join(f"{uri} of {name}" for uri, name in every) or "none"
+            raise UsageError(f"no worker has {missing[0]}", location=self.address, hint=f"devices: {known}")
+        return found
+
+    async def connected(self, patience_s: float) -> bool:
+        """Wait until the scheduler is there."""
+        until = time.monotonic() + patience_s
+        while self.client.status != "running":
+            if not self._away:
+                self._away = True
+                self.shared.forget()
+            if time.monotonic() > until:
+                return False
+            await asyncio.sleep(0.5)
+        self._away = False
+        return True
+
+    def drop(self, name: str) -> None:
+        """End a call wherever it is."""
+        self.loop.call_soon_threadsafe(self._drop, name)
+
+    def _drop(self, name: str) -> None:
+        if self.client.status == "running":
+            self.client.run(drop_here, name, wait=False, on_error="ignore", asynchronous=True)
+
+    def close(self) -> None:
+        """Leave it; a client that was given stays connected."""
+        self._watching.cancel()
+        self.threads.shutdown(wait=False, cancel_futures=True)
+        if self._own:
+            self.client.close(timeout=2)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _without(self, owners: set[str]) -> list[str]:
+        """Names of workers that have compile slots, but for these."""
+        return [each.name for each in self.members() if each.slots and each.name not in owners]
+
+    def _check_versions(self) -> None:
+        ours = {"iree_tuner": __version__, **{key: value or "" for key, value in installed().items()}}
+        names = {each.address: each.name for each in self.members()}
+        found = cast("dict[str, bytes]", self.client.run(facts_here, workers=list(names)))
+        for address, reply in found.items():
+            facts = read_value(*unpack(reply))
+            for key, value in ours.items():
+                if facts.get(key) != value:
+                    self.close()
+                    theirs = facts.get(key) or "none"
+                    raise TunerError(
+                        f"worker '{names[address]}' has {key} {theirs}, and here it is {value}",
+                        location=self.address, hint="install the same versions on both",
+                    )  # fmt: skip
+
+
+async def members_of(client: Client) -> list[Member]:
+    """The workers of a scheduler that serve calls of runs; none while it is away."""
+    try:
+        info: dict[str, Any] = (await cast(Any, client.scheduler).identity(n_workers=-1))["workers"]
+    except Exception:  # whoever waits for it says so
+        return []
+    return [
+        Member(str(each["name"]), address, dict(each["resources"]), time.time() - float(each["last_seen"]))
+        for address, each in info.items()
+        if each["resources"] and time.time() - float(each["last_seen"]) < _SEEN_S
+    ]
+
+
+def warning_for(address: str) -> str:
+    """What is to be said of an address whose traffic anyone between can read; empty for others."""
+    parts = urlsplit(address)
+    if parts.scheme == "tls" or not parts.hostname:
+        return ""
+    try:
+        local = ipaddress.ip_address(socket.gethostbyname(parts.hostname)).is_loopback
+    except OSError:
+        return ""
+    return (
+        ""
+        if local
+        else (f"{address} has no TLS: whoever reaches it can run code on its workers; see docs/cluster.md")
+    )
+
+
+def connected(address: str) -> Client:
+    """A client of a scheduler. Raises TunerError where none answers."""
+    try:
+        return Client(address, timeout=_CONNECT_S, deserializers=_TYPED, set_as_default=False)
+    except (OSError, ValueError) as error:
+        said = str(error).splitlines()[0]
+        raise TunerError(
+            f"no scheduler answers: {said}", location=address, hint="start one: dask scheduler"
+        ) from None

@@ -1,0 +1,178 @@
+"""Calls and replies as bytes, for other hosts.
+
+Large bytes, such as dispatches and executables, and files travel beside a call, named by their SHA-256, so
+that each goes to a host once. A reply is read as typed data only: dataclasses and errors of this project,
+arrays, and what Python's literals make. Whatever else a worker sends is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, is_dataclass
+from enum import Enum
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from iree_tuner.compiler.calls import SentPath, WrittenPath
+from iree_tuner.errors import TunerError
+
+LARGE = 1 << 14
+"""Bytes; what is smaller travels inside."""
+
+_OWN = "iree_tuner."
+_BUILTINS = frozenset({"set", "frozenset", "complex", "bytearray", "range", "slice"})
+_OTHERS = frozenset(
+    {
+        ("iree_tuner.errors", "_rebuild"),
+        ("collections", "OrderedDict"), ("collections", "deque"), ("datetime", "datetime"),
+        ("pathlib", "PosixPath"), ("pathlib", "Path"), ("pathlib._local", "PosixPath"),
+        ("numpy", "dtype"), ("numpy", "ndarray"),
+        ("numpy._core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "scalar"),
+        ("numpy._core.numeric", "_frombuffer"),
+    }
+)  # fmt: skip
+_BYTES, _FILE, _WRITTEN = "bytes", "file", "written"
+
+
+class UntypedError(TunerError):
+    """A worker sent what is no typed data."""
+
+
+@dataclass
+class Parcel:
+    """A call or a value, without what travels beside it.
+
+    Attributes:
+        data: pickled.
+        beside: large bytes and files' contents, by their digest: what makes them.
+        written: paths that the call writes.
+    """
+
+    data: bytes = b""
+    beside: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
+    written: list[str] = field(default_factory=list[str])
+
+
+class _Writer(pickle.Pickler):
+    def __init__(self, stream: io.BytesIO, parcel: Parcel) -> None:
+        super().__init__(stream, pickle.HIGHEST_PROTOCOL)
+        self._parcel = parcel
+
+    def persistent_id(self, obj: object) -> tuple[str, ...] | None:
+        """What travels beside: its kind and its name."""
+        if type(obj) is bytes and len(obj) >= LARGE:
+            digest = digest_of(obj)
+            self._parcel.beside[digest] = lambda: obj
+            return _BYTES, digest
+        if isinstance(obj, SentPath):
+            path = Path(obj)
+            status = path.stat()
+            digest = _digest_of_file(str(obj), status.st_mtime_ns, status.st_size)
+            self._parcel.beside[digest] = path.read_bytes
+            return _FILE, digest, path.name
+        if isinstance(obj, WrittenPath):
+            self._parcel.written.append(str(obj))
+            return _WRITTEN, str(len(self._parcel.written) - 1)
+        return None
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(
+        self, data: bytes, beside: Mapping[str, bytes], folder: Path | None, written: Path | None
+    ) -> None:
+        super().__init__(io.BytesIO(data))
+        self._beside = beside
+        self._folder = folder
+        self._written = written
+
+    def persistent_load(self, pid: tuple[str, ...]) -> object:
+        """What traveled beside."""
+        kind, name = pid[0], pid[1]
+        if kind == _BYTES:
+            return self._beside[name]
+        if kind == _FILE and self._folder is not None:
+            path = self._folder / name / Path(pid[2]).name
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                part = path.with_name(f"{path.name}.part")
+                part.write_bytes(self._beside[name])
+                part.replace(path)
+            return str(path)
+        if kind == _WRITTEN and self._written is not None:
+            return str(self._written / name)
+        raise UntypedError(f"a worker sent a reference of the kind '{kind}'")
+
+
+class _TypedReader(_Reader):
+    def find_class(self, module_name: str, global_name: str) -> object:
+        """Only what is data. Raises UntypedError for everything else."""
+        if (module_name, global_name) in _OTHERS:
+            return super().find_class(module_name, global_name)
+        if module_name == "builtins" and global_name in _BUILTINS:
+            return super().find_class(module_name, global_name)
+        if module_name.startswith(_OWN) and "." not in global_name:
+            found = getattr(import_module(module_name), global_name, None)
+            if isinstance(found, type) and (is_dataclass(found) or issubclass(found, Exception | Enum)):
+                return cast(object, found)
+        raise UntypedError(f"a worker sent a {module_name}.{global_name}, which is no data of a run")
+
+
+def write(value: object) -> Parcel:
+    """A call or a value. Raises what pickling raises."""
+    parcel, stream = Parcel(), io.BytesIO()
+    _Writer(stream, parcel).dump(value)
+    parcel.data = stream.getvalue()
+    return parcel
+
+
+def read_call(data: bytes, beside: Mapping[str, bytes], folder: Path, written: Path) -> Any:  # noqa: ANN401
+    """What a client asks for. Workers do what clients say: this reads anything.
+
+    Args:
+        data: of a parcel.
+        beside: what traveled beside it.
+        folder: where files are kept.
+        written: where the call writes its own.
+    """
+    return _Reader(data, beside, folder, written).load()
+
+
+def read_value(data: bytes, beside: Mapping[str, bytes]) -> Any:  # noqa: ANN401
+    """What a worker says. Raises UntypedError for what is no typed data."""
+    try:
+        return _TypedReader(data, beside, None, None).load()
+    except UntypedError:
+        raise
+    except Exception as error:
+        raise UntypedError(f"a worker's reply cannot be read: {type(error).__name__}: {error}") from None
+
+
+def pack(parcel: Parcel) -> bytes:
+    """A parcel with what is beside it, in one piece."""
+    return pickle.dumps((parcel.data, {name: make() for name, make in parcel.beside.items()}))
+
+
+def unpack(reply: bytes) -> tuple[bytes, dict[str, bytes]]:
+    """What `pack` made. Raises UntypedError for something else."""
+    found = read_value(reply, {})
+    match found:
+        case (bytes() as data, dict() as beside):
+            return data, cast(dict[str, bytes], beside)
+        case _:
+            raise UntypedError("a worker's reply is no parcel")
+
+
+def digest_of(data: bytes) -> str:
+    """The name of bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _digest_of_file(path: str, _changed: int, _size: int) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
