@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -209,9 +210,12 @@ class _Attempts:
         self._call = call
         self._name = name
         self._parcel = parcel
+        self._over = asyncio.Event()
 
     async def make(self) -> None:
         """Have it made, again where nobody is to blame for its loss."""
+        loop = asyncio.get_running_loop()
+        self._call.future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._over.set))
         try:
             for attempt in range(_ATTEMPTS):
                 reply = await self._attempt(f"{self._name}.{attempt}" if attempt else self._name)
@@ -235,24 +239,24 @@ class _Attempts:
         )
         self._call.future.begun = True
         waiting = asyncio.ensure_future(task._result())  # pyright: ignore[reportPrivateUsage]  # no public name
+        over = asyncio.ensure_future(self._over.wait())
         begun, missing = time.monotonic(), 0.0
         try:
             while True:
-                done, _ = await asyncio.wait([waiting], timeout=_LOOK_S)
-                if done:
+                await asyncio.wait([waiting, over], timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+                if waiting.done():
                     break
                 if self._call.future.cancelled():
-                    self._drop(name, task)
+                    await self._drop(name, task)
                     return b""
                 if time.monotonic() - begun > self._call.timeout_s + _QUEUE_S:
-                    self._drop(name, task)
+                    await self._drop(name, task)
                     raise WorkerError(Timeout(self._call.timeout_s))
                 missing = 0.0 if self._calls.is_there() else missing + _LOOK_S
                 if missing > PATIENCE_S:
-                    self._drop(name, task)
-                    raise WorkerError(
-                        Crash(None, "", f"no worker of {self._cluster.address} can do it any more")
-                    )
+                    await self._drop(name, task)
+                    why = f"no worker of {self._cluster.address} can do it any more"
+                    raise WorkerError(Crash(None, "", why))
             try:
                 reply = cast(bytes, waiting.result())
             except WorkerError:
@@ -261,6 +265,7 @@ class _Attempts:
                 return None
         finally:
             waiting.cancel()
+            over.cancel()
         return reply if self._tell(reply, task) else None
 
     def _tell(self, reply: bytes, task: DaskFuture[Any]) -> bool:
@@ -285,9 +290,11 @@ class _Attempts:
                 return self._call.future.cancelled()
         return True
 
-    def _drop(self, name: str, task: DaskFuture[Any]) -> None:
-        task.cancel(asynchronous=True)
-        self._cluster.drop(name)
+    async def _drop(self, name: str, task: DaskFuture[Any]) -> None:
+        """Nobody waits for it any more: its process is killed."""
+        with suppress(Exception):  # the scheduler may be away
+            await task.cancel(asynchronous=True)
+            await self._cluster.drop(name)
 
     def _fail(self, end: Crash | Timeout | Lost) -> None:
         self._call.end(error=WorkerError(end))

@@ -154,13 +154,9 @@ class Cluster:
         self._away = False
         return True
 
-    def drop(self, name: str) -> None:
+    async def drop(self, name: str) -> None:
         """End a call wherever it is."""
-        self.loop.call_soon_threadsafe(self._drop, name)
-
-    def _drop(self, name: str) -> None:
-        if self.client.status == "running":
-            self.client.run(drop_here, name, wait=False, on_error="ignore", asynchronous=True)
+        await cast(Any, self.client.run(drop_here, name, on_error="ignore", asynchronous=True))
 
     def close(self) -> None:
         """Leave it; a client that was given stays connected."""

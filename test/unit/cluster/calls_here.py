@@ -1,0 +1,49 @@
+"""What workers of a cluster are asked for in tests: module-level functions."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from iree_tuner.compiler.calls import WrittenPath
+from iree_tuner.errors import TunerError
+
+
+def echo_here(value, seconds=0.0, log=""):
+    """A value, after a while; `log` is a folder in which a file says that it was made."""
+    time.sleep(seconds)
+    if log:
+        with (Path(log) / str(value)).open("a") as file:
+            file.write(f"{os.getpid()}\n")
+    return value
+
+
+def fail_here(message):
+    raise TunerError(message, location="there", hint="do something else")
+
+
+def die_here(number=signal.SIGKILL):
+    os.kill(os.getpid(), number)
+
+
+def size_here(data):
+    return len(data), data
+
+
+def read_here(path):
+    return str(path), Path(path).read_text()
+
+
+def mark_here(path: WrittenPath, text, dies=False):
+    Path(path).write_text(text)
+    if dies:
+        die_here()
+    return text
+
+
+class NoData:
+    """What no run sends."""
+
+
+def no_data_here():
+    return NoData()

@@ -1,0 +1,66 @@
+"""Whatever happens to workers and to the scheduler, each call ends once, with its own value."""
+
+import random
+import threading
+import time
+
+import calls_here
+import pytest
+from amounts import amount
+from test_calls import calls  # noqa: F401  # a fixture
+
+KINDS = "kill", "freeze", "kill the device's", "restart the scheduler"
+FAULTS = amount(4, 100)
+CALLS = amount(120, 3000)
+
+
+def disturb(processes, kind, rng):
+    """One fault, and its end."""
+    name = "board" if kind == "kill the device's" else rng.choice(["one", "two"])
+    if kind == "restart the scheduler":
+        processes.restart_scheduler()
+        processes.wait_for("board", "one", "two")
+        return
+    serving = processes.serving(name)
+    if serving is None:  # it is being replaced
+        return
+    if kind == "freeze":
+        serving.suspend()
+        time.sleep(amount(3.0, 20.0))
+        serving.resume()
+        return
+    serving.kill()
+    processes.wait_for(name)
+
+
+@pytest.mark.timeout(amount(240, 7200))
+def test_no_call_is_lost_or_told_twice(processes, cluster, calls, tmp_path):  # noqa: F811
+    rng = random.Random(0)
+    plan = [KINDS[number % len(KINDS)] for number in range(FAULTS)]
+    rng.shuffle(plan)
+    told, over = [], threading.Event()
+
+    def chaos():
+        for kind in plan:
+            time.sleep(rng.uniform(0.2, 1.0))
+            disturb(processes, kind, rng)
+        over.set()
+
+    with cluster.device_calls("local-task", "board") as device:
+        disturbing = threading.Thread(target=chaos)
+        disturbing.start()
+        number, open_ones = 0, []
+        while number < CALLS or not over.is_set():
+            while len(open_ones) < 8:
+                pool = device if number % 4 == 0 else calls
+                future = pool.submit(calls_here.echo_here, number, 0.02, str(tmp_path))
+                future.add_done_callback(lambda each: told.append(each.exception() or each.result()))
+                open_ones.append(future)
+                number += 1
+            open_ones[0].exception(timeout=120)
+            open_ones = [each for each in open_ones if not each.done()]
+        for each in open_ones:
+            each.exception(timeout=120)
+        disturbing.join()
+    assert sorted(told, key=str) == sorted(range(number), key=str)
+    assert {int(each.name) for each in tmp_path.iterdir()} == set(range(number)), "each was made"
