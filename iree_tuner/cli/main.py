@@ -101,9 +101,12 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "worker": (
         "cluster:worker",
-        "Compile and measure on this machine for runs of `tune --scheduler` (docs/cluster.md).",
+        "Compile and measure on this machine for runs of `tune --scheduler`; ends with Ctrl-C.",
     ),
-    "cluster": ("cluster:cluster", "Show a cluster's workers, and what each is doing."),
+    "cluster": (
+        "cluster:cluster",
+        "Show a cluster's workers: compile slots, devices, and what each is doing.",
+    ),
     "docs": ("docs:docs", "Print a page of the documentation; without a name, list the pages."),
     "doctor": (
         "doctor:doctor",

@@ -14,11 +14,9 @@ from urllib.parse import urlsplit
 
 from distributed import Client
 
-from iree_tuner import __version__
 from iree_tuner.cluster.calls import ClusterCalls, Shared
-from iree_tuner.cluster.serve import AT, COMPILE, LOAD, drop_here, facts_here
+from iree_tuner.cluster.serve import AT, COMPILE, LOAD, drop_here, facts_here, versions_here
 from iree_tuner.cluster.wire import read_value, unpack
-from iree_tuner.compiler.versions import installed
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets import Target, target_for_device
 
@@ -176,7 +174,7 @@ class Cluster:
         return [each.name for each in self.members() if each.slots and each.name not in owners]
 
     def _check_versions(self) -> None:
-        ours = {"iree_tuner": __version__, **{key: value or "" for key, value in installed().items()}}
+        ours = versions_here()
         names = {each.address: each.name for each in self.members()}
         found = cast("dict[str, bytes]", self.client.run(facts_here, workers=list(names)))
         for address, reply in found.items():

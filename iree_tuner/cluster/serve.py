@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
+from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -22,7 +23,6 @@ from typing import Any
 import click
 from distributed import Worker, get_worker
 
-from iree_tuner import __version__
 from iree_tuner.cluster.wire import Parcel, pack, read_call, unpack, write
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
@@ -180,9 +180,21 @@ def drop_here(name: str, dask_worker: Worker) -> None:
 
 def facts_here() -> bytes:
     """What a worker is: versions and processor."""
-    versions = {key: value or "" for key, value in installed().items()}
-    facts = {"iree_tuner": __version__, **versions, "python": platform.python_version()}
-    return pack(write({**facts, "processor": platform.machine(), "cores": str(os.cpu_count() or 1)}))
+    return pack(
+        write(
+            {
+                **versions_here(),
+                "python": platform.python_version(),
+                "processor": platform.machine(),
+                "cores": str(os.cpu_count() or 1),
+            }
+        )
+    )
+
+
+def versions_here() -> dict[str, str]:
+    """Of what must be the same on all hosts."""
+    return {"iree-tuner": version("iree-tuner"), **{key: each or "" for key, each in installed().items()}}
 
 
 def _host(worker: Worker) -> Host:

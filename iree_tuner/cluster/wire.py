@@ -7,6 +7,7 @@ arrays, and what Python's literals make. Whatever else a worker sends is an erro
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import io
 import pickle
@@ -61,6 +62,12 @@ class Parcel:
 class _Writer(pickle.Pickler):
     def __init__(self, stream: io.BytesIO, parcel: Parcel) -> None:
         super().__init__(stream, pickle.HIGHEST_PROTOCOL)
+        # Dask has errors pickled with their frames, which are code.
+        self.dispatch_table = {
+            kind: reduce
+            for kind, reduce in copyreg.dispatch_table.items()
+            if not issubclass(kind, BaseException)
+        }
         self._parcel = parcel
 
     def persistent_id(self, obj: object) -> tuple[str, ...] | None:

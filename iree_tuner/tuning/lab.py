@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from iree_tuner.cluster.cluster import Cluster
-    from iree_tuner.tuning.options import DeviceOptions
+    from iree_tuner.tuning.options import ClusterOptions
 
 EVERYTHING = Restriction()
 
@@ -165,7 +165,7 @@ class Lab:
 
 @contextmanager
 def lab_for(
-    options: DeviceOptions, *, cold: bool = True, restriction: Restriction = EVERYTHING,
+    options: ClusterOptions, *, cold: bool = True, restriction: Restriction = EVERYTHING,
     client: object | None = None,
 ) -> Generator[Lab]:  # fmt: skip
     """The lab that a run was asked for, of this machine or of a cluster.

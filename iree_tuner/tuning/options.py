@@ -68,9 +68,6 @@ class DeviceOptions(CompilerFlags):
         What to compile for, with options: host, znver4, host+data-tiling; a GPU's architecture.
     jobs
         Compile workers; one a core by default.
-    scheduler
-        Address of a dask scheduler, tcp://HOST:PORT: candidates are compiled and measured by its workers
-        (`iree-tuner worker`), on all their devices with the URI.
     """
 
     device: Annotated[tuple[str, ...] | str, Parameter(negative="", group=DEVICE, metavar="URI...")] = (
@@ -78,7 +75,6 @@ class DeviceOptions(CompilerFlags):
     )
     chip: Annotated[str, Parameter(group=DEVICE)] = "host"
     jobs: Annotated[int | None, Parameter(group=DEVICE)] = None
-    scheduler: Annotated[str | None, Parameter(group=DEVICE, metavar="ADDRESS")] = None
 
     def __post_init__(self) -> None:
         """Raises UsageError for what makes no sense."""
@@ -102,6 +98,21 @@ class DeviceOptions(CompilerFlags):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
+class ClusterOptions(DeviceOptions):
+    """Where it runs, which may be other machines.
+
+    Attributes
+    ----------
+    scheduler
+        Address of a dask scheduler, tcp://HOST:PORT: candidates are compiled and measured by its workers
+        (`iree-tuner worker`), on all their devices with the URI. See docs/cluster.md.
+    """
+
+    scheduler: Annotated[str | None, Parameter(group=DEVICE, metavar="ADDRESS")] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class DatabaseOptions:
     """What is kept of it.
 
@@ -120,7 +131,7 @@ class DatabaseOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class TuningOptions(DatabaseOptions, DeviceOptions):
+class TuningOptions(DatabaseOptions, ClusterOptions):
     """How a program is tuned.
 
     Attributes
@@ -198,7 +209,7 @@ class TuningOptions(DatabaseOptions, DeviceOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class RecordingOptions(DatabaseOptions, DeviceOptions):
+class RecordingOptions(DatabaseOptions, ClusterOptions):
     """How samples of search spaces are measured.
 
     Attributes

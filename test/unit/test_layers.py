@@ -16,6 +16,7 @@ ORDER = (
     "files",
     "compiler",
     "targets",
+    "cluster",
     "ops",
     "program",
     "space",

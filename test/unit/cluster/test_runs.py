@@ -1,0 +1,115 @@
+"""Runs on a cluster find what runs on this machine find; and what is told where a cluster does not do."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import free_port
+from distributed import Client
+from programs import ZERO_MATMUL
+
+from iree_tuner import tune_module
+from iree_tuner.cluster.cluster import Cluster, warning_for
+from iree_tuner.errors import TunerError, UsageError
+
+HOW = {
+    "candidates": 6, "effort": "quick", "seed": 3, "profile": False, "try_flags": False,
+    "strategy": "shuffle",  # others learn from times, which are never the same twice
+}  # fmt: skip
+
+
+def tried(result):
+    """Of each workload: its candidates, as a set, as they end in any order."""
+    return {
+        each.task.workload.name: {(trial.assignment, trial.digest) for trial in each.trials}
+        for each in result.results
+    }
+
+
+def test_the_same_candidates_are_tried_and_the_verdict_holds(processes):
+    here = tune_module(ZERO_MATMUL, **HOW)
+    there = tune_module(ZERO_MATMUL, scheduler=processes.address, **HOW)
+    assert tried(there) == tried(here)
+    (trials,) = [each.trials for each in there.results]
+    assert {trial.outcome for trial in trials} <= {"ok", "too_slow", "wrong_result"}
+    assert {trial.device for trial in trials if trial.samples_us} == {"local-task of board"}
+    assert there.speedup > 0
+    assert len(there.time.lanes) > 1
+
+
+def test_a_client_of_the_users_stays_connected(processes):
+    with Client(processes.address, set_as_default=False) as client:
+        assert tried(tune_module(ZERO_MATMUL, client=client, **HOW))
+        assert client.status == "running"
+
+
+def test_a_run_goes_on_where_a_killed_one_ended(processes, tmp_path):
+    known = str(tmp_path / "trials.db")
+    first = tune_module(ZERO_MATMUL, scheduler=processes.address, db=known, **HOW)
+    again = tune_module(ZERO_MATMUL, scheduler=processes.address, db=known, **HOW)
+    assert tried(again) == tried(first)
+    assert {trial.at for each in again.results for trial in each.trials} == {
+        trial.at for each in first.results for trial in each.trials
+    }
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "iree_tuner.cli", *arguments], capture_output=True, text=True, timeout=120
+    )
+
+
+def test_the_command_shows_who_is_there(processes):
+    told = run("cluster", "--scheduler", processes.address)
+    assert told.returncode == 0
+    assert "board: 0 compile slots, local-task: idle" in told.stderr + told.stdout
+    rows = [
+        json.loads(line)
+        for line in run("cluster", "--scheduler", processes.address, "--json").stdout.splitlines()
+    ]
+    assert {row["worker"]: (row["compile_slots"], row["devices"]) for row in rows} == {
+        "board": (0, ["local-task"]), "one": (1, []), "two": (1, []),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [["cluster"], ["worker", "--compile-slots", "1"], ["tune", "PROGRAM"]])
+def test_no_scheduler_is_one_line(command, tmp_path):
+    program = tmp_path / "program.mlir"
+    program.write_text(ZERO_MATMUL)
+    address = f"tcp://127.0.0.1:{free_port()}"
+    given = [str(program) if each == "PROGRAM" else each for each in command]
+    told = run(*given, "--scheduler", address, *(["--no-db"] if "tune" in command else []))
+    assert told.returncode == 1
+    assert re.fullmatch(
+        rf"error: {address}: no scheduler answers: .* \(start one: dask scheduler\)\n", told.stderr
+    )
+
+
+def test_a_worker_without_anything_is_no_worker():
+    told = run("worker", "--scheduler", "tcp://127.0.0.1:1")
+    assert told.returncode == 2
+    assert told.stderr == "error: a worker needs --compile-slots, or a --device\n"
+
+
+def test_a_device_that_nobody_has(processes):
+    with pytest.raises(UsageError, match="no worker has local-sync"):
+        tune_module(ZERO_MATMUL, device="local-sync", scheduler=processes.address)
+
+
+def test_other_versions_are_refused(processes, monkeypatch):
+    monkeypatch.setattr("iree_tuner.cluster.cluster.versions_here", lambda: {"iree-tuner": "9.9"})
+    with pytest.raises(TunerError, match=r"has iree-tuner .*, and here it is 9\.9"):
+        Cluster(processes.address)
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("tcp://127.0.0.1:8786", False), ("tcp://localhost:8786", False), ("tls://10.0.0.5:8786", False),
+        ("tcp://10.0.0.5:8786", True),
+    ],
+)  # fmt: skip
+def test_an_open_scheduler_is_warned_about(address, told):
+    assert bool(warning_for(address)) == told
