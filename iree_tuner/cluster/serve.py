@@ -37,6 +37,7 @@ AT = "@"
 """Between a device and its worker in the name of its resource."""
 
 _LOADERS = 4
+_QUEUED = 4
 _COMPILES_PER_WORKER = 2000
 _HOST = "iree_tuner_host"
 _KEPT_BYTES = 8 << 30
@@ -67,11 +68,6 @@ class Host:
         if self.devices:
             found[LOAD] = _LOADERS
         return found
-
-    @property
-    def threads(self) -> int:
-        """How many calls are waited for at once, with one more for each device: it begins at once then."""
-        return self.slots + 2 * len(self.devices) + _LOADERS
 
     def make(
         self, name: str, place: str, parcel: Parcel, beside: dict[str, bytes], timeout_s: float
@@ -150,6 +146,11 @@ class Host:
             left -= path.stat().st_size
             shutil.rmtree(path.parent, ignore_errors=True)
         return folder
+
+
+def threads_of(slots: int, devices: Sequence[str]) -> int:
+    """How many calls a worker waits for at once, with one more for each device: it begins at once then."""
+    return slots + _QUEUED * len(devices) + _LOADERS
 
 
 def serve(

@@ -1,20 +1,32 @@
-"""A worker of a cluster, which outlives its process and its scheduler."""
+"""A worker of a cluster, which outlives its process and its scheduler.
+
+    python -m iree_tuner.cluster.worker SCHEDULER NAME SLOTS [DEVICE...]
+
+is the process that serves; `run_worker` keeps one running.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from threading import Event
 from typing import Any, cast
 
-from distributed import Client, Nanny
+from distributed import Client, Worker
 
-from iree_tuner.cluster.serve import Host
+from iree_tuner.cluster.serve import threads_of
+from iree_tuner.compiler.task import die_with
 from iree_tuner.errors import TunerError
 
 _CONNECT_S = 10.0
 _AGAIN_S = 1.0
+_END_S = 5.0
 
 
 def run_worker(
@@ -32,36 +44,43 @@ def run_worker(
     Raises:
         TunerError: no scheduler answers, or it has another version of dask.
     """
-    asyncio.run(_serve(scheduler, name, slots, devices, told))
+    asyncio.run(_check(scheduler))
+    stop, process = Event(), None
 
+    def end(*_: object) -> None:
+        stop.set()
+        if process is not None:
+            process.terminate()
 
-async def _serve(
-    scheduler: str, name: str, slots: int, devices: Sequence[str], told: Callable[[str], None]
-) -> None:
-    stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    await _check(scheduler)
-    argv = ["--compile-slots", str(slots), *(part for each in devices for part in ("--device", each))]
-    host = Host(slots, devices)
-    threads = host.threads
-    host.close()
+        signal.signal(number, end)
+    command = [sys.executable, "-m", __spec__.name if __spec__ else __name__]
     while not stop.is_set():
-        try:
-            async with Nanny(
-                scheduler, nthreads=threads, name=name, preload=["iree_tuner.cluster.serve"],
-                preload_argv=[argv], memory_limit="0", death_timeout=_CONNECT_S, silence_logs="ERROR",
-            ) as nanny:  # fmt: skip
-                told(f"worker '{name}' at {nanny.worker_address} serves {scheduler}")
-                ended = [asyncio.create_task(nanny.finished()), asyncio.create_task(stop.wait())]
-                await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
-                for each in ended:
-                    each.cancel()
-        except (OSError, TimeoutError, RuntimeError) as error:
-            told(f"{scheduler} does not answer: {type(error).__name__}")
-        if not stop.is_set():
-            told(f"waiting for {scheduler}")
-            await asyncio.wait([asyncio.create_task(stop.wait())], timeout=_AGAIN_S)
+        process = subprocess.Popen(
+            [*command, scheduler, name, str(slots), *devices], start_new_session=True,
+            env=os.environ | {"IREE_TUNER_WORKER_OF": str(os.getpid())},
+        )  # fmt: skip
+        if stop.is_set():
+            process.terminate()
+        code = process.wait()
+        if not stop.wait(_AGAIN_S):
+            told(f"the worker's process ended with {code}; it is started again")
+
+
+async def _serve(scheduler: str, name: str, slots: int, devices: Sequence[str]) -> None:
+    """One process' life: it ends where the scheduler goes, too."""
+    argv = ["--compile-slots", str(slots), *(part for each in devices for part in ("--device", each))]
+    worker = Worker(
+        scheduler, nthreads=threads_of(slots, devices), name=name, preload=["iree_tuner.cluster.serve"],
+        preload_argv=[argv], memory_limit="0", death_timeout=_CONNECT_S, silence_logs=logging.ERROR,
+    )  # fmt: skip
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None, "it runs"
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    async with worker:
+        print(f"worker '{name}' at {worker.address} serves {scheduler}", file=sys.stderr, flush=True)
+        await worker.finished()
 
 
 async def _check(scheduler: str) -> None:
@@ -81,3 +100,18 @@ async def _check(scheduler: str) -> None:
             f"the scheduler has distributed {theirs}, and here it is {ours}",
             location=scheduler, hint="install the same version on both",
         )  # fmt: skip
+
+
+def _main(scheduler: str, name: str, slots: str, *devices: str) -> None:
+    die_with(int(os.environ.pop("IREE_TUNER_WORKER_OF", os.getppid())))
+    try:
+        asyncio.run(_serve(scheduler, name, int(slots), devices))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        return
+    except (OSError, TimeoutError, RuntimeError) as error:
+        print(f"{scheduler} does not answer: {type(error).__name__}", file=sys.stderr, flush=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -153,7 +153,7 @@ def _put(write: int, data: bytes) -> None:
 def _start(settings: Settings) -> None:
     """Set up this process as a worker."""
     global _log
-    _die_with(settings.coordinator)
+    die_with(settings.coordinator)
     _log = os.open(settings.log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     os.dup2(_log, 1)
     os.dup2(_log, 2)
@@ -250,7 +250,7 @@ def _limit(kind: int, value: int) -> None:
     resource.setrlimit(kind, (value, value))
 
 
-def _die_with(coordinator: int) -> None:
+def die_with(coordinator: int) -> None:
     """Linux: be killed when the caller is, so that nothing goes on compiling for nobody."""
     if sys.platform == "linux":
         set_parent_death_signal = 1

@@ -39,10 +39,6 @@ _CROWDED_OF = 8
 _RECENT = 32
 """Trials that say how long the next will take."""
 
-_QUEUED = 2
-"""Calls of a device's worker at a time, where others compile: the second begins when the first has ended,
-whatever this thread is doing then."""
-
 _POLL_S = 0.1
 """How often a request to stop is looked for while nothing ends."""
 
@@ -222,7 +218,7 @@ class Engine:
             self._take_turns()
         if not self._measuring:
             return
-        for depth in range(1 if self._lab.alternate else _QUEUED):
+        for depth in range(self._lab.queued):
             for device in self.devices:
                 if sum(other is device for other, _, _ in self._running.values()) > depth:
                     continue

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 EVERYTHING = Restriction()
 
 _COMPILES_PER_WORKER = 2000
+_QUEUED, _QUEUED_FAR = 2, 4
 
 
 class Lab:
@@ -58,6 +59,8 @@ class Lab:
         loader: has the driver compile ahead of measuring, where it does so at all.
         alternate: whether the devices compute on the cores that compile: nothing may compile meanwhile.
         on_host: whether they are processors.
+        queued: calls of a device's worker at a time: the next begins when one has ended, whatever this
+            process is doing then.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Lab:
         self.alternate = self.on_host and cluster is None
         if self.alternate and devices:
             raise UsageError("local devices share the same cores", hint="give one of them")
+        self.queued = 1 if self.alternate else _QUEUED_FAR if cluster else _QUEUED
         self.context = new_context()
         self.compilers = Workers(
             self._jobs, tasks_per_worker=_COMPILES_PER_WORKER, yielding=not self.alternate

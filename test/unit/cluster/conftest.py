@@ -1,99 +1,12 @@
-"""A scheduler and workers as processes of their own."""
+"""A cluster for tests that need one."""
 
-import contextlib
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-from pathlib import Path
-
-import psutil
 import pytest
 
 pytest.importorskip("distributed", reason="pip install 'iree-tuner[cluster]'")
 
+from cluster_processes import Processes
+
 from iree_tuner.cluster.cluster import Cluster
-
-HERE = Path(__file__).parent
-_START_S = 60.0
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
-class Processes:
-    """A cluster of processes on this machine, which can be disturbed."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.port = free_port()
-        self.address = f"tcp://127.0.0.1:{self.port}"
-        self.scheduler = None
-        self.workers = {}
-        path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
-        self.env = dict(os.environ, PYTHONPATH=path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="60s")
-
-    def start_scheduler(self):
-        command = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--no-dashboard"]
-        self.scheduler = self._start("scheduler", [*command, "--port", str(self.port)])
-
-    def start_worker(self, name, *options):
-        command = ["-m", "iree_tuner.cli", "worker", "--scheduler", self.address, "--name", name]
-        self.workers[name] = self._start(name, [*command, *options])
-
-    def restart_scheduler(self):
-        self.scheduler.kill()
-        self.scheduler.wait()
-        self.start_scheduler()
-
-    def serving(self, name):
-        """The process in which a worker's calls are taken: the child of its nanny that listens."""
-        nanny = psutil.Process(self.workers[name].pid)
-        found = [each for each in nanny.children() if "spawn_main" in " ".join(each.cmdline())]
-        return found[0] if found else None
-
-    def wait_for(self, *names):
-        """Until these workers are there."""
-        until = time.monotonic() + _START_S
-        while time.monotonic() < until:
-            try:
-                with Cluster(self.address) as cluster:
-                    if set(names) <= {each.name for each in cluster.members()}:
-                        return
-            except Exception:  # not yet
-                pass
-            time.sleep(0.2)
-        logs = {each.name: each.read_text()[-2000:] for each in self.folder.iterdir() if each.is_file()}
-        raise AssertionError(f"{names} did not come: {logs}")
-
-    def stop(self, name):
-        _end(self.workers.pop(name))
-
-    def close(self):
-        for process in [*self.workers.values(), self.scheduler]:
-            if process is not None:
-                _end(process)
-
-    def _start(self, name, command):
-        log = (self.folder / f"{name}.log").open("ab")
-        return subprocess.Popen(
-            [sys.executable, *command], stdout=log, stderr=log, env=self.env, cwd=self.folder,
-            start_new_session=True,
-        )  # fmt: skip
-
-
-def _end(process):
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for each in psutil.Process(process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                each.kill()
-    process.kill()
-    process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +28,3 @@ def processes(tmp_path_factory):
 def cluster(processes):
     with Cluster(processes.address) as found:
         yield found
-
-
-SIGNALS = signal.SIGSTOP, signal.SIGCONT

@@ -3,7 +3,7 @@
 from concurrent.futures import CancelledError, wait
 from pathlib import Path
 
-import calls_here
+import cluster_calls_here
 import pytest
 
 from iree_tuner.compiler.calls import SentPath, WrittenPath
@@ -18,70 +18,70 @@ def calls(cluster):
 
 
 def test_values_come_back(calls):
-    futures = [calls.submit(calls_here.echo_here, number) for number in range(40)]
+    futures = [calls.submit(cluster_calls_here.echo_here, number) for number in range(40)]
     assert [calls.wait(each) for each in futures] == list(range(40))
     assert len(calls.spans) == 40
 
 
 def test_errors_come_back_with_their_place_and_hint(calls):
     with pytest.raises(TunerError) as caught:
-        calls.call(calls_here.fail_here, "no")
+        calls.call(cluster_calls_here.fail_here, "no")
     assert str(caught.value) == "there: no (do something else)"
 
 
 def test_a_process_that_dies_ends_its_call_and_nothing_else(calls):
-    others = [calls.submit(calls_here.echo_here, number, 0.05) for number in range(6)]
-    end = calls.end(calls.submit(calls_here.die_here))
+    others = [calls.submit(cluster_calls_here.echo_here, number, 0.05) for number in range(6)]
+    end = calls.end(calls.submit(cluster_calls_here.die_here))
     assert isinstance(end, Crash)
     assert end.exit_code == -9
     assert [each.result() for each in others] == list(range(6))
 
 
 def test_a_limit_is_kept_there(calls):
-    end = calls.end(calls.submit(calls_here.echo_here, 1, 60.0, timeout_s=0.3))
+    end = calls.end(calls.submit(cluster_calls_here.echo_here, 1, 60.0, timeout_s=0.3))
     assert end == Timeout(0.3)
 
 
 def test_a_call_that_is_cancelled_is_ended_there(calls, tmp_path):
-    running = calls.submit(calls_here.echo_here, 1, 600.0)
-    calls.call(calls_here.echo_here, 2)  # the other slot
+    running = calls.submit(cluster_calls_here.echo_here, 1, 600.0)
+    calls.call(cluster_calls_here.echo_here, 2)  # the other slot
     assert running.cancel()
     with pytest.raises(CancelledError):
         running.result()
-    both = [calls.submit(calls_here.echo_here, number, 0.2) for number in range(2)]
+    both = [calls.submit(cluster_calls_here.echo_here, number, 0.2) for number in range(2)]
     assert not wait(both, timeout=30).not_done, "both slots are free again"
 
 
 def test_large_bytes_and_files_travel_beside(calls, tmp_path):
     data = bytes(range(256)) * 4096
     for _ in range(3):  # inside the call, scattered, and in a reply
-        assert calls.call(calls_here.size_here, data) == (len(data), data)
+        assert calls.call(cluster_calls_here.size_here, data) == (len(data), data)
     path = tmp_path / "weights.irpa"
     path.write_text("first")
-    there, text = calls.call(calls_here.read_here, SentPath(path))
+    there, text = calls.call(cluster_calls_here.read_here, SentPath(path))
     assert text == "first"
     assert Path(there) != path
     assert Path(there).name == path.name
     path.write_text("second!")
-    assert calls.call(calls_here.read_here, SentPath(path))[1] == "second!"
+    assert calls.call(cluster_calls_here.read_here, SentPath(path))[1] == "second!"
 
 
 @pytest.mark.parametrize("dies", [False, True])
 def test_what_a_call_writes_comes_back(dies, calls, tmp_path):
     path = tmp_path / "marker"
-    end = calls.end(calls.submit(calls_here.mark_here, WrittenPath(path), "3", dies))
+    end = calls.end(calls.submit(cluster_calls_here.mark_here, WrittenPath(path), "3", dies))
     assert isinstance(end, Crash) == dies
     assert path.read_text() == "3"
 
 
 def test_what_is_no_data_is_not_read(calls):
-    end = calls.end(calls.submit(calls_here.no_data_here))
+    end = calls.end(calls.submit(cluster_calls_here.no_data_here))
     assert isinstance(end, Lost)
-    assert "calls_here.NoData, which is no data of a run" in str(end)
+    assert "cluster_calls_here.NoData, which is no data of a run" in str(end)
 
 
 def test_arguments_that_do_not_pickle_are_told_at_once(calls):
-    end = calls.end(calls.submit(calls_here.echo_here, lambda: None))
+    end = calls.end(calls.submit(cluster_calls_here.echo_here, lambda: None))
     assert isinstance(end, Lost)
     assert str(end).startswith("the arguments do not pickle")
 
@@ -92,8 +92,8 @@ def test_devices_have_one_worker_each(cluster):
         cluster.find(["cuda://7"])
     with cluster.device_calls("local-task", "board") as device:
         with pytest.raises(WorkerError):
-            device.call(calls_here.die_here)
-        assert device.call(calls_here.echo_here, 5) == 5
+            device.call(cluster_calls_here.die_here)
+        assert device.call(cluster_calls_here.echo_here, 5) == 5
 
 
 def test_where_a_device_computes_nothing_compiles(cluster, processes):

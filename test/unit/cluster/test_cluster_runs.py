@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import free_port
+from cluster_processes import free_port
 from distributed import Client
 from programs import ZERO_MATMUL
 

@@ -4,10 +4,10 @@ import random
 import threading
 import time
 
-import calls_here
+import cluster_calls_here
 import pytest
 from amounts import amount
-from test_calls import calls  # noqa: F401  # a fixture
+from test_cluster_calls import calls  # noqa: F401  # a fixture
 
 KINDS = "kill", "freeze", "kill the device's", "restart the scheduler"
 FAULTS = amount(4, 100)
@@ -38,13 +38,17 @@ def test_no_call_is_lost_or_told_twice(processes, cluster, calls, tmp_path):  # 
     rng = random.Random(0)
     plan = [KINDS[number % len(KINDS)] for number in range(FAULTS)]
     rng.shuffle(plan)
-    told, over = [], threading.Event()
+    told, problems, over = [], [], threading.Event()
 
     def chaos():
-        for kind in plan:
-            time.sleep(rng.uniform(0.2, 1.0))
-            disturb(processes, kind, rng)
-        over.set()
+        try:
+            for kind in plan:
+                time.sleep(rng.uniform(0.2, 1.0))
+                disturb(processes, kind, rng)
+        except BaseException as error:
+            problems.append(error)
+        finally:
+            over.set()
 
     with cluster.device_calls("local-task", "board") as device:
         disturbing = threading.Thread(target=chaos)
@@ -53,7 +57,7 @@ def test_no_call_is_lost_or_told_twice(processes, cluster, calls, tmp_path):  # 
         while number < CALLS or not over.is_set():
             while len(open_ones) < 8:
                 pool = device if number % 4 == 0 else calls
-                future = pool.submit(calls_here.echo_here, number, 0.02, str(tmp_path))
+                future = pool.submit(cluster_calls_here.echo_here, number, 0.02, str(tmp_path))
                 future.add_done_callback(lambda each: told.append(each.exception() or each.result()))
                 open_ones.append(future)
                 number += 1
@@ -62,5 +66,6 @@ def test_no_call_is_lost_or_told_twice(processes, cluster, calls, tmp_path):  # 
         for each in open_ones:
             each.exception(timeout=120)
         disturbing.join()
+    assert not problems
     assert sorted(told, key=str) == sorted(range(number), key=str)
     assert {int(each.name) for each in tmp_path.iterdir()} == set(range(number)), "each was made"
