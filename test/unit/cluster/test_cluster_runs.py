@@ -11,6 +11,7 @@ from distributed import Client
 from programs import ZERO_MATMUL
 
 from iree_tuner import tune_module
+from iree_tuner.cli import main
 from iree_tuner.cluster.cluster import Cluster, warning_for
 from iree_tuner.errors import TunerError, UsageError
 
@@ -74,17 +75,22 @@ def test_the_command_shows_who_is_there(processes):
     }  # fmt: skip
 
 
+@pytest.fixture
+def nobody(monkeypatch):
+    """An address where no scheduler is, which is found out soon."""
+    monkeypatch.setattr("iree_tuner.cluster.cluster._CONNECT_S", 0.5)
+    monkeypatch.setattr("iree_tuner.cluster.worker._CONNECT_S", 0.5)
+    return f"tcp://127.0.0.1:{free_port()}"
+
+
 @pytest.mark.parametrize("command", [["cluster"], ["worker", "--compile-slots", "1"], ["tune", "PROGRAM"]])
-def test_no_scheduler_is_one_line(command, tmp_path):
+def test_no_scheduler_is_one_line(command, nobody, tmp_path, capsys):
     program = tmp_path / "program.mlir"
     program.write_text(ZERO_MATMUL)
-    address = f"tcp://127.0.0.1:{free_port()}"
     given = [str(program) if each == "PROGRAM" else each for each in command]
-    told = run(*given, "--scheduler", address, *(["--no-db"] if "tune" in command else []))
-    assert told.returncode == 1
-    assert re.fullmatch(
-        rf"error: {address}: no scheduler answers: .* \(start one: dask scheduler\)\n", told.stderr
-    )
+    assert main.run([*given, "--scheduler", nobody, *(["--no-db"] if "tune" in command else [])]) == 1
+    line = rf"error: {nobody}: no scheduler answers: .* \(start one: dask scheduler\)\n"
+    assert re.fullmatch(line, capsys.readouterr().err)
 
 
 def test_a_worker_without_anything_is_no_worker():

@@ -254,7 +254,7 @@ def test_references_are_found_out_where_that_delays_no_measuring(only_dispatch, 
     bench = bench_for(only_dispatch(ZERO_MATMUL), cpu, compilers)
     with Lab(cpu, jobs=1) as lab:
         assert lab.referenced(bench) is bench
-        lab.alternate = False
+        lab.alternate = lab.on_host = False
         found = lab.referenced(bench)
         lab.compilers.settle()
         assert read_ahead(bench.harness, found.references, 2) is not None

@@ -86,7 +86,7 @@ def test_in_the_program(lab, monkeypatch, asked: bool) -> None:
         return compiled(program if spec else wrong, target, lab)
 
     monkeypatch.setattr(kernels_bench, "_compiled", planted)
-    monkeypatch.setattr(lab, "alternate", not asked)  # as on a GPU
+    monkeypatch.setattr(lab, "on_host", not asked)  # as on a GPU
     outlook = look_at(right, lab.target, [CGemm()], lab)
     ((_, site, kernel),) = outlook.pairs
     code = kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0])

@@ -175,7 +175,8 @@ def fake_lab(
         for index, pool in enumerate(pools)
     ]
     return SimpleNamespace(
-        target=target, jobs=jobs, alternate=alternate, cold=True, compilers=compilers, measurers=measurers,
+        target=target, jobs=jobs, alternate=alternate, on_host=alternate, cold=True,
+        queued=1 if alternate else 2, compilers=compilers, measurers=measurers,
         measurer=measurers[0], loader=loader, builder=Builder(target, compilers, timeout_s, build=build),
     )  # fmt: skip
 
