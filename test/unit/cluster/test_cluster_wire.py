@@ -84,7 +84,7 @@ class _Runs:
         _Runs(pickle.loads, b""), _Runs(TunerError.with_traceback, TunerError("x"), None),
         _Runs(Path.unlink, Path("x")), print,
     ],
-    ids=repr,
+    ids=["os.system", "eval", "run", "getattr", "loads", "method", "unlink", "function"],
 )  # fmt: skip
 def test_nothing_else_is_read(value):
     with pytest.raises(UntypedError):
