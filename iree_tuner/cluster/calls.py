@@ -32,7 +32,7 @@ PATIENCE_S = 60.0
 
 _LOOK_S = 2.0
 _QUEUE_S = 300.0  # that a call may wait for its turn, and its worker hang, beside its own limit
-_ATTEMPTS = 4
+_ATTEMPTS = 8
 _HELD = 512
 _SENT_TWICE_KEPT = 256
 _NAMES = {"build_here": "compile", "screen_here": "time", "agree_here": "check", "rounds_here": "compare"}

@@ -7,11 +7,18 @@ import time
 import cluster_calls_here
 import pytest
 from amounts import amount
+from programs import ZERO_MATMUL
 from test_cluster_calls import calls  # noqa: F401  # a fixture
+
+from iree_tuner import tune_module
 
 KINDS = "kill", "freeze", "kill the device's", "restart the scheduler"
 FAULTS = amount(4, 100)
 CALLS = amount(120, 3000)
+HOW = {
+    "candidates": 12, "effort": "quick", "seed": 3, "profile": False, "try_flags": False,
+    "strategy": "shuffle",
+}  # fmt: skip
 
 
 def disturb(processes, kind, rng):
@@ -69,3 +76,38 @@ def test_no_call_is_lost_or_told_twice(processes, cluster, calls, tmp_path):  # 
     assert not problems
     assert sorted(told, key=str) == sorted(range(number), key=str)
     assert {int(each.name) for each in tmp_path.iterdir()} == set(range(number)), "each was made"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(10))
+def test_a_run_finds_what_it_finds_without_faults(number, processes, undisturbed):
+    rng, over, problems = random.Random(number), threading.Event(), []
+
+    def chaos():
+        try:
+            for kind in rng.sample([kind for kind in KINDS if kind != "freeze"], 2):
+                if over.wait(rng.uniform(1.0, 3.0)):
+                    break
+                disturb(processes, kind, rng)
+        except BaseException as error:
+            problems.append(error)
+
+    disturbing = threading.Thread(target=chaos)
+    disturbing.start()
+    try:
+        found = tune_module(ZERO_MATMUL, scheduler=processes.address, **HOW)
+    finally:
+        over.set()
+        disturbing.join()
+    assert not problems
+    (trials,) = [each.trials for each in found.results]
+    (calm,) = [each.trials for each in undisturbed.results]
+    assert sorted(map(str, (each.assignment for each in trials))) == sorted(
+        map(str, (each.assignment for each in calm))
+    ), "each candidate has one outcome"
+    assert {each.outcome for each in trials} <= {"ok", "too_slow"}
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    return tune_module(ZERO_MATMUL, **HOW)
