@@ -117,7 +117,7 @@ class ClusterCalls(Calls):
         self._lock = Lock()
         self._open: dict[str, CallFuture] = {}
         self._spans: list[Span] = []
-        self._lanes: dict[str, int] = {}
+        self._lanes: list[float] = []  # until when each row is taken
         self._closed = False
 
     def submit(
@@ -144,9 +144,16 @@ class ClusterCalls(Calls):
         )
         return future
 
-    def begin(self, name: str, parcel: Parcel, timeout_s: float) -> DaskFuture[Any]:
-        """Hand a call to dask; blocks while something is scattered."""
-        names, beside, inside = self._cluster.shared.holders(parcel)
+    def begin(self, name: str, parcel: Parcel, timeout_s: float, again: bool) -> DaskFuture[Any]:
+        """Hand a call to dask; blocks while something is scattered.
+
+        What was lost once travels with its own bytes: those that were shared may be lost, too.
+        """
+        if again:
+            names, inside = list(parcel.beside), list[DaskFuture[Any]]()
+            beside: list[Any] = [make() for make in parcel.beside.values()]
+        else:
+            names, beside, inside = self._cluster.shared.holders(parcel)
         where = self._where() if self._where else None
         return self._cluster.client.submit(
             serve, name, self._place, parcel.data, names, beside, inside, timeout_s,
@@ -168,10 +175,12 @@ class ClusterCalls(Calls):
 
     def _lane(self, begin: float, end: float) -> int:
         """A row of the timeline that is free then."""
-        number = next((lane for lane, until in self._lanes.items() if float(until) <= begin), None)
-        number = number or str(len(self._lanes))
-        self._lanes[number] = int(end)
-        return int(number)
+        for number, until in enumerate(self._lanes):
+            if until <= begin:
+                self._lanes[number] = end
+                return number
+        self._lanes.append(end)
+        return len(self._lanes) - 1
 
     def settle(self) -> None:
         """Wait until all calls that were submitted so far have ended."""
@@ -235,7 +244,12 @@ class _Attempts:
             raise WorkerError(Lost(f"the scheduler at {self._cluster.address} did not come back"))
         loop = asyncio.get_running_loop()
         task = await loop.run_in_executor(
-            self._cluster.threads, self._calls.begin, name, self._parcel, self._call.timeout_s
+            self._cluster.threads,
+            self._calls.begin,
+            name,
+            self._parcel,
+            self._call.timeout_s,
+            name != self._name,
         )
         self._call.future.begun = True
         waiting = asyncio.ensure_future(task._result())  # pyright: ignore[reportPrivateUsage]  # no public name

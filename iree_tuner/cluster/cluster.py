@@ -195,11 +195,11 @@ async def members_of(client: Client) -> list[Member]:
         info: dict[str, Any] = (await cast(Any, client.scheduler).identity(n_workers=-1))["workers"]
     except Exception:  # whoever waits for it says so
         return []
-    return [
+    found = [
         Member(str(each["name"]), address, dict(each["resources"]), time.time() - float(each["last_seen"]))
         for address, each in info.items()
-        if each["resources"] and time.time() - float(each["last_seen"]) < _SEEN_S
     ]
+    return [each for each in found if (each.slots or each.devices) and each.seen_s < _SEEN_S]
 
 
 def warning_for(address: str) -> str:
