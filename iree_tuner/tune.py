@@ -113,14 +113,10 @@ def tune_program(
 ) -> TuningResult:  # fmt: skip
     """`tune_module` for a program that is loaded, see there."""
     timeline, db, watch = Timeline(), options.db, observer or Silent()
-    started = {
-        "effort": options.effort, "strategy": options.strategy, "seed": options.seed,
-        "device": options.devices[0], "chip": options.chip,
-    }  # fmt: skip
     with (
         lab_for(options, cold=not options.warm, restriction=options.restriction, client=client) as lab,
         open_records(
-            db, program.name, started, stop=StopRequest(watch.stopping), fresh=options.fresh
+            db, program.name, options.told, stop=StopRequest(watch.stopping), fresh=options.fresh
         ) as records,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):

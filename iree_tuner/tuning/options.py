@@ -206,6 +206,14 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
         """What of each space is searched."""
         return Restriction.of(self.pipelines, self.knobs)
 
+    @property
+    def told(self) -> dict[str, object]:
+        """What the database keeps of a run's options."""
+        return {
+            "effort": self.effort, "strategy": self.strategy, "seed": self.seed, "device": self.devices[0],
+            "chip": self.chip,
+        }  # fmt: skip
+
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,11 @@ from iree_tuner import tune_module
 from iree_tuner.cli import main
 from iree_tuner.cluster.cluster import Cluster, warning_for
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.tuning.lab import lab_for
+from iree_tuner.tuning.options import TuningOptions
 
 HOW = {
-    "candidates": 6, "effort": "quick", "seed": 3, "profile": False, "try_flags": False,
+    "candidates": 6, "effort": "smoke", "seed": 3, "profile": False, "try_flags": False,
     "strategy": "shuffle",  # others learn from times, which are never the same twice
 }  # fmt: skip
 
@@ -42,10 +44,13 @@ def test_the_same_candidates_are_tried_and_the_verdict_holds(processes):
 
 def test_a_client_of_the_users_stays_connected(processes):
     with Client(processes.address, set_as_default=False) as client:
-        assert tried(tune_module(ZERO_MATMUL, client=client, **HOW))
+        with lab_for(TuningOptions(), client=client) as lab:
+            assert lab.measurer.name == "local-task of board"
+            assert lab.jobs == 2
         assert client.status == "running"
 
 
+@pytest.mark.exhaustive
 def test_a_run_goes_on_where_a_killed_one_ended(processes, tmp_path):
     known = str(tmp_path / "trials.db")
     first = tune_module(ZERO_MATMUL, scheduler=processes.address, db=known, **HOW)
