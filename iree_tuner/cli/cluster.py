@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import socket
 import sys
 from typing import Annotated, Any, cast
@@ -11,6 +10,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from iree_tuner.cli.output import people, print_json
+from iree_tuner.cluster import need_dask
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets import target_for_device
 
@@ -67,14 +67,11 @@ def cluster(
     Example: `iree-tuner cluster --scheduler tcp://10.0.0.5:8786`
     """
     need_dask()
-    from distributed import Client
-
     from iree_tuner.cluster.cluster import connected, members_of
 
     with connected(scheduler) as client:
         members = cast("list[Any]", client.sync(members_of, client))
         doing = cast("dict[str, list[str]]", client.sync(_doing, client))
-    assert isinstance(client, Client)
     rows = [
         {
             "worker": each.name, "address": each.address, "compile_slots": each.slots,
@@ -102,9 +99,3 @@ async def _doing(client: Any) -> dict[str, list[str]]:  # noqa: ANN401
     """For each worker's address, the names of its calls."""
     found = cast("dict[str, list[Any]]", await client.scheduler.processing(workers=None))
     return {address: [str(each) for each in calls] for address, calls in found.items()}
-
-
-def need_dask() -> None:
-    """Raises UsageError without dask.distributed."""
-    if importlib.util.find_spec("distributed") is None:
-        raise UsageError("dask.distributed is not installed", hint="pip install 'iree-tuner[cluster]'")

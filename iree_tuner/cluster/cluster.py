@@ -97,11 +97,17 @@ class Cluster:
         """Compile slots that are there now."""
         return sum(each.slots for each in self.members())
 
-    def target(self, uri: str, chip: str) -> Target:
-        """The target that a device runs. Raises UsageError, TunerError."""
-        (first, worker), *_ = self.find([uri])
-        with self.device_calls(first, worker) as calls:
-            return calls.call(target_for_device, uri, chip)
+    def target(self, uris: Sequence[str], chip: str) -> Target:
+        """The target that devices run. Raises UsageError where they are not of one kind, TunerError."""
+        found: list[tuple[str, Target]] = []
+        for uri, worker in self.find(uris):
+            with self.device_calls(uri, worker) as calls:
+                found.append((f"{uri} of {worker}", calls.call(target_for_device, uri, chip)))
+        (first, target), *others = found
+        for name, other in others:
+            if (other.backend, other.chip) != (target.backend, target.chip):
+                raise UsageError(f"{name} is not of the same kind as {first}: {other} and {target}")
+        return target
 
     def compile_calls(self, devices: Sequence[tuple[str, str]]) -> ClusterCalls:
         """Calls on compile slots.
@@ -211,11 +217,9 @@ def warning_for(address: str) -> str:
         local = ipaddress.ip_address(socket.gethostbyname(parts.hostname)).is_loopback
     except OSError:
         return ""
-    return (
-        ""
-        if local
-        else (f"{address} has no TLS: whoever reaches it can run code on its workers; see docs/cluster.md")
-    )
+    if local:
+        return ""
+    return f"{address} has no TLS: whoever reaches it can run code on its workers; see docs/cluster.md"
 
 
 def connected(address: str) -> Client:

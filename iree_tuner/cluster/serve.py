@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import shutil
 import tempfile
 import time
@@ -23,7 +21,8 @@ from typing import Any
 import click
 from distributed import Worker, get_worker
 
-from iree_tuner.cluster.wire import Parcel, pack, read_call, unpack, write
+from iree_tuner.cluster import QUEUED
+from iree_tuner.cluster.wire import pack, read_call, unpack, write
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
 
@@ -37,7 +36,6 @@ AT = "@"
 """Between a device and its worker in the name of its resource."""
 
 _LOADERS = 4
-_QUEUED = 4
 _COMPILES_PER_WORKER = 2000
 _HOST = "iree_tuner_host"
 _KEPT_BYTES = 8 << 30
@@ -69,21 +67,19 @@ class Host:
             found[LOAD] = _LOADERS
         return found
 
-    def make(
-        self, name: str, place: str, parcel: Parcel, beside: dict[str, bytes], timeout_s: float
-    ) -> bytes:
+    def make(self, name: str, place: str, data: bytes, beside: dict[str, bytes], timeout_s: float) -> bytes:
         """Make a call; its reply.
 
         Args:
             name: of the call, for `drop`.
             place: `compile`, `load`, or a device's URI.
-            parcel: the function and its arguments.
+            data: the function and its arguments, without what traveled beside.
             beside: what traveled beside.
             timeout_s: from its begin.
         """
         begun = time.time()
         with tempfile.TemporaryDirectory(dir=self._folder) as own:
-            function, args, kwargs = read_call(parcel.data, beside, self._files(), Path(own))
+            function, args, kwargs = read_call(data, beside, self._files(), Path(own))
             try:
                 with self._lock:
                     if name in self._dropped:
@@ -150,7 +146,7 @@ class Host:
 
 def threads_of(slots: int, devices: Sequence[str]) -> int:
     """How many calls a worker waits for at once, with one more for each device: it begins at once then."""
-    return slots + _QUEUED * len(devices) + _LOADERS
+    return slots + QUEUED * len(devices) + _LOADERS
 
 
 def serve(
@@ -171,7 +167,7 @@ def serve(
     known = dict(zip(names, beside, strict=True))
     for reply in inside:
         known |= unpack(reply)[1]
-    return _host(get_worker()).make(name, place, Parcel(data), known, timeout_s)
+    return _host(get_worker()).make(name, place, data, known, timeout_s)
 
 
 def drop_here(name: str, dask_worker: Worker) -> None:
@@ -180,22 +176,14 @@ def drop_here(name: str, dask_worker: Worker) -> None:
 
 
 def facts_here() -> bytes:
-    """What a worker is: versions and processor."""
-    return pack(
-        write(
-            {
-                **versions_here(),
-                "python": platform.python_version(),
-                "processor": platform.machine(),
-                "cores": str(os.cpu_count() or 1),
-            }
-        )
-    )
+    """A worker's versions."""
+    return pack(write(versions_here()))
 
 
 def versions_here() -> dict[str, str]:
     """Of what must be the same on all hosts."""
-    return {"iree-tuner": version("iree-tuner"), **{key: each or "" for key, each in installed().items()}}
+    own = {name: version(name) for name in ("iree-tuner", "distributed")}
+    return own | {name: each or "" for name, each in installed().items()}
 
 
 def _host(worker: Worker) -> Host:

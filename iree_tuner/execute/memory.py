@@ -16,7 +16,7 @@ from iree_tuner.targets.runtime import device_for
 _SHARED = rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE
 _CACHED = rt.MemoryType.HOST_LOCAL | rt.MemoryType.HOST_CACHED
 _READ_BACK = _CACHED | int(rt.MemoryType.DEVICE_VISIBLE)
-"""Without HOST_CACHED the CUDA driver gives write-combined memory, which the host reads at 0.1 GB/s or so."""
+"""Without HOST_CACHED IREE takes write-combined memory of CUDA, which is slow to read for the host."""
 _MAPPED = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
 _IMAGES_KEPT = 3
 _STEP = 64 << 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import itertools
 import shutil
 import tempfile
@@ -14,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
+from iree_tuner.cluster import QUEUED, need_dask
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Calls, Workers
 from iree_tuner.errors import UsageError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 EVERYTHING = Restriction()
 
 _COMPILES_PER_WORKER = 2000
-_QUEUED, _QUEUED_FAR = 2, 4
+_QUEUED = 2
 
 
 class Lab:
@@ -78,7 +78,7 @@ class Lab:
         self.alternate = self.on_host and cluster is None
         if self.alternate and devices:
             raise UsageError("local devices share the same cores", hint="give one of them")
-        self.queued = 1 if self.alternate else _QUEUED_FAR if cluster else _QUEUED
+        self.queued = 1 if self.alternate else QUEUED if cluster else _QUEUED
         self.context = new_context()
         self.compilers = Workers(
             self._jobs, tasks_per_worker=_COMPILES_PER_WORKER, yielding=not self.alternate
@@ -184,12 +184,11 @@ def lab_for(
         with Lab(target, options.jobs, devices=others, cold=cold, restriction=restriction) as lab:
             yield lab
         return
-    if importlib.util.find_spec("distributed") is None:
-        raise UsageError("dask.distributed is not installed", hint="pip install 'iree-tuner[cluster]'")
+    need_dask()
     from iree_tuner.cluster.cluster import Cluster
 
     with Cluster(scheduler) as cluster:
-        target = options.on(cluster.target(options.devices[0], options.chip))
+        target = options.on(cluster.target(options.devices, options.chip))
         with Lab(
             target, options.jobs, devices=options.devices[1:], cold=cold, restriction=restriction,
             cluster=cluster,

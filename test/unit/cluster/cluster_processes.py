@@ -39,8 +39,12 @@ class Processes:
         self.scheduler = self._start("scheduler", [*command, "--port", str(self.port)])
 
     def start_worker(self, name, *options):
-        command = ["-m", "iree_tuner.cli", "worker", "--scheduler", self.address, "--name", name]
-        self.workers[name] = self._start(name, [*command, *options])
+        self.start(
+            name, "-m", "iree_tuner.cli", "worker", "--scheduler", self.address, "--name", name, *options
+        )
+
+    def start(self, name, *command):
+        self.workers[name] = self._start(name, command)
 
     def restart_scheduler(self):
         self.scheduler.kill()

@@ -9,7 +9,7 @@ from cluster_processes import Processes
 from iree_tuner.cluster.cluster import Cluster
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def processes(tmp_path_factory):
     """A device's worker, and two that compile."""
     found = Processes(tmp_path_factory.mktemp("cluster"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import cluster_calls_here
 import pytest
 
+from iree_tuner.cluster.calls import ClusterCalls
 from iree_tuner.compiler.calls import SentPath, WrittenPath
 from iree_tuner.compiler.worker import Crash, Lost, Timeout, WorkerError
 from iree_tuner.errors import TunerError, UsageError
@@ -106,3 +107,41 @@ def test_where_a_device_computes_nothing_compiles(cluster, processes):
             assert sorted(names) == ["one", "two"]
     finally:
         processes.stop("both")
+
+
+def test_a_call_ends_where_nobody_has_the_device_any_more(cluster, processes, monkeypatch):
+    monkeypatch.setattr("iree_tuner.cluster.calls.PATIENCE_S", 3.0)
+    processes.start_worker("other", "--device", "local-sync")
+    processes.wait_for("other")
+    with cluster.device_calls("local-sync", "other") as device:
+        assert device.call(cluster_calls_here.echo_here, 1) == 1
+        processes.stop("other")
+        end = device.end(device.submit(cluster_calls_here.echo_here, 2))
+    assert isinstance(end, Crash)
+    assert "can do it any more" in str(end)
+
+
+def test_devices_of_a_run_are_of_one_kind(cluster, monkeypatch):
+    assert cluster.target(["local-task"], "host").device == "local-task"
+    monkeypatch.setattr(cluster, "find", lambda _: [("local-task", "board"), ("local-task", "board")])
+    chips = iter(["znver4", "znver3"])
+    monkeypatch.setattr(
+        "iree_tuner.cluster.cluster.ClusterCalls.call",
+        lambda self, function, uri, chip: function(uri, next(chips)),
+    )
+    with pytest.raises(UsageError, match="is not of the same kind as local-task of board"):
+        cluster.target(["local-task"], "host")
+
+
+@pytest.mark.exhaustive
+def test_plain_dask_workers_serve_with_a_preload(cluster, processes):
+    processes.start(
+        "plain", "-m", "distributed.cli.dask_worker", processes.address, "--name", "plain", "--nthreads", "8",
+        "--preload", "iree_tuner.cluster.serve", "--", "--compile-slots", "1",
+    )  # fmt: skip
+    processes.wait_for("plain")
+    try:
+        with ClusterCalls(cluster, "compile", "compile", lambda: ["plain"]) as calls:
+            assert calls.call(cluster_calls_here.echo_here, 3) == 3
+    finally:
+        processes.stop("plain")

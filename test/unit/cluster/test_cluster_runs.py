@@ -18,7 +18,7 @@ from iree_tuner.tuning.lab import lab_for
 from iree_tuner.tuning.options import TuningOptions
 
 HOW = {
-    "candidates": 6, "effort": "smoke", "seed": 3, "profile": False, "try_flags": False,
+    "candidates": 3, "effort": "smoke", "seed": 3, "profile": False, "try_flags": False,
     "strategy": "shuffle",  # others learn from times, which are never the same twice
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Calls and replies as bytes: round trips, and that a reply is data only."""
 
+import io
 import os
 import pickle
 import subprocess
@@ -97,9 +98,14 @@ def test_noise_is_an_error(data):
         unpack(data)
 
 
+class _Names(pickle.Pickler):
+    def persistent_id(self, obj):
+        return ("file", "digest", "../../elsewhere") if obj is Ellipsis else None
+
+
 def test_a_name_of_a_file_leads_nowhere_else(tmp_path):
-    parcel = write(0)
-    parcel.data = pickle.dumps(1)
-    stream = write([1])
-    assert read_call(stream.data, {}, tmp_path, tmp_path) == [1]
-    assert not list(tmp_path.iterdir())
+    stream = io.BytesIO()
+    _Names(stream).dump(...)
+    there = read_call(stream.getvalue(), {"digest": b"text"}, tmp_path / "a" / "b", tmp_path)
+    assert Path(there) == tmp_path / "a" / "b" / "digest" / "elsewhere"
+    assert Path(there).read_bytes() == b"text"
