@@ -9,7 +9,7 @@ from cluster_processes import Processes
 from iree_tuner.cluster.cluster import Cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # idle ones take time from other tests
 def processes(tmp_path_factory):
     """A device's worker, and two that compile."""
     found = Processes(tmp_path_factory.mktemp("cluster"))
