@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import socket
 import sys
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from cyclopts import Parameter
 from rich.console import Console
 
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cluster import need_dask
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import UsageError
 from iree_tuner.targets import target_for_device
 
 Scheduler = Annotated[str, Parameter(help="Address of the scheduler: tcp://HOST:PORT, or tls://HOST:PORT.")]
@@ -67,35 +67,29 @@ def cluster(
     Example: `iree-tuner cluster --scheduler tcp://10.0.0.5:8786`
     """
     need_dask()
-    from iree_tuner.cluster.cluster import connected, members_of
+    from iree_tuner.cluster.cluster import Cluster
 
-    with connected(scheduler) as client:
-        members = cast("list[Any]", client.sync(members_of, client))
-        doing = cast("dict[str, list[str]]", client.sync(_doing, client))
-    rows = [
-        {
-            "worker": each.name, "address": each.address, "compile_slots": each.slots,
-            "devices": list(each.devices), "calls": sorted(doing.get(each.address, [])),
-            "seen_s": round(each.seen_s, 1),
-        }
-        for each in members
-    ]  # fmt: skip
+    with Cluster(scheduler) as found:
+        doing = cast("dict[str, list[tuple[str, str, float]]]", found.client.sync(found.ask, "doing"))
+        rows = [
+            {
+                "worker": each.name, "address": each.address, "compile_slots": each.slots,
+                "devices": list(each.devices), "seen_s": round(each.seen_s, 1),
+                "calls": [
+                    {"place": place, "call": name, "seconds": round(seconds, 3)}
+                    for place, name, seconds in doing.get(each.address, [])
+                ],
+            }
+            for each in found.members()
+        ]  # fmt: skip
     if as_json:
         for row in rows:
             print_json(row)
     else:
         console = Console(file=people.file, highlight=False)
         for row in rows:
-            calls = [call.partition("-")[0] for call in cast("list[str]", row["calls"])]
+            calls = [call["call"].partition("-")[0] for call in cast("list[dict[str, str]]", row["calls"])]
             counted = ", ".join(f"{calls.count(each)} {each}" for each in dict.fromkeys(calls)) or "idle"
             devices = ", ".join(cast("list[str]", row["devices"])) or "no device"
             console.print(f"{row['worker']}: {row['compile_slots']} compile slots, {devices}: {counted}")
-    if not rows:
-        raise TunerError("no worker of iree-tuner is there", location=scheduler)
     return 0
-
-
-async def _doing(client: Any) -> dict[str, list[str]]:  # noqa: ANN401
-    """For each worker's address, the names of its calls."""
-    found = cast("dict[str, list[Any]]", await client.scheduler.processing(workers=None))
-    return {address: [str(each) for each in calls] for address, calls in found.items()}

@@ -6,95 +6,34 @@ import asyncio
 import itertools
 import os
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from distributed import Future as DaskFuture
-
-from iree_tuner.cluster.serve import serve
-from iree_tuner.cluster.wire import Parcel, read_value, unpack, write
+from iree_tuner.cluster.line import Line, LineLostError
+from iree_tuner.cluster.wire import Parcel, UntypedError, read_value, unpack, write
 from iree_tuner.compiler.calls import TIMEOUT_S, Calls
 from iree_tuner.compiler.slot import Call, CallFuture, Span
 from iree_tuner.compiler.worker import Crash, Lost, Timeout, WorkerError
 
 if TYPE_CHECKING:
-    from iree_tuner.cluster.cluster import Cluster
+    from iree_tuner.cluster.cluster import Cluster, Member
 
 R = TypeVar("R")
 
 PATIENCE_S = 60.0
 """For a worker, or the scheduler, to come back."""
 
-_LOOK_S = 2.0
+_LOOK_S = 1.0
 _QUEUE_S = 300.0  # that a call may wait for its turn, and its worker hang, beside its own limit
 _ATTEMPTS = 8
-_HELD = 512
-_SENT_TWICE_KEPT = 256
 _NAMES = {"build_here": "compile", "screen_here": "time", "agree_here": "check", "rounds_here": "compare"}
-"""What dask's dashboard calls them; others are called as they are without `_here`."""
+"""What `iree-tuner cluster` calls them; others are called as they are without `_here`."""
 
 _run = f"{os.uname().nodename}-{os.getpid()}-{int(time.time())}"
 _numbers = itertools.count()
-
-
-class Shared:
-    """What calls of one cluster share: bytes that its workers have."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._lock = Lock()
-        self._seen: OrderedDict[str, None] = OrderedDict()
-        self._sent: OrderedDict[str, DaskFuture[Any]] = OrderedDict()
-        self._replies: OrderedDict[str, DaskFuture[Any]] = OrderedDict()
-
-    def holders(self, parcel: Parcel) -> tuple[list[str], list[Any], list[DaskFuture[Any]]]:
-        """For what travels beside a call: names and bytes or where they are, and replies that hold some.
-
-        What is sent a second time is scattered: the workers have it from then on, and give it to each other.
-        """
-        names: list[str] = []
-        values: list[Any] = []
-        inside: list[DaskFuture[Any]] = []
-        for name, make in parcel.beside.items():
-            with self._lock:
-                reply, sent = self._replies.get(name), self._sent.get(name)
-                again = name in self._seen
-                self._seen[name] = None
-                while len(self._seen) > 16 * _HELD:
-                    self._seen.popitem(last=False)
-            if reply is not None and reply.status == "finished":
-                inside.append(reply)
-                continue
-            if sent is not None and sent.status in ("lost", "cancelled", "error"):
-                sent = None
-            if sent is None and again:
-                sent = cast("DaskFuture[Any]", self._cluster.client.scatter(make(), hash=False))
-                with self._lock:
-                    self._sent[name] = sent
-                    while len(self._sent) > _SENT_TWICE_KEPT:
-                        self._sent.popitem(last=False)
-            names.append(name)
-            values.append(make() if sent is None else sent)
-        return names, values, inside
-
-    def keep(self, names: list[str], reply: DaskFuture[Any]) -> None:
-        """A reply holds these: whoever needs one has it from there."""
-        with self._lock:
-            for name in names:
-                self._replies[name] = reply
-            while len(self._replies) > _HELD:
-                self._replies.popitem(last=False)
-
-    def forget(self) -> None:
-        """The scheduler is another one: nothing is there any more."""
-        with self._lock:
-            for each in (self._seen, self._sent, self._replies):
-                each.clear()
 
 
 class ClusterCalls(Calls):
@@ -103,19 +42,16 @@ class ClusterCalls(Calls):
     Args:
         cluster: it.
         place: `compile`, `load`, or a device's URI.
-        resource: of which each call takes one.
-        where: names of the workers that may take it; None for all that have the resource.
+        workers: those that may take a call now.
     """
 
-    def __init__(
-        self, cluster: Cluster, place: str, resource: str, where: Callable[[], list[str]] | None = None
-    ) -> None:
+    def __init__(self, cluster: Cluster, place: str, workers: Callable[[], Sequence[Member]]) -> None:
         self._cluster = cluster
         self._place = place
-        self._resource = resource
-        self._where = where
+        self._workers = workers
         self._lock = Lock()
         self._open: dict[str, CallFuture] = {}
+        self._under_way: dict[str, int] = {}  # by address
         self._spans: list[Span] = []
         self._lanes: list[float] = []  # until when each row is taken
         self._closed = False
@@ -139,33 +75,8 @@ class ClusterCalls(Calls):
         with self._lock:
             self._open[name] = future
         future.add_done_callback(lambda _: self._ended(name))
-        asyncio.run_coroutine_threadsafe(
-            _Attempts(self, self._cluster, call, name, parcel).make(), self._cluster.loop
-        )
+        asyncio.run_coroutine_threadsafe(self._make(call, name, parcel), self._cluster.loop)
         return future
-
-    def begin(self, name: str, parcel: Parcel, timeout_s: float, again: bool) -> DaskFuture[Any]:
-        """Hand a call to dask; blocks while something is scattered.
-
-        What was lost once travels with its own bytes: those that were shared may be lost, too.
-        """
-        if again:
-            names, inside = list(parcel.beside), list[DaskFuture[Any]]()
-            beside: list[Any] = [make() for make in parcel.beside.values()]
-        else:
-            names, beside, inside = self._cluster.shared.holders(parcel)
-        where = self._where() if self._where else None
-        return self._cluster.client.submit(
-            serve, name, self._place, parcel.data, names, beside, inside, timeout_s,
-            key=name, pure=False, resources={self._resource: 1}, workers=where, allow_other_workers=False,
-        )  # fmt: skip
-
-    def is_there(self) -> bool:
-        """Whether any worker can take a call now."""
-        return any(
-            self._resource in each.resources and (self._where is None or each.name in self._where())
-            for each in self._cluster.members()
-        )
 
     def note(self, call: Call, seconds: float) -> None:
         """A call has ended that took so long."""
@@ -209,106 +120,85 @@ class ClusterCalls(Calls):
         with self._lock:
             self._open.pop(name, None)
 
-
-class _Attempts:
-    """One call until it has ended, exactly once. Lives on the client's event loop."""
-
-    def __init__(self, calls: ClusterCalls, cluster: Cluster, call: Call, name: str, parcel: Parcel) -> None:
-        self._calls = calls
-        self._cluster = cluster
-        self._call = call
-        self._name = name
-        self._parcel = parcel
-        self._over = asyncio.Event()
-
-    async def make(self) -> None:
-        """Have it made, again where nobody is to blame for its loss."""
-        loop = asyncio.get_running_loop()
-        self._call.future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._over.set))
+    async def _make(self, call: Call, name: str, parcel: Parcel) -> None:
+        """Have a call made, again where nobody is to blame for its loss. It ends exactly once."""
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+        call.future.add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
         try:
             for attempt in range(_ATTEMPTS):
-                reply = await self._attempt(f"{self._name}.{attempt}" if attempt else self._name)
-                if reply is not None or self._call.future.cancelled():
-                    break
+                if await self._attempt(call, f"{name}.{attempt}" if attempt else name, parcel, over):
+                    return
                 await asyncio.sleep(_LOOK_S)
-            else:
-                self._fail(Crash(None, "", f"its worker was lost {_ATTEMPTS} times"))
-        except WorkerError as error:
-            self._call.end(error=error)
+            call.end(error=WorkerError(Crash(None, "", f"its worker was lost {_ATTEMPTS} times")))
+        except (WorkerError, UntypedError) as error:
+            call.end(error=error if isinstance(error, WorkerError) else WorkerError(Lost(str(error))))
         except BaseException as error:  # nobody else would tell
-            self._fail(Lost(f"{type(error).__name__}: {error}"))
+            call.end(error=WorkerError(Lost(f"{type(error).__name__}: {error}")))
 
-    async def _attempt(self, name: str) -> bytes | None:
-        """A reply, which has been told; None where the call was lost."""
-        if not await self._cluster.connected(PATIENCE_S):
-            raise WorkerError(Lost(f"the scheduler at {self._cluster.address} did not come back"))
-        loop = asyncio.get_running_loop()
-        task = await loop.run_in_executor(
-            self._cluster.threads,
-            self._calls.begin,
-            name,
-            self._parcel,
-            self._call.timeout_s,
-            name != self._name,
+    async def _attempt(self, call: Call, name: str, parcel: Parcel, over: asyncio.Event) -> bool:
+        """Whether the call has ended; else its worker was lost. Raises WorkerError, UntypedError."""
+        line = await self._line(over)
+        if line is None:
+            return True
+        self._under_way[line.address] = self._under_way.get(line.address, 0) + 1
+        asking = asyncio.ensure_future(
+            line.call(name, self._place, parcel, call.timeout_s, self._cluster.holders)
         )
-        self._call.future.begun = True
-        waiting = asyncio.ensure_future(task._result())  # pyright: ignore[reportPrivateUsage]  # no public name
-        over = asyncio.ensure_future(self._over.wait())
-        begun, missing = time.monotonic(), 0.0
+        call.future.begun = True
+        ending = asyncio.ensure_future(over.wait())
         try:
-            while True:
-                await asyncio.wait([waiting, over], timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
-                if waiting.done():
-                    break
-                if self._call.future.cancelled():
-                    await self._drop(name, task)
-                    return b""
-                if time.monotonic() - begun > self._call.timeout_s + _QUEUE_S:
-                    await self._drop(name, task)
-                    raise WorkerError(Timeout(self._call.timeout_s))
-                missing = 0.0 if self._calls.is_there() else missing + _LOOK_S
-                if missing > PATIENCE_S:
-                    await self._drop(name, task)
-                    why = f"no worker of {self._cluster.address} can do it any more"
-                    raise WorkerError(Crash(None, "", why))
+            limit = call.timeout_s + _QUEUE_S
+            await asyncio.wait([asking, ending], timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                await line.drop(name)
+                call.end(error=WorkerError(Timeout(call.timeout_s)))  # nothing, where it was cancelled
+                return True
             try:
-                reply = cast(bytes, waiting.result())
-            except WorkerError:
-                raise
-            except (asyncio.CancelledError, Exception):  # dask's own: the worker or the scheduler was lost
-                return None
+                reply = asking.result()
+            except LineLostError:
+                return False
+            self._tell(call, parcel, reply, line)
+            return True
         finally:
-            waiting.cancel()
-            over.cancel()
-        return reply if self._tell(reply, task) else None
+            self._under_way[line.address] -= 1
+            asking.cancel()
+            ending.cancel()
 
-    def _tell(self, reply: bytes, task: DaskFuture[Any]) -> bool:
-        """Tell the caller how it ended; whether it did."""
+    async def _line(self, over: asyncio.Event) -> Line | None:
+        """To the worker that has least to do, once there is one; None if the call is over before.
+
+        Raises WorkerError where none comes.
+        """
+        until = time.monotonic() + PATIENCE_S
+        while not over.is_set():
+            if found := self._workers():
+                first = min(
+                    found, key=lambda each: (self._under_way.get(each.address, 0) + 1) / max(1, each.slots)
+                )
+                return self._cluster.line(first.address)
+            if time.monotonic() > until:
+                if not self._cluster.connected:
+                    raise WorkerError(Lost(f"the scheduler at {self._cluster.address} did not come back"))
+                raise WorkerError(Crash(None, "", f"no worker of {self._cluster.address} can do it any more"))
+            await asyncio.sleep(_LOOK_S / 4)
+        return None
+
+    def _tell(self, call: Call, parcel: Parcel, reply: bytes, line: Line) -> None:
+        """Tell the caller how it ended. Raises UntypedError for what is no typed data."""
         data, beside = unpack(reply)
         kind, value, seconds, files = read_value(data, beside)
         for number, content in files.items():
-            Path(self._parcel.written[number]).write_bytes(content)
-        self._calls.note(self._call, seconds)
+            Path(parcel.written[number]).write_bytes(content)
+        for digest in beside:
+            line.holds(digest)
+            self._cluster.hold(digest, line.address)
+        self.note(call, seconds)
         match kind:
             case "value":
-                if beside:
-                    self._cluster.shared.keep(list(beside), task)
-                self._call.end(value)
+                call.end(value)
             case "raised":
-                self._call.end(error=value)
+                call.end(error=value)
             case "end":
-                self._call.end(error=WorkerError(value))
-            case "lost":
-                self._fail(Lost(value))
-            case _:  # dropped there, as when a worker closes
-                return self._call.future.cancelled()
-        return True
-
-    async def _drop(self, name: str, task: DaskFuture[Any]) -> None:
-        """Nobody waits for it any more: its process is killed."""
-        with suppress(Exception):  # the scheduler may be away
-            await task.cancel(asynchronous=True)
-            await self._cluster.drop(name)
-
-    def _fail(self, end: Crash | Timeout | Lost) -> None:
-        self._call.end(error=WorkerError(end))
+                call.end(error=WorkerError(value))
+            case _:
+                call.end(error=WorkerError(Lost(str(value))))

@@ -6,26 +6,27 @@ import asyncio
 import ipaddress
 import socket
 import time
+from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 from distributed import Client
 
-from iree_tuner.cluster.calls import ClusterCalls, Shared
-from iree_tuner.cluster.serve import AT, COMPILE, LOAD, drop_here, facts_here, versions_here
+from iree_tuner.cluster.calls import PATIENCE_S, ClusterCalls
+from iree_tuner.cluster.line import Line, LineLostError
+from iree_tuner.cluster.serve import AT, COMPILE, LOAD, versions_here
 from iree_tuner.cluster.wire import read_value, unpack
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets import Target, target_for_device
 
 _CONNECT_S = 10.0
+_ANSWER_S = 5.0  # a worker, when it is connected
 _KNOWN_S = 1.0
 _SEEN_S = 30.0  # since its last sign of life, a worker is there
-_THREADS = 4
-_TYPED = ("dask", "msgpack", "error")
-"""What results are read with: nothing that a worker gives is unpickled by dask."""
+_HELD = 4096
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class Member:
 class Cluster:
     """A scheduler with workers that `iree-tuner worker` started.
 
+    The scheduler says who is there. Calls go from here to the workers (`line`).
+
     Args:
         scheduler: its address, tcp://HOST:PORT or tls://HOST:PORT, or a client that is connected.
 
@@ -70,10 +73,10 @@ class Cluster:
         self.client = connected(scheduler) if isinstance(scheduler, str) else scheduler
         self.address = str(self.client.scheduler.address) if self.client.scheduler else str(scheduler)
         self.loop = cast(asyncio.AbstractEventLoop, cast(Any, self.client.loop).asyncio_loop)
-        self.threads = ThreadPoolExecutor(_THREADS, "iree_tuner cluster")
-        self.shared = Shared(self)
+        self.holders: OrderedDict[str, str] = OrderedDict()
+        """Addresses of workers that have bytes, by their digest."""
+        self._lines: dict[str, Line] = {}
         self._members = cast("list[Member]", self.client.sync(members_of, self.client))
-        self._away = False
         self._watching = asyncio.run_coroutine_threadsafe(self._watch(), self.loop)
         if not self.members():
             self.close()
@@ -87,10 +90,45 @@ class Cluster:
         """Its workers, as of a second ago."""
         return self._members
 
+    def line(self, address: str) -> Line:
+        """The connection to a worker. On the event loop."""
+        line = self._lines.get(address)
+        if line is None or line.lost:
+            line = Line(address, self.client.security.get_connection_args("client"), _ANSWER_S)
+            self._lines[address] = line
+        return line
+
+    def hold(self, digest: str, address: str) -> None:
+        """A worker has these bytes: others have them from there. On the event loop."""
+        self.holders[digest] = address
+        self.holders.move_to_end(digest)
+        while len(self.holders) > _HELD:
+            self.holders.popitem(last=False)
+
+    async def ask(self, what: str) -> dict[str, Any]:
+        """What each worker that is there answers, by its address. On the event loop."""
+        found: dict[str, Any] = {}
+        for each in self.members():
+            with suppress(LineLostError):
+                found[each.address] = read_value(*unpack(await self.line(each.address).tell(what)))
+        return found
+
     async def _watch(self) -> None:
+        """Know who is there, and give up workers that the scheduler has given up."""
         while True:
             await asyncio.sleep(_KNOWN_S)
             self._members = await members_of(self.client)
+            there = {each.address for each in self._members}
+            for address, line in list(self._lines.items()):
+                line.missing_s = 0.0 if address in there or not self.connected else line.missing_s + _KNOWN_S
+                if line.missing_s > PATIENCE_S or line.lost:
+                    line.close()
+                    del self._lines[address]
+
+    @property
+    def connected(self) -> bool:
+        """Whether the scheduler is there."""
+        return self.client.status == "running"
 
     @property
     def slots(self) -> int:
@@ -119,21 +157,27 @@ class Cluster:
         """
         owners = {worker for uri, worker in devices if uri.startswith("local-")}
         if not owners:
-            return ClusterCalls(self, COMPILE, COMPILE)
+            return ClusterCalls(self, COMPILE, lambda: self._without(set()))
         if not self._without(owners):
             raise UsageError(
                 "all compile slots are on the device's own worker, where nothing may compile beside it",
                 location=self.address, hint="start a worker with --compile-slots and without a device",
             )  # fmt: skip
-        return ClusterCalls(self, COMPILE, COMPILE, lambda: self._without(owners))
+        return ClusterCalls(self, COMPILE, lambda: self._without(owners))
 
     def device_calls(self, uri: str, worker: str) -> ClusterCalls:
         """Calls on a device, one after the other."""
-        return ClusterCalls(self, uri, f"{uri}{AT}{worker}")
+        return ClusterCalls(
+            self,
+            uri,
+            lambda: [each for each in self.members() if each.name == worker and uri in each.devices],
+        )
 
     def load_calls(self, devices: Sequence[tuple[str, str]]) -> ClusterCalls:
         """Calls beside the first device, that have its driver compile."""
-        return ClusterCalls(self, LOAD, LOAD, lambda: [devices[0][1]])
+        return ClusterCalls(
+            self, LOAD, lambda: [each for each in self.members() if each.name == devices[0][1]]
+        )
 
     def find(self, uris: Sequence[str]) -> list[tuple[str, str]]:
         """The devices with these URIs, each with its worker. Raises UsageError where there are none."""
@@ -145,27 +189,11 @@ class Cluster:
             raise UsageError(f"no worker has {missing[0]}", location=self.address, hint=f"devices: {known}")
         return found
 
-    async def connected(self, patience_s: float) -> bool:
-        """Wait until the scheduler is there."""
-        until = time.monotonic() + patience_s
-        while self.client.status != "running":
-            if not self._away:
-                self._away = True
-                self.shared.forget()
-            if time.monotonic() > until:
-                return False
-            await asyncio.sleep(0.5)
-        self._away = False
-        return True
-
-    async def drop(self, name: str) -> None:
-        """End a call wherever it is."""
-        await cast(Any, self.client.run(drop_here, name, on_error="ignore", asynchronous=True))
-
     def close(self) -> None:
         """Leave it; a client that was given stays connected."""
         self._watching.cancel()
-        self.threads.shutdown(wait=False, cancel_futures=True)
+        with suppress(RuntimeError):  # the client's loop has ended
+            self.client.sync(self._hang_up)
         if self._own:
             self.client.close(timeout=2)
 
@@ -175,16 +203,19 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _without(self, owners: set[str]) -> list[str]:
-        """Names of workers that have compile slots, but for these."""
-        return [each.name for each in self.members() if each.slots and each.name not in owners]
+    async def _hang_up(self) -> None:
+        for line in self._lines.values():
+            line.close()
+
+    def _without(self, owners: set[str]) -> list[Member]:
+        """Workers that have compile slots, but for these."""
+        return [each for each in self.members() if each.slots and each.name not in owners]
 
     def _check_versions(self) -> None:
         ours = versions_here()
         names = {each.address: each.name for each in self.members()}
-        found = cast("dict[str, bytes]", self.client.run(facts_here, workers=list(names)))
-        for address, reply in found.items():
-            facts = read_value(*unpack(reply))
+        found = cast("dict[str, dict[str, str]]", self.client.sync(self.ask, "facts"))
+        for address, facts in found.items():
             for key, value in ours.items():
                 if facts.get(key) != value:
                     self.close()
@@ -225,7 +256,7 @@ def warning_for(address: str) -> str:
 def connected(address: str) -> Client:
     """A client of a scheduler. Raises TunerError where none answers."""
     try:
-        return Client(address, timeout=_CONNECT_S, deserializers=_TYPED, set_as_default=False)
+        return Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         said = str(error).splitlines()[0]
         raise TunerError(

@@ -1,28 +1,29 @@
-"""What runs in a dask worker: calls of one run, made in processes of their own.
+"""What runs in a dask worker: calls of runs, made in processes of their own.
 
 `iree-tuner worker` starts such a worker; so does
 
-    dask worker tcp://HOST:PORT --nthreads 40 --preload iree_tuner.cluster.serve \\
-        -- --compile-slots 32 --device cuda://0
+    dask worker tcp://HOST:PORT --preload iree_tuner.cluster.serve -- --compile-slots 32 --device cuda://0
 """
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
-from concurrent.futures import CancelledError, Future
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import click
-from distributed import Worker, get_worker
+from distributed import Status, Worker
+from distributed.comm.core import Comm
 
-from iree_tuner.cluster import QUEUED
-from iree_tuner.cluster.wire import pack, read_call, unpack, write
+from iree_tuner.cluster.line import OPERATION
+from iree_tuner.cluster.wire import pack, read_call, write
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
 
@@ -30,94 +31,172 @@ COMPILE = "compile"
 """A resource: compile slots."""
 
 LOAD = "load"
-"""A resource: processes in which a driver compiles ahead; they belong to devices' workers."""
+"""Where a driver compiles ahead: beside devices."""
 
 AT = "@"
 """Between a device and its worker in the name of its resource."""
 
+_FETCH = "iree_tuner_bytes"
 _LOADERS = 4
 _COMPILES_PER_WORKER = 2000
 _HOST = "iree_tuner_host"
 _KEPT_BYTES = 8 << 30
+_HELD_BYTES = 1 << 30
+
+
+class Store:
+    """Bytes by their digest: those used last, up to a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._held: OrderedDict[str, bytes] = OrderedDict()
+
+    def put(self, digest: str, data: bytes) -> None:
+        """Keep these bytes; what was not used for longest is forgotten."""
+        if digest in self._held:
+            return
+        self._held[digest] = data
+        self._size += len(data)
+        while self._size > self._limit and len(self._held) > 1:
+            self._size -= len(self._held.popitem(last=False)[1])
+
+    def get(self, digest: str) -> bytes | None:
+        """The bytes, if they are here."""
+        if (found := self._held.get(digest)) is not None:
+            self._held.move_to_end(digest)
+        return found
 
 
 class Host:
-    """The processes of a dask worker.
+    """The processes of a dask worker. Lives on its event loop.
 
     Args:
+        worker: it.
         slots: compile processes.
         devices: URIs of devices.
     """
 
-    def __init__(self, slots: int, devices: Sequence[str]) -> None:
+    def __init__(self, worker: Worker, slots: int, devices: Sequence[str]) -> None:
         self.slots = slots
         self.devices = tuple(devices)
+        self._worker = worker
         self._pools: dict[str, Workers] = {}
-        self._lock = Lock()
-        self._calls: dict[str, Future[Any]] = {}
-        self._dropped: dict[str, None] = {}
+        self._store = Store(_HELD_BYTES)
+        self._doing: dict[str, tuple[str, float]] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="iree_tuner_"))
 
     def resources(self, name: str) -> dict[str, float]:
         """What dask is told of it."""
         found: dict[str, float] = {f"{uri}{AT}{name}": 1 for uri in self.devices}
-        if self.slots:
-            found[COMPILE] = self.slots
-        if self.devices:
-            found[LOAD] = _LOADERS
-        return found
+        return found | ({COMPILE: self.slots} if self.slots else {})
 
-    def make(self, name: str, place: str, data: bytes, beside: dict[str, bytes], timeout_s: float) -> bytes:
-        """Make a call; its reply.
+    async def session(self, comm: Comm) -> Status:
+        """Serve a client until its connection ends; its calls end then, too."""
+        running: dict[str, asyncio.Task[None]] = {}
+        writing = asyncio.Lock()
+        parts: dict[str, list[bytes]] = {}
 
-        Args:
-            name: of the call, for `drop`.
-            place: `compile`, `load`, or a device's URI.
-            data: the function and its arguments, without what traveled beside.
-            beside: what traveled beside.
-            timeout_s: from its begin.
-        """
-        begun = time.time()
-        with tempfile.TemporaryDirectory(dir=self._folder) as own:
-            function, args, kwargs = read_call(data, beside, self._files(), Path(own))
+        async def reply(to: str, message: dict[str, Any]) -> None:
+            async with writing:
+                with suppress(OSError):  # nobody waits any more
+                    await comm.write({"to": to, **message})
+
+        async def call(name: str, message: dict[str, Any]) -> None:
             try:
-                with self._lock:
-                    if name in self._dropped:
-                        raise CancelledError
-                    future = self._pool(place).submit(function, *args, timeout_s=timeout_s, **kwargs)
-                    self._calls[name] = future
-                ended: tuple[str, object] = "value", future.result()
-            except WorkerError as error:
-                ended = "end", error.end
-            except CancelledError:
-                ended = "dropped", None
-            except Exception as error:
-                ended = "raised", error
+                await reply(name, await self._answer(name, message))
             finally:
-                with self._lock:
-                    self._calls.pop(name, None)
-            files = {int(each.name): each.read_bytes() for each in Path(own).iterdir()}
-        try:
-            return pack(write((*ended, time.time() - begun, files)))
-        except Exception as error:  # what does not pickle
-            said = f"{type(error).__name__}: {error}"
-            return pack(write(("lost", f"what the call gave cannot be sent: {said}", 0.0, files)))
+                running.pop(name, None)
 
-    def drop(self, name: str) -> None:
-        """End a call: its process is killed."""
-        with self._lock:
-            future = self._calls.get(name)
-            self._dropped[name] = None
-            while len(self._dropped) > _COMPILES_PER_WORKER:
-                self._dropped.pop(next(iter(self._dropped)))
-        if future is not None:
-            future.cancel()
+        try:
+            while True:
+                message = cast("dict[str, Any]", await comm.read())
+                if (digest := message.get("part")) is not None:
+                    parts.setdefault(digest, []).append(message["data"])
+                elif (name := message.get("drop")) is not None:
+                    if (task := running.get(name)) is not None:
+                        task.cancel()
+                elif (what := message.get("ask")) is not None:
+                    told = self.doing() if what == "doing" else versions_here()
+                    await reply(f"{what}?", {"reply": pack(write(told))})
+                else:
+                    for digest, content in parts.items():
+                        self._store.put(digest, b"".join(content))
+                    parts.clear()
+                    name = message["call"]
+                    running[name] = asyncio.create_task(call(name, message))
+        except OSError:  # the client has gone
+            return Status.dont_reply
+        finally:
+            for task in list(running.values()):
+                task.cancel()
+
+    def fetch(self, digests: Sequence[str]) -> dict[str, bytes]:
+        """For another worker: what is here of these."""
+        return {each: data for each in digests if (data := self._store.get(each)) is not None}
+
+    def doing(self) -> list[tuple[str, str, float]]:
+        """Calls that have not ended: place, name, and seconds since they came."""
+        return [(place, name, time.time() - since) for name, (place, since) in self._doing.items()]
 
     def close(self) -> None:
         """End all of it."""
         for pool in self._pools.values():
             pool.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _answer(self, name: str, message: Mapping[str, Any]) -> dict[str, Any]:
+        """What is to be sent for a call: its reply, or what is missing."""
+        for digest, data in message["inside"].items():
+            self._store.put(digest, data)
+        if message["holders"]:
+            await self._fetch(message["holders"])
+        known = {each: self._store.get(each) for each in message["beside"]}
+        if missing := [each for each, data in known.items() if data is None]:
+            return {"missing": missing}
+        self._doing[name] = message["place"], time.time()
+        try:
+            return {"reply": await self._make(message, cast("dict[str, bytes]", known))}
+        finally:
+            self._doing.pop(name, None)
+
+    async def _fetch(self, holders: Mapping[str, str]) -> None:
+        """Have what other workers hold, as far as they still do."""
+        for address in set(holders.values()):
+            wanted = [each for each, where in holders.items() if where == address]
+            with suppress(Exception):  # the client sends it then
+                peer = cast(Any, self._worker.rpc(address))
+                for digest, data in (await peer.iree_tuner_bytes(digests=wanted)).items():
+                    self._store.put(digest, data)
+
+    async def _make(self, message: Mapping[str, Any], known: dict[str, bytes]) -> bytes:
+        begun = time.time()
+        own = Path(tempfile.mkdtemp(dir=self._folder)) if message["written"] else self._folder
+        files = self._files() if message["files"] else self._folder
+        try:
+            function, args, kwargs = read_call(message["data"], known, files, own)
+            del known
+            future = self._pool(message["place"]).submit(
+                function, *args, timeout_s=message["timeout_s"], **kwargs
+            )
+            ended: tuple[str, object] = "value", await asyncio.wrap_future(future)
+        except WorkerError as error:
+            ended = "end", error.end
+        except Exception as error:
+            ended = "raised", error
+        finally:
+            written: dict[int, bytes] = {}
+            if message["written"]:
+                written = {int(each.name): each.read_bytes() for each in own.iterdir()}
+                shutil.rmtree(own, ignore_errors=True)
+        try:
+            parcel = write((*ended, time.time() - begun, written))
+        except Exception as error:  # what does not pickle
+            said = f"{type(error).__name__}: {error}"
+            parcel = write(("lost", f"what the call gave cannot be sent: {said}", 0.0, written))
+        for digest, content in parcel.beside.items():
+            self._store.put(digest, content())
+        return pack(parcel)
 
     def _pool(self, place: str) -> Workers:
         if place not in self._pools:
@@ -144,50 +223,10 @@ class Host:
         return folder
 
 
-def threads_of(slots: int, devices: Sequence[str]) -> int:
-    """How many calls a worker waits for at once, with one more for each device: it begins at once then."""
-    return slots + QUEUED * len(devices) + _LOADERS
-
-
-def serve(
-    name: str, place: str, data: bytes, names: Sequence[str], beside: Sequence[bytes],
-    inside: Sequence[bytes], timeout_s: float,
-) -> bytes:  # fmt: skip
-    """A task: make a call on this worker.
-
-    Args:
-        name: of the call.
-        place: see `Host.make`.
-        data: of its parcel.
-        names: digests of `beside`.
-        beside: what travels beside it.
-        inside: replies of other calls that hold what it needs, too.
-        timeout_s: from its begin.
-    """
-    known = dict(zip(names, beside, strict=True))
-    for reply in inside:
-        known |= unpack(reply)[1]
-    return _host(get_worker()).make(name, place, data, known, timeout_s)
-
-
-def drop_here(name: str, dask_worker: Worker) -> None:
-    """End a call on a worker, if it is there. Run on all of them."""
-    _host(dask_worker).drop(name)
-
-
-def facts_here() -> bytes:
-    """A worker's versions."""
-    return pack(write(versions_here()))
-
-
 def versions_here() -> dict[str, str]:
     """Of what must be the same on all hosts."""
     own = {name: version(name) for name in ("iree-tuner", "distributed")}
     return own | {name: each or "" for name, each in installed().items()}
-
-
-def _host(worker: Worker) -> Host:
-    return getattr(worker, _HOST)
 
 
 @click.command()
@@ -195,8 +234,10 @@ def _host(worker: Worker) -> Host:
 @click.option("--device", multiple=True)
 def dask_setup(worker: Worker, compile_slots: int, device: Sequence[str]) -> None:
     """Prepare a worker: dask calls this of a module that it preloads."""
-    host = Host(compile_slots, device)
+    host = Host(worker, compile_slots, device)
     setattr(worker, _HOST, host)
+    worker.handlers[OPERATION] = host.session
+    worker.handlers[_FETCH] = host.fetch
     told = host.resources(str(worker.name))
     worker.state.total_resources.update(told)
     worker.state.available_resources.update(told)

@@ -52,11 +52,13 @@ class Parcel:
         data: pickled.
         beside: large bytes and files' contents, by their digest: what makes them.
         written: paths that the call writes.
+        files: how many there are beside it.
     """
 
     data: bytes = b""
     beside: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
     written: list[str] = field(default_factory=list[str])
+    files: int = 0
 
 
 class _Writer(pickle.Pickler):
@@ -81,6 +83,7 @@ class _Writer(pickle.Pickler):
             status = path.stat()
             digest = _digest_of_file(str(obj), status.st_mtime_ns, status.st_size)
             self._parcel.beside[digest] = path.read_bytes
+            self._parcel.files += 1
             return _FILE, digest, path.name
         if isinstance(obj, WrittenPath):
             self._parcel.written.append(str(obj))

@@ -20,7 +20,6 @@ from typing import Any, cast
 
 from distributed import Client, Worker
 
-from iree_tuner.cluster.serve import threads_of
 from iree_tuner.compiler.task import die_with
 from iree_tuner.errors import TunerError
 
@@ -71,7 +70,7 @@ async def _serve(scheduler: str, name: str, slots: int, devices: Sequence[str]) 
     """One process' life: it ends where the scheduler goes, too."""
     argv = ["--compile-slots", str(slots), *(part for each in devices for part in ("--device", each))]
     worker = Worker(
-        scheduler, nthreads=threads_of(slots, devices), name=name, preload=["iree_tuner.cluster.serve"],
+        scheduler, nthreads=1, name=name, preload=["iree_tuner.cluster.serve"],
         preload_argv=[argv], memory_limit="0", death_timeout=_CONNECT_S, silence_logs=logging.ERROR,
     )  # fmt: skip
     loop, task = asyncio.get_running_loop(), asyncio.current_task()

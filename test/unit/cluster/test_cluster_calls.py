@@ -103,8 +103,7 @@ def test_where_a_device_computes_nothing_compiles(cluster, processes):
     processes.wait_for("both")
     try:
         with cluster.compile_calls([("local-sync", "both")]) as calls:
-            names = calls._where()
-            assert sorted(names) == ["one", "two"]
+            assert sorted(each.name for each in calls._workers()) == ["one", "two"]
     finally:
         processes.stop("both")
 
@@ -136,12 +135,12 @@ def test_devices_of_a_run_are_of_one_kind(cluster, monkeypatch):
 @pytest.mark.exhaustive
 def test_plain_dask_workers_serve_with_a_preload(cluster, processes):
     processes.start(
-        "plain", "-m", "distributed.cli.dask_worker", processes.address, "--name", "plain", "--nthreads", "8",
-        "--preload", "iree_tuner.cluster.serve", "--", "--compile-slots", "1",
+        "plain", "-m", "distributed.cli.dask_worker", processes.address, "--name", "plain", "--preload", "iree_tuner.cluster.serve", "--", "--compile-slots", "1",
     )  # fmt: skip
     processes.wait_for("plain")
     try:
-        with ClusterCalls(cluster, "compile", "compile", lambda: ["plain"]) as calls:
+        plain = [each for each in cluster.members() if each.name == "plain"]
+        with ClusterCalls(cluster, "compile", lambda: plain) as calls:
             assert calls.call(cluster_calls_here.echo_here, 3) == 3
     finally:
         processes.stop("plain")

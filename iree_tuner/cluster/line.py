@@ -1,0 +1,170 @@
+"""A client's connection to a worker, over which any number of calls go at once.
+
+Calls do not pass the scheduler: a task of dask costs its client ten times as much (docs/cluster.md). The
+connection reads MessagePack only; nothing that a worker sends is unpickled by dask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+from distributed.comm.core import Comm, connect
+
+from iree_tuner.cluster.wire import Parcel
+
+OPERATION = "iree_tuner_session"
+"""Of a worker's handler, which serves such a connection."""
+
+_PART = 64 << 20
+"""Bytes of a message; what is larger is sent in parts."""
+
+
+class LineLostError(Exception):
+    """The connection has ended, and the calls on it."""
+
+
+class Line:
+    """A connection. Lives on an event loop.
+
+    Args:
+        address: the worker's.
+        arguments: of the connection, such as TLS's.
+        timeout_s: for the worker to answer.
+    """
+
+    def __init__(self, address: str, arguments: Mapping[str, Any], timeout_s: float) -> None:
+        self.address = address
+        self.missing_s = 0.0
+        """How long the scheduler has not had this worker."""
+        self._arguments = arguments
+        self._timeout_s = timeout_s
+        self._comm: Comm | None = None
+        self._replies: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._writing = asyncio.Lock()
+        self._opening = asyncio.Lock()
+        self._listening: asyncio.Task[None] | None = None
+        self._there: set[str] = set()
+
+    async def open(self) -> None:
+        """Connect, once. Raises LineLostError."""
+        async with self._opening:
+            if self._comm is not None:
+                return
+            try:
+                comm = await connect(
+                    self.address, timeout=self._timeout_s, deserialize=False, **self._arguments
+                )
+                await comm.write({"op": OPERATION, "reply": False})
+            except (OSError, ValueError) as error:
+                raise LineLostError(str(error)) from None
+            self._comm = comm
+            self._listening = asyncio.create_task(self._listen(comm))
+
+    async def call(
+        self, name: str, place: str, parcel: Parcel, timeout_s: float, elsewhere: Mapping[str, str]
+    ) -> bytes:
+        """Make a call; its reply.
+
+        Args:
+            name: unique.
+            place: see `serve.Host`.
+            parcel: the function and its arguments.
+            timeout_s: from its begin.
+            elsewhere: addresses of workers that have what travels beside calls, by digest.
+
+        Raises:
+            LineLostError: the connection ended before.
+        """
+        message = {
+            "call": name, "place": place, "data": parcel.data, "beside": list(parcel.beside),
+            "files": parcel.files, "written": len(parcel.written), "timeout_s": timeout_s,
+        }  # fmt: skip
+        unknown = [each for each in parcel.beside if each not in self._there]
+        holders = {
+            each: elsewhere[each] for each in unknown if elsewhere.get(each, self.address) != self.address
+        }
+        self._there.update(parcel.beside)
+        inside = await self._contents(parcel, [each for each in unknown if each not in holders])
+        while True:
+            reply = await self._ask(name, {**message, "inside": inside, "holders": holders})
+            if (data := reply.get("reply")) is not None:
+                return cast(bytes, data)
+            # Forgotten there, or their holder is gone.
+            missing = [each for each in cast("list[str]", reply.get("missing", [])) if each in parcel.beside]
+            inside, holders = await self._contents(parcel, missing or list(parcel.beside)), {}
+
+    async def tell(self, what: str) -> bytes:
+        """The worker's answer to `facts`, its versions, or `doing`, its calls. Raises LineLostError."""
+        return cast(bytes, (await self._ask(f"{what}?", {"ask": what})).get("reply", b""))
+
+    async def drop(self, name: str) -> None:
+        """End a call there: its process is killed."""
+        if (waiting := self._replies.pop(name, None)) is not None:
+            waiting.cancel()
+            with suppress(LineLostError):
+                await self._write({"drop": name})
+
+    def holds(self, digest: str) -> None:
+        """The worker has these bytes."""
+        self._there.add(digest)
+
+    @property
+    def lost(self) -> bool:
+        """Whether it was open, and is not any more."""
+        return self._comm is not None and bool(self._comm.closed())
+
+    def close(self) -> None:
+        """End it; the worker ends its calls."""
+        if self._listening is not None:
+            self._listening.cancel()
+        if self._comm is not None:
+            self._comm.abort()
+        for waiting in self._replies.values():
+            if not waiting.done():
+                waiting.set_exception(LineLostError(self.address))
+        self._replies.clear()
+
+    async def _contents(self, parcel: Parcel, digests: list[str]) -> dict[str, bytes]:
+        """What goes inside a message; what is too large for that is sent ahead."""
+        inside: dict[str, bytes] = {}
+        room = _PART
+        for digest in digests:
+            content = parcel.beside[digest]()
+            if len(content) <= room:
+                room -= len(content)
+                inside[digest] = content
+                continue
+            for begin in range(0, len(content), _PART):
+                await self._write({"part": digest, "data": content[begin : begin + _PART]})
+        return inside
+
+    async def _ask(self, name: str, message: dict[str, Any]) -> dict[str, Any]:
+        waiting: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._replies[name] = waiting
+        try:
+            await self._write(message)
+            return await waiting
+        finally:
+            self._replies.pop(name, None)
+
+    async def _write(self, message: dict[str, Any]) -> None:
+        await self.open()
+        assert self._comm is not None, "it is open"
+        async with self._writing:
+            try:
+                await self._comm.write(message)
+            except OSError as error:
+                raise LineLostError(str(error)) from None
+
+    async def _listen(self, comm: Comm) -> None:
+        try:
+            while True:
+                message = cast("dict[str, Any]", await comm.read())
+                waiting = self._replies.get(str(message.get("to")))
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(message)
+        except (OSError, AttributeError):  # it ended, or what came was no message
+            self.close()
