@@ -10,6 +10,7 @@ compiler and the device are functions that sleep (`fake_trials.py`).
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import tempfile
@@ -54,13 +55,12 @@ PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"
 
 @dataclass(frozen=True)
 class Case:
-    """How many trials on how many devices, and how long the two fakes sleep."""
+    """Trials, devices, compile workers; seconds that the two fakes sleep, for one candidate after another."""
 
     trials: int
     devices: int
     jobs: int
-    compile_s: float
-    measure_s: float
+    durations: tuple[tuple[float, float], ...]
     alternate: bool
     strategy: str
 
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--strategy", default="shuffle")
     given = parser.parse_args()
     case = Case(
-        given.trials, given.devices, given.jobs, given.compile_ms / 1e3, given.measure_ms / 1e3,
+        given.trials, given.devices, given.jobs, ((given.compile_ms / 1e3, given.measure_ms / 1e3),),
         given.alternate, given.strategy,
     )  # fmt: skip
     print(json.dumps(run(case)))
@@ -98,7 +98,7 @@ def run(case: Case) -> dict[str, object]:
         ]
         lab = SimpleNamespace(
             target=target, jobs=case.jobs, alternate=case.alternate, cold=True, compilers=compilers,
-            measurers=measurers, measurer=measurers[0],
+            measurers=measurers, measurer=measurers[0], loader=None, queued=1 if case.alternate else 2,
             builder=Builder(target, compilers, build=fake_trials.build),
         )  # fmt: skip
         try:
@@ -127,8 +127,8 @@ def _timed(case: Case, dispatch: Dispatch, lab: Lab) -> dict[str, object]:
             for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
                 measured += trial.measure_s
             wall = time.perf_counter() - start
-    assert len(search.trials) == case.trials
-    compiling = case.trials * case.compile_s / case.jobs
+    assert len(search.trials) == case.trials, f"{len(search.trials)} of {case.trials}"
+    compiling = case.trials * case.durations[0][0] / case.jobs
     measuring = measured / case.devices
     least = compiling + measuring if case.alternate else max(compiling, measuring)
     return {
@@ -143,14 +143,15 @@ def _timed(case: Case, dispatch: Dispatch, lab: Lab) -> dict[str, object]:
 class Faked:
     """A `CandidateKind`: the dispatch's space, with the times to sleep in its configurations."""
 
-    name, default_us, own_digest, most_places = "", fake_trials.TIME_US, "none", 1
+    name, default_us, own_digest, most_places, wrong = "", fake_trials.TIME_US, "none", 1, ""
     limits = CompileLimits()
 
     def __init__(self, case: Case, dispatch: Dispatch, lab: Lab) -> None:
         workload, harness = dispatch.workload, dispatch.harness
         assert workload is not None
         assert harness is not None
-        self._case, self._lab, self._workload = case, lab, workload
+        self._lab, self._workload = lab, workload
+        self._durations = itertools.cycle(case.durations)
         self._space = build_space(workload, dispatch.limits, new_context())
         self.workload = workload.key
         self.bench = Bench(harness, "fake://0", fake_trials.DEFAULT, tolerance_of(workload))
@@ -172,9 +173,8 @@ class Faked:
         """What sleeps in a compile worker, and then on the device."""
         del limits, place, verify
         text = f"{self._space.configuration(assignment).ops[0].value} "
-        operation = OpConfiguration(
-            str(self._case.compile_s), "fake", _executable(text, self._case.measure_s)
-        )
+        compile_s, measure_s = next(self._durations)
+        operation = OpConfiguration(str(compile_s), "fake", _executable(text, measure_s))
         return self._lab.builder.submit(self.bench.harness, Configuration((operation,)))
 
     def reproduce(self, trial: Trial) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 import sys
+from contextlib import suppress
 from typing import Annotated, cast
+from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -40,7 +43,6 @@ def worker(
         Of this worker: its host's by default, with what tells it from others there.
     """
     need_dask()
-    from iree_tuner.cluster.cluster import warning_for
     from iree_tuner.cluster.worker import run_worker
 
     if compile_slots < 0 or not (compile_slots or device):
@@ -51,10 +53,20 @@ def worker(
         if uri.startswith(("local-", "cuda")):  # others do not tell what they are; runs say it
             target_for_device(uri)
     told = name or "+".join([socket.gethostname(), *(device or ["compile"])])
-    if warning := warning_for(scheduler):
-        print(f"warning: {warning}", file=sys.stderr)
+    warn_if_open(scheduler)
     run_worker(scheduler, told, compile_slots, device, lambda line: print(line, file=sys.stderr, flush=True))
     return 0
+
+
+def warn_if_open(scheduler: str | None) -> None:
+    """Tell of an address whose traffic anyone between can read."""
+    parts = urlsplit(scheduler or "")
+    if parts.scheme == "tls" or not parts.hostname:
+        return
+    with suppress(OSError):
+        if not ipaddress.ip_address(socket.gethostbyname(parts.hostname)).is_loopback:
+            why = "whoever reaches it can run code on its workers; see docs/cluster.md"
+            people.print(f"warning: {scheduler} has no TLS: {why}", style="yellow")
 
 
 def cluster(

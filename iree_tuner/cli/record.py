@@ -10,6 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.database import NoDatabase, with_database
 from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import people, print_json
@@ -45,6 +46,7 @@ def record(
     Example: `iree-tuner db record examples/mlp_batch1.mlir --count 350 -o recordings`
     """
     options = with_database(options, no_db=no_db)
+    warn_if_open(options.scheduler)
     source = sized(opened(program), dim)
     planned_folder(output)
     written, interrupted = 0, False

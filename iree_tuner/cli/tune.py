@@ -10,6 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.database import NoDatabase, with_database
 from iree_tuner.cli.groups import OUTPUT
 from iree_tuner.cli.inputs import InputFlags, is_command, opened
@@ -25,7 +26,7 @@ from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
 from iree_tuner.store import Store
 from iree_tuner.store.findings import Finding
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets.find import backend_of
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.options import CANDIDATES, TuningOptions
 
@@ -75,6 +76,7 @@ def tune(
     """
     start = time.monotonic()
     options = with_database(options, no_db=no_db)
+    warn_if_open(options.scheduler)
     for starter in options.starters or ():
         note_input(Path(starter))
     source = inputs.sized(opened(program))
@@ -129,10 +131,10 @@ def _kernels(options: TuningOptions, spec: Path | None) -> tuple[Kernel, ...]:
     """Those that compete; none where they are not asked for."""
     if spec is None:
         return ()
-    target = target_for_device(options.devices[0], options.chip)
-    found = tuple(each for each in usual_kernels(target.backend) if not each.missing())
+    backend = backend_of(options.devices[0])
+    found = tuple(each for each in usual_kernels(backend) if not each.missing())
     if not found:
-        people.print(f"there is no kernel for {target} (iree-tuner kernel list)", style="yellow")
+        people.print(f"there is no kernel for {backend} (iree-tuner kernel list)", style="yellow")
     return found
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import socket
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self, cast
-from urllib.parse import urlsplit
 
 from distributed import Client
 
@@ -76,7 +73,7 @@ class Cluster:
         self.holders: OrderedDict[str, str] = OrderedDict()
         """Addresses of workers that have bytes, by their digest."""
         self._lines: dict[str, Line] = {}
-        self._members = cast("list[Member]", self.client.sync(members_of, self.client))
+        self._meet(cast("list[Member]", self.client.sync(members_of, self.client)))
         self._watching = asyncio.run_coroutine_threadsafe(self._watch(), self.loop)
         if not self.members():
             self.close()
@@ -89,6 +86,10 @@ class Cluster:
     def members(self) -> list[Member]:
         """Its workers, as of a second ago."""
         return self._members
+
+    def _meet(self, members: list[Member]) -> None:
+        self._members = members
+        self._compiling = [each for each in members if each.slots]
 
     def line(self, address: str) -> Line:
         """The connection to a worker. On the event loop."""
@@ -117,7 +118,7 @@ class Cluster:
         """Know who is there, and give up workers that the scheduler has given up."""
         while True:
             await asyncio.sleep(_KNOWN_S)
-            self._members = await members_of(self.client)
+            self._meet(await members_of(self.client))
             there = {each.address for each in self._members}
             for address, line in list(self._lines.items()):
                 line.missing_s = 0.0 if address in there or not self.connected else line.missing_s + _KNOWN_S
@@ -209,7 +210,7 @@ class Cluster:
 
     def _without(self, owners: set[str]) -> list[Member]:
         """Workers that have compile slots, but for these."""
-        return [each for each in self.members() if each.slots and each.name not in owners]
+        return [each for each in self._compiling if each.name not in owners] if owners else self._compiling
 
     def _check_versions(self) -> None:
         ours = versions_here()
@@ -237,20 +238,6 @@ async def members_of(client: Client) -> list[Member]:
         for address, each in info.items()
     ]
     return [each for each in found if (each.slots or each.devices) and each.seen_s < _SEEN_S]
-
-
-def warning_for(address: str) -> str:
-    """What is to be said of an address whose traffic anyone between can read; empty for others."""
-    parts = urlsplit(address)
-    if parts.scheme == "tls" or not parts.hostname:
-        return ""
-    try:
-        local = ipaddress.ip_address(socket.gethostbyname(parts.hostname)).is_loopback
-    except OSError:
-        return ""
-    if local:
-        return ""
-    return f"{address} has no TLS: whoever reaches it can run code on its workers; see docs/cluster.md"
 
 
 def connected(address: str) -> Client:

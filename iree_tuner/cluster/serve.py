@@ -234,7 +234,11 @@ def versions_here() -> dict[str, str]:
 @click.option("--device", multiple=True)
 def dask_setup(worker: Worker, compile_slots: int, device: Sequence[str]) -> None:
     """Prepare a worker: dask calls this of a module that it preloads."""
-    host = Host(worker, compile_slots, device)
+    serve_on(worker, Host(worker, compile_slots, device))
+
+
+def serve_on(worker: Worker, host: Host) -> None:
+    """Have a worker that is starting take calls."""
     setattr(worker, _HOST, host)
     worker.handlers[OPERATION] = host.session
     worker.handlers[_FETCH] = host.fetch

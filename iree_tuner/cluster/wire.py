@@ -61,15 +61,18 @@ class Parcel:
     files: int = 0
 
 
+@lru_cache(maxsize=1)
+def _plain_table(_entries: int) -> dict[type, Callable[[Any], Any]]:
+    """Without what dask has errors pickled by: with their frames, which are code."""
+    return {
+        kind: reduce for kind, reduce in copyreg.dispatch_table.items() if not issubclass(kind, BaseException)
+    }
+
+
 class _Writer(pickle.Pickler):
     def __init__(self, stream: io.BytesIO, parcel: Parcel) -> None:
         super().__init__(stream, pickle.HIGHEST_PROTOCOL)
-        # Dask has errors pickled with their frames, which are code.
-        self.dispatch_table = {
-            kind: reduce
-            for kind, reduce in copyreg.dispatch_table.items()
-            if not issubclass(kind, BaseException)
-        }
+        self.dispatch_table = _plain_table(len(copyreg.dispatch_table))
         self._parcel = parcel
 
     def persistent_id(self, obj: object) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
@@ -57,7 +58,7 @@ class Built:
         """Time in the compiler, as far as it can be told, on an idle machine."""
         return self.seconds / self.crowding
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Equal code has equal digests: the compiler's output is deterministic."""
         return self.code_digest or hashlib.sha256(self.vmfb).hexdigest()

@@ -22,10 +22,12 @@ configuration of the translation info."""
 def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -> Configuration:
     """Substitute the knobs. The compiler does it for its own pipelines; llvm-cpu's has no support there."""
     with op.operation.context, ir.Location.unknown(op.operation.context):
-        if str(op.pipeline).startswith("#iree_cpu.pipeline"):
-            return cpu_configuration(op.pipeline, substitute(ir.DictAttr(op.knobs), assignment))
-        if str(op.pipeline).startswith("#iree_gpu.spirv_pipeline"):
-            return spirv_configuration(op.pipeline, substitute(ir.DictAttr(op.knobs), assignment))
+        pipeline = op.pipeline  # reading it searches for modules each time (3.13)
+        kind = str(pipeline)
+        if kind.startswith("#iree_cpu.pipeline"):
+            return cpu_configuration(pipeline, substitute(ir.DictAttr(op.knobs), assignment))
+        if kind.startswith("#iree_gpu.spirv_pipeline"):
+            return spirv_configuration(pipeline, substitute(ir.DictAttr(op.knobs), assignment))
         values = dict(assignment)
         info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values), _optional(op))
         found = [OpConfiguration(_ROOT, "compilation_info", str(info))]

@@ -83,16 +83,21 @@ def target_for_device(uri: str, chip: str = "host") -> Target:
             its architecture: `sm_80`; `host` is what CUDA's driver says that the GPU can run.
     """
     driver = uri.partition("://")[0]
-    if driver in _GPUS:
+    if backend_of(uri) == driver:
         if chip.partition("+")[0] == "host":
             chip = chip.replace("host", _chip_of(uri, driver), 1)
         return replace(parse_target(f"{driver}:{chip}"), device=uri)
-    if driver not in llvm_cpu.DRIVERS:
-        known = ", ".join(llvm_cpu.DRIVERS)
-        raise UsageError(f"unknown device '{uri}'", hint=f"supported here: {known}")
     if uri.partition("://")[2].partition("?")[0]:
         raise UsageError(f"there is no device '{uri}'", hint=f"the processor is {driver}")
     return llvm_cpu.target(chip, device=uri)
+
+
+def backend_of(uri: str) -> str:
+    """The compiler's backend for a device, which may be another machine's. Raises UsageError."""
+    driver = uri.partition("://")[0]
+    if driver not in _GPUS and driver not in llvm_cpu.DRIVERS:
+        raise UsageError(f"unknown device '{uri}'", hint=f"supported here: {', '.join(llvm_cpu.DRIVERS)}")
+    return driver if driver in _GPUS else "llvm-cpu"
 
 
 def target_for_devices(uris: Sequence[str], chip: str = "host") -> tuple[Target, tuple[str, ...]]:

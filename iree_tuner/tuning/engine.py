@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from iree_tuner.execute.candidate import GIVEN_UP, Built
@@ -102,6 +103,8 @@ class Engine:
         self._done: deque[tuple[Search, Trial]] = deque()
         self._asker: ThreadPoolExecutor | None = None
         self._late: list[tuple[Search, Trial]] | None = None  # ended while a strategy was being asked
+        # Waiting for a list of futures takes longer the more there are; a queue does not.
+        self._ended: SimpleQueue[Future[Any]] = SimpleQueue()
 
     def run(self, source: Source, until: Callable[[], float] = _never) -> Iterator[tuple[Search, Trial]]:
         """Trials as they end, told to their search and recorded.
@@ -169,6 +172,7 @@ class Engine:
                     # finals verify what they build
                     future = search.kind.submit(assignment, crowded, place=0, verify=False)
                     self._compiling[future] = search, assignment
+                    future.add_done_callback(self._ended.put)
             if self._done:
                 return  # what is known already goes out first: a strategy may learn from it
 
@@ -179,10 +183,11 @@ class Engine:
             return self._source.ask(count)
         self._late = []
         asking = self._asker.submit(self._source.ask, count)
+        asking.add_done_callback(self._ended.put)
         try:
             while not asking.done():
                 self._begin_measuring()
-                self._await(asking)
+                self._await(asking=True)
             return asking.result()
         finally:
             wait([asking])
@@ -218,26 +223,29 @@ class Engine:
             self._take_turns()
         if not self._measuring:
             return
+        busy = Counter(id(device) for device, _, _ in self._running.values())
         for depth in range(self._lab.queued):
             for device in self.devices:
-                if sum(other is device for other, _, _ in self._running.values()) > depth:
+                if busy[id(device)] > depth:
                     continue
                 made = self._next_ready(device)
                 if made is None:
                     return
                 if device.is_due(made.bench):
                     self._ready.appendleft(made)
-                    self._running[device.begin_baseline(made.bench)] = device, made.bench, None
+                    self._run(device.begin_baseline(made.bench), device, made.bench, None)
                 elif device.track(made.bench).last_us:
-                    self._begin(device, made)
+                    self._first[made.code] = None
+                    timing = device.begin(made.built.vmfb, made.bench, _REJECT_AT * made.search.to_beat)
+                    self._run(timing, device, made.bench, made)
                 else:  # it is compared with what is being timed
                     self._ready.appendleft(made)
+                    continue
+                busy[id(device)] += 1
 
-    def _begin(self, device: DeviceRunner, made: _Made) -> None:
-        """Time a candidate."""
-        self._first[made.code] = None
-        timing = device.begin(made.built.vmfb, made.bench, _REJECT_AT * made.search.to_beat)
-        self._running[timing] = device, made.bench, made
+    def _run(self, timing: Future[Timed], device: DeviceRunner, bench: AnyBench, made: _Made | None) -> None:
+        self._running[timing] = device, bench, made
+        timing.add_done_callback(self._ended.put)
 
     def _take_turns(self) -> None:
         """Between compiling and measuring, where both want the same cores."""
@@ -254,38 +262,41 @@ class Engine:
 
         Others are finished on the way.
         """
-        for made in list(self._ready):
+        while self._ready:
+            here = (each for each in self._ready if each.bench is device.last)
+            made = next(here, self._ready[0])
+            self._ready.remove(made)
             if made.built.digest == made.search.kind.own_digest:
-                self._ready.remove(made)
                 self._finish(made.search, self._tie(made))
-            elif made.code in self._first:
-                self._ready.remove(made)
-                first = self._first[made.code]
-                if first is None:
-                    self._twins.setdefault(made.code, []).append(made)
-                else:
-                    self._finish(made.search, _twin(self._trial(made), first))
-        if not self._ready:
-            return None
-        here = (each for each in self._ready if each.bench is device.last)
-        made = next(here, self._ready[0])
-        self._ready.remove(made)
-        return made
+            elif made.code not in self._first:
+                return made
+            elif (first := self._first[made.code]) is None:
+                self._twins.setdefault(made.code, []).append(made)
+            else:
+                self._finish(made.search, _twin(self._trial(made), first))
+        return None
 
-    def _await(self, *also: Future[Any]) -> None:
-        """Wait until something ends, and take it in."""
-        pending: list[Future[Any]] = [*self._compiling, *self._loading, *self._running, *also]
-        ended, _ = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
-        for future in ended:
-            if future in self._compiling:
-                self._built(*self._compiling.pop(future), self._lab.builder.result(future))
-            elif future in self._loading:
-                self._loaded(self._loading.pop(future), future)
-            elif future in self._running:
-                device, bench, made = self._running.pop(future)
-                self._timed(device, bench, made, device.measurer.result(future))
-        if not also and (self._stop.requested or self._clock() >= self._until()):
+    def _await(self, *, asking: bool = False) -> None:
+        """Wait until something ends, and take it in, with what has ended meanwhile."""
+        try:
+            future = self._ended.get(timeout=_POLL_S)
+            while True:
+                self._take_in(future)
+                future = self._ended.get_nowait()
+        except Empty:
+            pass
+        if not asking and (self._stop.requested or self._clock() >= self._until()):
             self._cancel()
+
+    def _take_in(self, future: Future[Any]) -> None:
+        """What has ended, unless nobody waits for it any more."""
+        if future in self._compiling:
+            self._built(*self._compiling.pop(future), self._lab.builder.result(future))
+        elif future in self._loading:
+            self._loaded(self._loading.pop(future), future)
+        elif future in self._running:
+            device, bench, made = self._running.pop(future)
+            self._timed(device, bench, made, device.measurer.result(future))
 
     def _compile_limit_s(self, search: Search) -> float:
         """What a compilation may take now, the compiler's or the driver's: longer than on an idle machine."""
@@ -308,6 +319,7 @@ class Engine:
         else:
             future = self._lab.loader.submit(built.vmfb, self._compile_limit_s(search))
             self._loading[future] = made
+            future.add_done_callback(self._ended.put)
 
     def _loaded(self, made: _Made, future: Future[None]) -> None:
         """The driver has compiled it, or is given up."""

@@ -23,20 +23,23 @@ def free_port():
 
 
 class Processes:
-    """A cluster of processes on this machine, which can be disturbed."""
+    """A cluster of processes on this machine, which can be disturbed; `more` is environment of theirs."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, protocol="tcp", more=None):
         self.folder = folder
         self.port = free_port()
-        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.protocol = protocol
+        self.address = f"{protocol}://127.0.0.1:{self.port}"
         self.scheduler = None
         self.workers = {}
         path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
         self.env = dict(os.environ, PYTHONPATH=path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="60s")
+        self.env |= more or {}
 
     def start_scheduler(self):
         command = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--no-dashboard"]
-        self.scheduler = self._start("scheduler", [*command, "--port", str(self.port)])
+        how = ["--port", str(self.port), "--protocol", self.protocol]
+        self.scheduler = self._start("scheduler", [*command, *how])
 
     def start_worker(self, name, *options):
         self.start(

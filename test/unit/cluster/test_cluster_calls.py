@@ -134,9 +134,9 @@ def test_devices_of_a_run_are_of_one_kind(cluster, monkeypatch):
 
 @pytest.mark.exhaustive
 def test_plain_dask_workers_serve_with_a_preload(cluster, processes):
-    processes.start(
-        "plain", "-m", "distributed.cli.dask_worker", processes.address, "--name", "plain", "--preload", "iree_tuner.cluster.serve", "--", "--compile-slots", "1",
-    )  # fmt: skip
+    served = ["--preload", "iree_tuner.cluster.serve", "--", "--compile-slots", "1"]
+    command = ["-m", "distributed.cli.dask_worker", processes.address, "--name", "plain"]
+    processes.start("plain", *command, *served)
     processes.wait_for("plain")
     try:
         plain = [each for each in cluster.members() if each.name == "plain"]

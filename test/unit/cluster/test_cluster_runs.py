@@ -2,17 +2,20 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
+import dask
 import pytest
-from cluster_processes import free_port
+from cluster_processes import Processes, free_port
 from distributed import Client
 from programs import ZERO_MATMUL
 
 from iree_tuner import tune_module
 from iree_tuner.cli import main
-from iree_tuner.cluster.cluster import Cluster, warning_for
+from iree_tuner.cli.cluster import warn_if_open
+from iree_tuner.cluster.cluster import Cluster
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.tuning.lab import lab_for
 from iree_tuner.tuning.options import TuningOptions
@@ -80,6 +83,31 @@ def test_the_command_shows_who_is_there(processes):
     }  # fmt: skip
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl, which makes certificates, is not here")
+def test_calls_go_over_tls(tmp_path):
+    made = [str(tmp_path / name) for name in ("key.pem", "certificate.pem")]
+    how = ["-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    subprocess.run(
+        ["openssl", "req", "-x509", *how, "-keyout", made[0], "-out", made[1]], check=True,
+        capture_output=True,
+    )  # fmt: skip
+    files = {"ca-file": made[1]}
+    for role in ("scheduler", "worker", "client"):
+        files |= {f"{role}.key": made[0], f"{role}.cert": made[1]}
+    with dask.config.set({f"distributed.comm.tls.{name}": path for name, path in files.items()}):
+        more = {"DASK_INTERNAL_INHERIT_CONFIG": dask.config.serialize(dask.config.config)}
+        processes = Processes(tmp_path, "tls", more)
+        try:
+            processes.start_scheduler()
+            processes.start_worker("one", "--compile-slots", "1")
+            processes.wait_for("one")
+            with Cluster(processes.address) as cluster, cluster.compile_calls([]) as calls:
+                assert all(each.address.startswith("tls://") for each in cluster.members())
+                assert calls.call(max, 3, 4) == 4
+        finally:
+            processes.close()
+
+
 @pytest.fixture
 def nobody(monkeypatch):
     """An address where no scheduler is, which is found out soon."""
@@ -122,5 +150,9 @@ def test_other_versions_are_refused(processes, monkeypatch):
         ("tcp://10.0.0.5:8786", True),
     ],
 )  # fmt: skip
-def test_an_open_scheduler_is_warned_about(address, told):
-    assert bool(warning_for(address)) == told
+def test_an_open_scheduler_is_warned_about(address, told, capsys):
+    warn_if_open(address)
+    said = "has no TLS: whoever reaches it can run code on its workers; see docs/cluster.md"
+    assert capsys.readouterr().err.replace("\n", " ").strip() == (
+        f"warning: {address} {said}" if told else ""
+    )
