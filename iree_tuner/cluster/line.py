@@ -39,29 +39,32 @@ class Line:
         self.address = address
         self.missing_s = 0.0
         """How long the scheduler has not had this worker."""
+        self.lost = False
+        """Whether it is over."""
         self._arguments = arguments
         self._timeout_s = timeout_s
         self._comm: Comm | None = None
         self._replies: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._writing = asyncio.Lock()
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
         self._there: set[str] = set()
 
     async def open(self) -> None:
-        """Connect, once. Raises LineLostError."""
-        async with self._opening:
-            if self._comm is not None:
-                return
-            try:
-                comm = await connect(
-                    self.address, timeout=self._timeout_s, deserialize=False, **self._arguments
-                )
-                await comm.write({"op": OPERATION, "reply": False})
-            except (OSError, ValueError) as error:
-                raise LineLostError(str(error)) from None
-            self._comm = comm
-            self._listening = asyncio.create_task(self._listen(comm))
+        """Connect, once, whoever asks first and for all who ask. Raises LineLostError."""
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._connect())
+        await asyncio.shield(self._opening)
+
+    async def _connect(self) -> None:
+        try:
+            comm = await connect(self.address, timeout=self._timeout_s, deserialize=False, **self._arguments)
+            await comm.write({"op": OPERATION, "reply": False})
+        except (OSError, ValueError) as error:
+            self.lost = True
+            raise LineLostError(str(error)) from None
+        self._comm = comm
+        self._listening = asyncio.create_task(self._listen(comm))
 
     async def call(
         self, name: str, place: str, parcel: Parcel, timeout_s: float, elsewhere: Mapping[str, str]
@@ -111,13 +114,9 @@ class Line:
         """The worker has these bytes."""
         self._there.add(digest)
 
-    @property
-    def lost(self) -> bool:
-        """Whether it was open, and is not any more."""
-        return self._comm is not None and bool(self._comm.closed())
-
     def close(self) -> None:
         """End it; the worker ends its calls."""
+        self.lost = True
         if self._listening is not None:
             self._listening.cancel()
         if self._comm is not None:
@@ -149,6 +148,8 @@ class Line:
             return await waiting
         finally:
             self._replies.pop(name, None)
+            if waiting.done() and not waiting.cancelled():
+                waiting.exception()  # asyncio tells of those that nobody looks at: writing has failed, too
 
     async def _write(self, message: dict[str, Any]) -> None:
         await self.open()

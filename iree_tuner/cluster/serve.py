@@ -85,6 +85,8 @@ class Host:
         self._store = Store(_HELD_BYTES)
         self._doing: dict[str, tuple[str, float]] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="iree_tuner_"))
+        self._sessions: set[Comm] = set()
+        self._closed = False
 
     def resources(self, name: str) -> dict[str, float]:
         """What dask is told of it."""
@@ -104,10 +106,14 @@ class Host:
 
         async def call(name: str, message: dict[str, Any]) -> None:
             try:
-                await reply(name, await self._answer(name, message))
+                told = await self._answer(name, message)
+                if self._closed:  # what failed because this ends is made elsewhere
+                    comm.abort()
+                await reply(name, told)
             finally:
                 running.pop(name, None)
 
+        self._sessions.add(comm)
         try:
             while True:
                 message = cast("dict[str, Any]", await comm.read())
@@ -128,6 +134,7 @@ class Host:
         except OSError:  # the client has gone
             return Status.dont_reply
         finally:
+            self._sessions.discard(comm)
             for task in list(running.values()):
                 task.cancel()
 
@@ -140,7 +147,10 @@ class Host:
         return [(place, name, time.time() - since) for name, (place, since) in self._doing.items()]
 
     def close(self) -> None:
-        """End all of it."""
+        """End all of it; clients have their calls made elsewhere."""
+        self._closed = True
+        for comm in self._sessions:
+            comm.abort()
         for pool in self._pools.values():
             pool.close()
         shutil.rmtree(self._folder, ignore_errors=True)

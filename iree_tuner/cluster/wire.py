@@ -7,6 +7,7 @@ arrays, and what Python's literals make. Whatever else a worker sends is an erro
 
 from __future__ import annotations
 
+import builtins
 import copyreg
 import hashlib
 import io
@@ -126,8 +127,10 @@ class _TypedReader(_Reader):
         """Only what is data. Raises UntypedError for everything else."""
         if (module_name, global_name) in _OTHERS:
             return super().find_class(module_name, global_name)
-        if module_name == "builtins" and global_name in _BUILTINS:
-            return super().find_class(module_name, global_name)
+        if module_name == "builtins":
+            found = getattr(builtins, global_name, None)
+            if global_name in _BUILTINS or (isinstance(found, type) and issubclass(found, Exception)):
+                return cast(object, found)
         if module_name.startswith(_OWN) and "." not in global_name:
             found = getattr(import_module(module_name), global_name, None)
             if isinstance(found, type) and (is_dataclass(found) or issubclass(found, Exception | Enum)):

@@ -120,6 +120,19 @@ def test_a_call_ends_where_nobody_has_the_device_any_more(cluster, processes, mo
     assert "can do it any more" in str(end)
 
 
+def test_calls_of_a_worker_that_is_asked_to_end_are_made_by_the_next(cluster, processes):
+    """However far its end has come when a call arrives."""
+    processes.start_worker("leaving", "--device", "local-sync")
+    processes.wait_for("leaving")
+    with cluster.device_calls("local-sync", "leaving") as device:
+        futures = [device.submit(cluster_calls_here.echo_here, number, 0.02) for number in range(60)]
+        futures[5].result(timeout=60)
+        processes.serving("leaving").terminate()
+        futures += [device.submit(cluster_calls_here.echo_here, number, 0.02) for number in range(60, 120)]
+        assert [each.result(timeout=60) for each in futures] == list(range(120))
+    processes.stop("leaving")
+
+
 def test_devices_of_a_run_are_of_one_kind(cluster, monkeypatch):
     assert cluster.target(["local-task"], "host").device == "local-task"
     monkeypatch.setattr(cluster, "find", lambda _: [("local-task", "board"), ("local-task", "board")])

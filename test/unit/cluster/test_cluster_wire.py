@@ -68,6 +68,9 @@ def test_errors_come_back():
     found = there_and_back(UsageError("no", location="here", hint="so"))
     assert type(found) is UsageError
     assert str(found) == "here: no (so)"
+    found = there_and_back(ValueError("no", 3))
+    assert type(found) is ValueError
+    assert found.args == ("no", 3)
 
 
 class _Runs:
