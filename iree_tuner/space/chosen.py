@@ -139,7 +139,11 @@ def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -
 
 
 def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
-    actual = _gpu_entries(lowering, translation)
+    config = ir.Attribute.parse(lowering)
+    if not isinstance(config, iree_gpu.LoweringConfigAttr):  # as of ops that no space is for
+        chosen.misfits.append(f"the lowering config is {config}, of another kind than in this space")
+        return
+    actual = _gpu_entries(config, translation)
     template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
     template.pop(COMPANIONS, None)  # they follow the root's
     two = template.pop(_DECOMPOSITION, None)
@@ -157,9 +161,8 @@ def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str,
             chosen.misfits.append(f"{name} is not set, and always {template[name]} in this space")
 
 
-def _gpu_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
+def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[str, ir.Attribute]:
     """The entries of both attributes under the names that a knobs dictionary gives them."""
-    config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(lowering))
     entries = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
     info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
     i64 = ir.IntegerType.get_signless(64)
