@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from iree_tuner.space.expressions import Integer
 from iree_tuner.space.gpu.accumulator import ACCUMULATOR_SUPPLEMENTS
+from iree_tuner.space.gpu.direct_loads import DIRECT_LOAD_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.operands import bits_of, operand_tile
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
@@ -48,4 +49,5 @@ CONTRACTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         extend=_limit_layouts,
     ),
     *OPTION_SUPPLEMENTS,
+    *DIRECT_LOAD_SUPPLEMENTS,
 )

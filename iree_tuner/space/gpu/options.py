@@ -21,14 +21,14 @@ FUNCTION_ATTRIBUTES = "llvm_func_attrs"
 
 _WAVES = (2, 4)
 
-_CONFLICTS = "no_reduce_shared_memory_bank_conflicts"
+CONFLICTS = "no_reduce_shared_memory_bank_conflicts"
 _REORDER = "reorder_workgroups_strategy"
 
 
 def _open_conflicts(draft: Draft) -> None:
-    draft.declare(_CONFLICTS, (0, 1), "0 (rows in shared memory are padded) or 1 (they are not)")
-    choice = one_of_attribute(_CONFLICTS, [ir.BoolAttr.get(False), ir.BoolAttr.get(True)])
-    _set_option(draft, _CONFLICTS, choice)
+    draft.declare(CONFLICTS, (0, 1), "0 (rows in shared memory are padded) or 1 (they are not)")
+    choice = one_of_attribute(CONFLICTS, [ir.BoolAttr.get(False), ir.BoolAttr.get(True)])
+    _set_option(draft, CONFLICTS, choice)
 
 
 def _open_reordering(draft: Draft) -> None:
