@@ -3,10 +3,10 @@
     git clone --depth 1 https://github.com/iree-org/iree
     python benchmarks/upstream_choices.py iree/compiler/src/iree/compiler/Codegen/LLVMGPU/test
 
-Each function of the files config_*.mlir there that takes tensors becomes a program, compiled for the targets of
-its file's RUN lines. (Their flags are the process's, and the compiler's API does not take them in 3.13.) Of
-each dispatch with a root op that is read: whether it has spaces, and whether the choice that the compiler makes
-for it is a member of one. Prints a JSON object for each dispatch, and how many are in.
+Each function of the files config_*.mlir there that takes tensors becomes a program, compiled for the targets
+of its file's RUN lines. (Their flags are the process's: the compiler's API does not take them in 3.13.) Of
+each dispatch with a root op that is read: whether it has spaces, and whether the choice that the compiler
+makes for it is a member of one. Prints a JSON object for each dispatch, and how many are in.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.space.constraints import COMPANIONS
+from iree_tuner.space.gpu.idle_padding import drop_idle_padding
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries
@@ -149,6 +150,7 @@ def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str,
     two = template.pop(_DECOMPOSITION, None)
     if two is not None and decomposition:
         _unify(two, ir.Attribute.parse(decomposition), _DECOMPOSITION, chosen)
+    drop_idle_padding(space.workload, template, actual)
     for name in sorted(template.keys() | actual.keys()):
         if name not in template:
             if not _is_off(actual[name]):

@@ -40,8 +40,6 @@ class GpuLimits:
         max_load_bits: the widest load of one thread.
         mma: names of the matrix instructions, as `iree_gpu.MMAIntrinsic` has them; virtual ones left out.
         scaled_mma: the block-scaled ones, printed.
-        dma_bits: what a thread can have copied into shared memory at once, past its registers; empty where
-            nothing can.
     """
 
     backend: str
@@ -54,7 +52,6 @@ class GpuLimits:
     max_load_bits: int = 128
     mma: tuple[str, ...] = ()
     scaled_mma: tuple[str, ...] = ()
-    dma_bits: tuple[int, ...] = ()
 
     @property
     def subgroup_size(self) -> int:
@@ -127,7 +124,6 @@ def gpu_limits(target: ir.Attribute, backend: str) -> GpuLimits:
         max_load_bits=int(_first(r"max_load_instruction_bits = (\d+)", text) or 128),
         mma=tuple(re.findall(r"<(\w+)>", mma)),
         scaled_mma=tuple(re.findall(r"<([^<>]*)>", scaled)),
-        dma_bits=tuple(map(int, re.findall(r"\d+", _first(r"\bdma_sizes = \[([^\]]*)\]", text)))),
     )
 
 

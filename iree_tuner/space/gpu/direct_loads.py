@@ -14,6 +14,7 @@ from iree_tuner.space.gpu.supplement import Supplement
 
 _KNOB = "direct_loads"
 _PROMOTION = "promotion_types"
+_ARCHITECTURES = "gfx95"  # 9.5 and later of 9 (targetSupportsGlobalLoadDMA)
 _TYPES = ("f16", "bf16")
 _DIRECT = "#iree_gpu.use_global_load_dma"
 _SWIZZLED = f"#iree_gpu.swizzle_operand<copy_config = {_DIRECT}, swizzle = #iree_codegen.xor_shuffle<64, 8>>"
@@ -60,7 +61,7 @@ def _applies(draft: Draft) -> bool:
     types = draft.workload.types[:2]
     return (
         draft.pipeline == "TileAndFuse"
-        and bool(draft.limits.dma_bits)
+        and draft.limits.arch.startswith(_ARCHITECTURES)
         and all(each in _TYPES for each in types)
         and draft.has(PREFETCH)
         and draft.has(CONFLICTS)

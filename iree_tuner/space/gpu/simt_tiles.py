@@ -23,8 +23,8 @@ from iree_tuner.targets import GpuLimits
 _INNER = 2
 """So many parallel loops, the innermost, are tiled freely; those around them have small tiles."""
 
-_WIDEST_TILE = 256
-_WIDEST_OUTER_TILE = 4
+_WIDEST_TILE = 512
+_WIDEST_OUTER_TILE = 8
 _WIDEST_THREAD = (16, 32)
 """Of one thread along the inner loops, outermost first: the innermost is read in vectors."""
 
