@@ -13,6 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -42,10 +43,6 @@ _RECENT = 32
 
 _POLL_S = 0.1
 """How often a request to stop is looked for while nothing ends."""
-
-
-def _never() -> float:
-    return math.inf
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ class Engine:
         self.devices = [DeviceRunner(measurer, clock, alternate=lab.alternate) for measurer in lab.measurers]
         self._crowded: deque[float] = deque(maxlen=_CROWDED_OF)
         self._recent_s: deque[float] = deque(maxlen=_RECENT)
-        self._until: Callable[[], float] = _never
+        self._until: Callable[[], float] = lambda: math.inf
         self._source: Source | None = None
         self._dry = False  # whether the source had nothing when it was asked last
         self._measuring = not lab.alternate  # whether devices may work now
@@ -106,7 +103,9 @@ class Engine:
         # Waiting for a list of futures takes longer the more there are; a queue does not.
         self._ended: SimpleQueue[Future[Any]] = SimpleQueue()
 
-    def run(self, source: Source, until: Callable[[], float] = _never) -> Iterator[tuple[Search, Trial]]:
+    def run(
+        self, source: Source, until: Callable[[], float] = lambda: math.inf
+    ) -> Iterator[tuple[Search, Trial]]:
         """Trials as they end, told to their search and recorded.
 
         Nothing is asked for that would probably not end by a time of the clock, and what has not been
@@ -278,13 +277,10 @@ class Engine:
 
     def _await(self, *, asking: bool = False) -> None:
         """Wait until something ends, and take it in, with what has ended meanwhile."""
-        try:
-            future = self._ended.get(timeout=_POLL_S)
+        with suppress(Empty):
+            self._take_in(self._ended.get(timeout=_POLL_S))
             while True:
-                self._take_in(future)
-                future = self._ended.get_nowait()
-        except Empty:
-            pass
+                self._take_in(self._ended.get_nowait())
         if not asking and (self._stop.requested or self._clock() >= self._until()):
             self._cancel()
 

@@ -17,7 +17,12 @@ _PROMOTION = "promotion_types"
 _ARCHITECTURES = "gfx95"  # 9.5 and later of 9 (targetSupportsGlobalLoadDMA)
 _TYPES = ("f16", "bf16")
 _DIRECT = "#iree_gpu.use_global_load_dma"
-_SWIZZLED = f"#iree_gpu.swizzle_operand<copy_config = {_DIRECT}, swizzle = #iree_codegen.xor_shuffle<64, 8>>"
+_SWIZZLED = (
+    "#iree_gpu.swizzle_operand<copy_config = #iree_gpu.use_global_load_dma, "
+    "swizzle = #iree_codegen.xor_shuffle<64, 8>>"
+)
+"""Neither has a binding in 3.13."""
+
 _SWIZZLING = ("16x16x32_", "32x32x16_")
 """Instructions of gfx950 for which the compiler knows a swizzle (getXorShuffleParamsForGfx950)."""
 
@@ -26,8 +31,9 @@ def _open(draft: Draft) -> None:
     workload = draft.workload
     k = workload.role("k")[-1]
     rows = [operand_loops(workload, operand)[-1] == k for operand in (0, 1)]  # read along the reduction
-    kinds = [[_DIRECT, _DIRECT]] + ([[_SWIZZLED if each else _DIRECT for each in rows]] if any(rows) else [])
-    options = [ir.UnitAttr.get(), *(ir.Attribute.parse(f"[{', '.join(kind)}]") for kind in kinds)]
+    direct, swizzled = ir.Attribute.parse(_DIRECT), ir.Attribute.parse(_SWIZZLED)
+    kinds = [[direct, direct]] + ([[swizzled if each else direct for each in rows]] if any(rows) else [])
+    options = [ir.UnitAttr.get(), *map(ir.ArrayAttr.get, kinds)]
     said = ["0 (through registers)", "1 (directly)", "2 (directly, and swizzled)"][: len(options)]
     draft.declare(_KNOB, range(len(options)), f"{', '.join(said[:-1])} or {said[-1]}")
     draft.set_entries(**{_PROMOTION: one_of_attribute(_KNOB, options)})
@@ -38,9 +44,9 @@ def _open(draft: Draft) -> None:
     with draft.extending():
         none = chosen.equals(0)
         require(any_of([none, plain.equals(1)]), f"{_KNOB} ({{}}) writes rows that are not padded", chosen)
-        swizzled = lookup(draft.value("mma_idx"), swizzles)
+        known = lookup(draft.value("mma_idx"), swizzles)
         require(
-            any_of([chosen < 2, swizzled.equals(1)]),
+            any_of([chosen < 2, known.equals(1)]),
             "no swizzle is known for this instruction: direct_loads ({}) must be below 2",
             chosen,
         )

@@ -9,17 +9,12 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
-from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
-from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.generic import generic_constraints
 from iree_tuner.space.gpu.matrix import matrix_constraints
 from iree_tuner.space.gpu.matrix_problem import igemm_problem
-from iree_tuner.space.gpu.online_attention import attention_constraints, fits_matrix_instructions
+from iree_tuner.space.gpu.online_attention import fits_matrix_instructions
 from iree_tuner.space.gpu.padding import PAD_K
 from iree_tuner.space.gpu.result_type import fitting
-from iree_tuner.space.gpu.scaled import scaled_constraints
 from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.space.gpu.supplement import Supplement, apply
 from iree_tuner.space.space import VARIANT
@@ -29,45 +24,39 @@ _DEPTH = 16  # of CUDA's instructions
 
 Builder = Callable[[Workload, GpuLimits, ir.Context], list[ir.Module]]
 
-SUPPLEMENTS: dict[str, tuple[Supplement, ...]] = {
-    "attention": ATTENTION_SUPPLEMENTS,
-    "contraction": CONTRACTION_SUPPLEMENTS,
-    "convolution": CONVOLUTION_SUPPLEMENTS,
-}
-"""For the compiler's ops, by family, in the order in which they are applied."""
-
-_BUILDERS: dict[str, tuple[Builder, ...]] = {
-    "attention": (attention_constraints,),
-    "contraction": (matrix_constraints, simt_constraints),
-    "convolution": (matrix_constraints, simt_constraints),
-    "generic": (generic_constraints,),
-    "scaled_contraction": (scaled_constraints,),
-}
-"""Tried in turn where the compiler emits nothing; the first that has a space for the workload is used."""
-
 
 def gpu_constraints(
     workload: Workload,
     limits: GpuLimits,
     context: ir.Context,
     emitted: Sequence[bytes],
-    *,
-    supplements: bool = True,
+    builders: Sequence[Builder],
+    supplements: Sequence[Supplement] | None,
 ) -> list[ir.Module]:
-    """Modules with one constraints op each: the compiler's with supplements, or ops built here."""
-    found = _matrix_or_threads(workload, limits, context, emitted, supplements=supplements)
-    if supplements and _reads_on(found, workload, limits):
+    """Modules with one constraints op each: the compiler's with supplements, or ops built here.
+
+    Args:
+        workload: the root op.
+        limits: what the target can hold.
+        context: one with all dialects loaded.
+        emitted: the compiler's own constraints.
+        builders: tried in turn where there are none; the first that has a space is used.
+        supplements: to the compiler's; None uses them as they are.
+    """
+    found = _matrix_or_threads(workload, limits, context, emitted, builders, supplements)
+    if supplements is not None and _reads_on(found, workload, limits):
         found += [_named(module, "simt") for module in simt_constraints(workload, limits, context)[:1]]
     return found
 
 
 def _matrix_or_threads(
-    workload: Workload, limits: GpuLimits, context: ir.Context, emitted: Sequence[bytes], *, supplements: bool
-) -> list[ir.Module]:
+    workload: Workload, limits: GpuLimits, context: ir.Context, emitted: Sequence[bytes],
+    builders: Sequence[Builder], supplements: Sequence[Supplement] | None,
+) -> list[ir.Module]:  # fmt: skip
     with context, ir.Location.unknown(context):
         modules = [ir.Module.parse(source) for source in emitted]
         gathered: list[ir.Module] = []
-        if supplements:
+        if supplements is not None:
             modules = [module for module in modules if _has_instruction(module, workload, limits)]
             right = [module for module in modules if _counts_gathered_loops(module, workload, limits)]
             if len(right) < len(modules):
@@ -76,11 +65,12 @@ def _matrix_or_threads(
             modules = right
         for module in modules:
             _name_variant(module, workload, limits)
-            if supplements:
-                supplement(module, workload, limits)
+            if supplements is not None:
+                apply(tuple(supplements), Draft(_only(module), workload, limits))
+                module.operation.verify()
         if modules or gathered:
             return [*modules, *gathered]
-        for build in _BUILDERS.get(workload.family, ()):
+        for build in builders:
             if build is simt_constraints and _is_tiny(workload):
                 types = ", ".join(workload.types)
                 target = f"{limits.backend}:{limits.arch}"
@@ -89,12 +79,6 @@ def _matrix_or_threads(
             if modules:
                 return modules
         return []
-
-
-def supplement(module: ir.Module, workload: Workload, limits: GpuLimits) -> None:
-    """Add what the compiler's constraints leave out, in place."""
-    apply(SUPPLEMENTS.get(workload.family, ()), Draft(_only(module), workload, limits))
-    module.operation.verify()
 
 
 def _is_tiny(workload: Workload) -> bool:

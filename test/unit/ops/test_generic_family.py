@@ -18,7 +18,7 @@ KINDS = {
     "broadcast": generic("m, n", ["m", "m, n"], "pp", ["tensor<6xf32>", "tensor<6x10xf32>"], COPY),
     "copy": generic("m, n", ["m, n", "m, n"], "pp", SQUARE, COPY),
     "pooling": named(
-        "pooling_nhwc_max", ["tensor<2x11x13x5xf32>", "tensor<3x3xf32>", "tensor<2x9x11x5xf32>"]
+        "pooling_nhwc_sum", ["tensor<2x11x13x5xf32>", "tensor<3x3xf32>", "tensor<2x9x11x5xf32>"]
     ),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.space import Space
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.space.emitted import emit
-from iree_tuner.space.gpu.spaces import gpu_constraints
+from iree_tuner.space.providers import SpaceRequest, provider
 from iree_tuner.targets import GpuLimits, parse_target
 
 
@@ -86,7 +86,8 @@ class Prepared:
         workload, limits = self.dispatch.workload, self.dispatch.limits
         assert workload is not None
         assert isinstance(limits, GpuLimits)
-        found = gpu_constraints(workload, limits, CONTEXT, modules, supplements=supplements)
+        request = SpaceRequest(workload, limits, CONTEXT, tuple(modules), supplements)
+        found = provider(workload.family).constraints(request)
         return {space.label: space for space in (Space(workload, module) for module in found)}
 
     def build(self, space: Space, values: Mapping[str, int], edit: Edit = unchanged) -> Built:

@@ -20,7 +20,7 @@ from iree_tuner.space.default import find_default
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.convolution_loops import overpadded
-from iree_tuner.space.gpu.spaces import gpu_constraints
+from iree_tuner.space.providers import SpaceRequest, provider
 from iree_tuner.targets import GpuLimits, parse_target
 
 DIRECT, IGEMM, VECTOR = "TileAndFuse", "TileAndFuse:igemm", "VectorDistribute"
@@ -225,7 +225,8 @@ class Prepared:
         workload, limits = self.dispatch.workload, self.dispatch.limits
         assert workload is not None
         assert isinstance(limits, GpuLimits)
-        found = gpu_constraints(workload, limits, CONTEXT, modules, supplements=supplements)
+        request = SpaceRequest(workload, limits, CONTEXT, tuple(modules), supplements)
+        found = provider(workload.family).constraints(request)
         return {space.label: space for space in (Space(workload, module) for module in found)}
 
     def build(self, space: Space, values: dict[str, int]) -> tuple[str, str]:

@@ -13,8 +13,8 @@ from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Space
+from iree_tuner.space.providers import SpaceRequest, provider
 from iree_tuner.space.spirv.attributes import lowering_config, spirv_entries
-from iree_tuner.space.spirv.spaces import spirv_constraints
 from iree_tuner.targets import GpuLimits
 
 AMPERE = GpuLimits(
@@ -44,7 +44,8 @@ def typed(workload: Workload, *types: str) -> Workload:
 
 
 def spaces(workload: Workload, limits: GpuLimits, context: ir.Context) -> dict[str, Space]:
-    found = (Space(workload, module) for module in spirv_constraints(workload, limits, context))
+    modules = provider(workload.family).constraints(SpaceRequest(workload, limits, context))
+    found = (Space(workload, module) for module in modules)
     return {space.pipeline: space for space in found}
 
 
@@ -103,7 +104,7 @@ def test_pipelines_best_first(
 
 def test_other_families_have_no_pipeline(context: ir.Context) -> None:
     attention = replace(matmul(64, 64, 64), family="attention")
-    assert spirv_constraints(attention, AMPERE, context) == []
+    assert spaces(attention, AMPERE, context) == {}
 
 
 def test_instructions_are_those_that_become_spirv(context: ir.Context) -> None:

@@ -1,0 +1,112 @@
+"""The spaces of the families that ship, by target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from iree.compiler import ir
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.space.dynamic import undivided
+from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
+from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
+from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
+from iree_tuner.space.gpu.generic import generic_constraints as gpu_generic
+from iree_tuner.space.gpu.matrix import matrix_constraints
+from iree_tuner.space.gpu.online_attention import attention_constraints as gpu_attention
+from iree_tuner.space.gpu.scaled import scaled_constraints
+from iree_tuner.space.gpu.simt import simt_constraints
+from iree_tuner.space.gpu.spaces import Builder as GpuBuilder
+from iree_tuner.space.gpu.spaces import gpu_constraints
+from iree_tuner.space.gpu.supplement import Supplement
+from iree_tuner.space.llvm_cpu.attention import attention_constraints
+from iree_tuner.space.llvm_cpu.contraction import contraction_constraints
+from iree_tuner.space.llvm_cpu.convolution import convolution_constraints
+from iree_tuner.space.llvm_cpu.generic import generic_constraints
+from iree_tuner.space.providers import SpaceRequest
+from iree_tuner.space.spirv.cooperative import cooperative_constraints
+from iree_tuner.space.spirv.distribute import distribute_constraints
+from iree_tuner.space.spirv.promote import promote_constraints
+from iree_tuner.space.spirv.reduce import reduce_constraints
+from iree_tuner.space.spirv.vectorize import vectorize_constraints
+from iree_tuner.targets import CpuLimits, GpuLimits
+
+CpuBuilder = Callable[[Workload, CpuLimits, ir.Context], ir.Module]
+SpirvBuilder = Callable[[Workload, GpuLimits, ir.Context], ir.Module | None]
+
+_PRODUCTS: tuple[GpuBuilder, ...] = (matrix_constraints, simt_constraints)
+_ANY: tuple[SpirvBuilder, ...] = (reduce_constraints, vectorize_constraints, distribute_constraints)
+
+
+class ByTarget:
+    """The spaces of a family, from a builder for each kind of target.
+
+    Attributes:
+        cpu: for llvm-cpu.
+        gpu: for CUDA and ROCm, tried in turn where the compiler emits nothing.
+        supplements: to what the compiler emits for CUDA and ROCm, in the order in which they are applied.
+        spirv: for Vulkan, one for each pipeline, best first.
+    """
+
+    cpu: CpuBuilder
+    gpu: tuple[GpuBuilder, ...] = ()
+    supplements: tuple[Supplement, ...] = ()
+    spirv: tuple[SpirvBuilder, ...] = ()
+
+    def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
+        """See `SpaceProvider`."""
+        workload, limits, context = request.workload, request.limits, request.context
+        if isinstance(limits, CpuLimits):
+            return [type(self).cpu(workload, limits, context)]
+        if limits.backend == "vulkan":
+            found = (build(undivided(workload), limits, context) for build in self.spirv)
+            return [module for module in found if module is not None]
+        # The compiler's constraints on a dynamic op are about values that are computed outside of them.
+        emitted = () if workload.dynamic else request.emitted
+        supplements = self.supplements if request.supplements else None
+        return gpu_constraints(undivided(workload), limits, context, emitted, self.gpu, supplements)
+
+
+class Attention(ByTarget):
+    """In 3.13 no SPIR-V pipeline lowers it, the compiler's own choice included.
+
+    BaseDistribute makes buffers of its tensors, which the op does not take; the others leave it as it is (no
+    pass decomposes it).
+    """
+
+    cpu = attention_constraints
+    gpu = (gpu_attention,)
+    supplements = ATTENTION_SUPPLEMENTS
+
+
+class Contraction(ByTarget):
+    """Products with matrix instructions, or by threads alone."""
+
+    cpu = contraction_constraints
+    gpu = _PRODUCTS
+    supplements = CONTRACTION_SUPPLEMENTS
+    spirv = (cooperative_constraints, promote_constraints, *_ANY)
+
+
+class Convolution(ByTarget):
+    """Directly, or gathered into a product."""
+
+    cpu = convolution_constraints
+    gpu = _PRODUCTS
+    supplements = CONVOLUTION_SUPPLEMENTS
+    spirv = (vectorize_constraints, distribute_constraints)
+
+
+class Generic(ByTarget):
+    """Reductions, elementwise ops and the like."""
+
+    cpu = generic_constraints
+    gpu = (gpu_generic,)
+    spirv = _ANY
+
+
+class ScaledContraction(ByTarget):
+    """Products of blocks with scales of their own."""
+
+    cpu = generic_constraints
+    gpu = (scaled_constraints,)

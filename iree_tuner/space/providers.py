@@ -1,0 +1,68 @@
+"""Who builds the spaces of an op family: found in installed packages, as families are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from iree.compiler import ir
+
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.workload import Workload
+from iree_tuner.targets import Limits
+
+GROUP = "iree_tuner.spaces"
+"""The entry-point group: the name of an entry is that of the family."""
+
+
+@dataclass(frozen=True)
+class SpaceRequest:
+    """What spaces are asked for.
+
+    Attributes:
+        workload: the root op.
+        limits: what the target can hold; they say which backend it is.
+        context: one with all dialects loaded, as `compiler.context.new_context` makes it.
+        emitted: the compiler's own constraints for the dispatch, from `space.emitted.emit`.
+        supplements: whether the compiler's constraints are supplemented; without, they are used as they are.
+    """
+
+    workload: Workload
+    limits: Limits
+    context: ir.Context
+    emitted: tuple[bytes, ...] = ()
+    supplements: bool = True
+
+
+class SpaceProvider(Protocol):
+    """Builds the spaces of one family's workloads, for every target that it knows."""
+
+    def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
+        """Modules with one constraints op each, for one pipeline each, the best first.
+
+        Empty where it has none for that target. Raises TunerError that says why a workload has none.
+        """
+        ...
+
+
+def provider(family: str) -> SpaceProvider | None:
+    """Of a family's spaces; None where no installed package has one. Raises TunerError where two have."""
+    return _registered().get(family)
+
+
+@cache
+def _registered() -> dict[str, SpaceProvider]:
+    owners: dict[str, str] = {}
+    entries = list(entry_points(group=GROUP))
+    for entry in entries:
+        owner = f"{entry.dist.name if entry.dist else 'unknown'} ({entry.value})"
+        if entry.name in owners:
+            raise TunerError(
+                f"two packages have spaces of the op family '{entry.name}': {owners[entry.name]} and {owner}",
+                hint="uninstall one of them",
+            )
+        owners[entry.name] = owner
+    return {entry.name: entry.load()() for entry in entries}
