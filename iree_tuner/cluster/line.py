@@ -90,14 +90,12 @@ class Line:
             each: elsewhere[each] for each in unknown if elsewhere.get(each, self.address) != self.address
         }
         self._there.update(parcel.beside)
-        inside = await self._contents(parcel, [each for each in unknown if each not in holders])
-        while True:
-            reply = await self._ask(name, {**message, "inside": inside, "holders": holders})
-            if (data := reply.get("reply")) is not None:
-                return cast(bytes, data)
-            # Forgotten there, or their holder is gone.
-            missing = [each for each in cast("list[str]", reply.get("missing", [])) if each in parcel.beside]
-            inside, holders = await self._contents(parcel, missing or list(parcel.beside)), {}
+        inside = await self._contents(name, parcel, [each for each in unknown if each not in holders])
+        reply = await self._ask(name, {**message, "inside": inside, "holders": holders})
+        if reply.get("missing"):  # forgotten there, or their holder is gone: what is sent along is there
+            inside = await self._contents(name, parcel, list(parcel.beside))
+            reply = await self._ask(name, {**message, "inside": inside, "holders": {}})
+        return cast(bytes, reply.get("reply", b""))
 
     async def tell(self, what: str) -> bytes:
         """The worker's answer to `facts`, its versions, or `doing`, its calls. Raises LineLostError."""
@@ -126,7 +124,7 @@ class Line:
                 waiting.set_exception(LineLostError(self.address))
         self._replies.clear()
 
-    async def _contents(self, parcel: Parcel, digests: list[str]) -> dict[str, bytes]:
+    async def _contents(self, name: str, parcel: Parcel, digests: list[str]) -> dict[str, bytes]:
         """What goes inside a message; what is too large for that is sent ahead."""
         inside: dict[str, bytes] = {}
         room = _PART
@@ -137,7 +135,7 @@ class Line:
                 inside[digest] = content
                 continue
             for begin in range(0, len(content), _PART):
-                await self._write({"part": digest, "data": content[begin : begin + _PART]})
+                await self._write({"of": name, "part": digest, "data": content[begin : begin + _PART]})
         return inside
 
     async def _ask(self, name: str, message: dict[str, Any]) -> dict[str, Any]:

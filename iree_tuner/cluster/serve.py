@@ -97,7 +97,7 @@ class Host:
         """Serve a client until its connection ends; its calls end then, too."""
         running: dict[str, asyncio.Task[None]] = {}
         writing = asyncio.Lock()
-        parts: dict[str, list[bytes]] = {}
+        parts: dict[tuple[str, str], list[bytes]] = {}
 
         async def reply(to: str, message: dict[str, Any]) -> None:
             async with writing:
@@ -118,7 +118,7 @@ class Host:
             while True:
                 message = cast("dict[str, Any]", await comm.read())
                 if (digest := message.get("part")) is not None:
-                    parts.setdefault(digest, []).append(message["data"])
+                    parts.setdefault((message["of"], digest), []).append(message["data"])
                 elif (name := message.get("drop")) is not None:
                     if (task := running.get(name)) is not None:
                         task.cancel()
@@ -126,10 +126,10 @@ class Host:
                     told = self.doing() if what == "doing" else versions_here()
                     await reply(f"{what}?", {"reply": pack(write(told))})
                 else:
-                    for digest, content in parts.items():
-                        self._store.put(digest, b"".join(content))
-                    parts.clear()
                     name = message["call"]
+                    for digest in message["beside"]:
+                        if content := parts.pop((name, digest), None):
+                            message["inside"][digest] = b"".join(content)
                     running[name] = asyncio.create_task(call(name, message))
         except OSError:  # the client has gone
             return Status.dont_reply
@@ -157,11 +157,13 @@ class Host:
 
     async def _answer(self, name: str, message: Mapping[str, Any]) -> dict[str, Any]:
         """What is to be sent for a call: its reply, or what is missing."""
-        for digest, data in message["inside"].items():
+        inside: dict[str, bytes] = message["inside"]
+        for digest, data in inside.items():
             self._store.put(digest, data)
         if message["holders"]:
             await self._fetch(message["holders"])
-        known = {each: self._store.get(each) for each in message["beside"]}
+        # What was sent along is there, however little the store holds.
+        known = {each: inside.get(each) or self._store.get(each) for each in message["beside"]}
         if missing := [each for each, data in known.items() if data is None]:
             return {"missing": missing}
         self._doing[name] = message["place"], time.time()

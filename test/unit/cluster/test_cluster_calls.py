@@ -1,5 +1,7 @@
 """Calls on a cluster's workers end as those of processes on this machine do."""
 
+import os
+import time
 from concurrent.futures import CancelledError, wait
 from pathlib import Path
 
@@ -7,6 +9,8 @@ import cluster_calls_here
 import pytest
 
 from iree_tuner.cluster.calls import ClusterCalls
+from iree_tuner.cluster.serve import Store
+from iree_tuner.cluster.wire import digest_of
 from iree_tuner.compiler.calls import SentPath, WrittenPath
 from iree_tuner.compiler.worker import Crash, Lost, Timeout, WorkerError
 from iree_tuner.errors import TunerError, UsageError
@@ -67,6 +71,37 @@ def test_large_bytes_and_files_travel_beside(calls, tmp_path):
     assert calls.call(cluster_calls_here.read_here, SentPath(path))[1] == "second!"
 
 
+def test_what_is_larger_than_a_message_is_sent_in_parts(calls, monkeypatch, tmp_path):
+    """And calls that send the same at the same time have each their own."""
+    monkeypatch.setattr("iree_tuner.cluster.line._PART", 50_000)
+    data = os.urandom(200_001)
+    path = tmp_path / "weights.irpa"
+    path.write_text("x" * 120_000)
+    futures = [calls.submit(cluster_calls_here.size_here, data) for _ in range(6)]
+    files = [calls.submit(cluster_calls_here.read_here, SentPath(path)) for _ in range(3)]
+    assert [each.result() for each in futures] == [(200_001, data)] * 6
+    assert {each.result()[1] for each in files} == {"x" * 120_000}
+
+
+def test_a_store_forgets_what_was_not_used_for_longest():
+    store = Store(10)
+    for digest in "abc":
+        store.put(digest, b"1234")
+        store.get("a")
+    assert [store.get(each) for each in "abc"] == [b"1234", None, b"1234"]
+    store.put("large", bytes(20))
+    assert [store.get(each) for each in ("a", "c", "large")] == [None, None, bytes(20)]
+
+
+def test_what_is_forgotten_there_is_sent_again(cluster, calls):
+    data = os.urandom(50_000)
+    assert calls.call(cluster_calls_here.size_here, data)[0] == 50_000
+    for line in cluster._lines.values():  # as if each worker had it
+        line.holds(digest_of(other := os.urandom(60_000)))
+        line.holds(digest_of(data))
+    assert calls.call(cluster_calls_here.size_here, other) == (60_000, other)
+
+
 @pytest.mark.parametrize("dies", [False, True])
 def test_what_a_call_writes_comes_back(dies, calls, tmp_path):
     path = tmp_path / "marker"
@@ -85,6 +120,23 @@ def test_arguments_that_do_not_pickle_are_told_at_once(calls):
     end = calls.end(calls.submit(cluster_calls_here.echo_here, lambda: None))
     assert isinstance(end, Lost)
     assert str(end).startswith("the arguments do not pickle")
+
+
+def test_each_worker_tells_what_it_is_doing(cluster, calls):
+    running = [calls.submit(cluster_calls_here.echo_here, number, 600.0) for number in range(3)]
+    names = {each.address: each.name for each in cluster.members()}
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = cluster.client.sync(cluster.ask, "doing")
+        told = {names[address]: doing for address, doing in found.items()}
+        if sum(map(len, told.values())) == 3:
+            break
+    assert told["board"] == []
+    assert {place for doing in told.values() for place, _, _ in doing} == {"compile"}
+    assert all(name.startswith("echo-") for doing in told.values() for _, name, _ in doing)
+    assert {len(told["one"]), len(told["two"])} == {1, 2}
+    for each in running:
+        each.cancel()
 
 
 def test_devices_have_one_worker_each(cluster):
