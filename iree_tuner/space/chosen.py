@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.space.configuration import Configuration
 from iree_tuner.space.constraints import COMPANIONS
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.space import Space
@@ -32,20 +34,76 @@ class Chosen:
         misfits: what of it no values of the space's knobs stand for.
         inherited: likely values of the companions' own knobs. The choice does not show them; the compiler
             gives other ops the root's tiles of the loops that they share.
+        places: where in the attributes the knobs are: `workgroup[1]`.
     """
 
     values: dict[str, int] = field(default_factory=dict[str, int])
     misfits: list[str] = field(default_factory=list[str])
     inherited: dict[str, int] = field(default_factory=dict[str, int])
+    places: dict[str, str] = field(default_factory=dict[str, str])
 
     def note(self, name: str, value: int, where: str) -> None:
         """A knob's value; it is a misfit when the choice has another one for it elsewhere."""
+        self.places.setdefault(name, where)
         if self.values.setdefault(name, value) != value:
             self.misfits.append(f"{where} is {value}, but {name} is {self.values[name]}")
 
     def fixed(self, where: str, actual: object, template: object) -> None:
         """A misfit: something that the space does not leave open."""
         self.misfits.append(f"{where} is {actual}, and always {template} in this space")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A configuration as a program or a spec carries it; attributes are printed.
+
+    Attributes:
+        lowering: the root op's lowering config.
+        translation: the function's translation info.
+        decomposition: an attention's `decomposition_config`, or nothing.
+        companions: lowering configs of other ops of the dispatch, by their labels.
+    """
+
+    lowering: str
+    translation: str
+    decomposition: str = ""
+    companions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def of(cls, configuration: Configuration, context: ir.Context) -> Written:
+        """What a candidate sets. Raises ValueError where no `compilation_info` is on its root op."""
+        found = {(op.label, op.attribute): op.value for op in configuration.ops}
+        info = ir.Attribute.parse(found.pop(("root", "compilation_info"), "unit"), context)
+        if not isinstance(info, iree_codegen.CompilationInfoAttr):
+            raise ValueError("there is no compilation_info on the root op")
+        decomposition = found.pop(("root", "decomposition_config"), "")
+        companions = {label: value for (label, name), value in found.items() if name == "lowering_config"}
+        return cls(str(info.lowering_config), str(info.translation_info), decomposition, companions)
+
+
+def read_written(space: Space, written: Written) -> Chosen:
+    """A configuration against a space's knobs, those of other ops than the root too."""
+    chosen = read_choice(space, written.lowering, written.translation, written.decomposition)
+    knobs = ir.DictAttr(space.op.knobs)
+    if chosen.misfits or COMPANIONS not in knobs:
+        return chosen
+    template = ir.DictAttr(knobs[COMPANIONS])
+    cpu = str(space.op.pipeline).startswith("#iree_cpu.")
+    with space.op.operation.context:
+        for companion in space.workload.companions:
+            text = written.companions.get(companion.label, "")
+            if not text or companion.label not in template:
+                continue
+            own = ir.DictAttr(template[companion.label])
+            # What this one has no knobs for leaves its knobs open, and says nothing of the root's.
+            other = Chosen(values=dict(chosen.values), places=chosen.places)
+            if cpu:
+                _read_levels(_levels_of(own), _tiles(text), companion.loops, f"{companion.label}.", other)
+            else:
+                config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(text))
+                _unify(own, config.attributes, companion.label, other)
+            chosen.values.update(chosen.values if other.misfits else other.values)
+    return chosen
 
 
 def read_choice(space: Space, lowering: str, translation: str, decomposition: str = "") -> Chosen:
@@ -76,21 +134,9 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
 def _read_cpu(space: Space, lowering: str, translation: str, chosen: Chosen) -> None:
     """A tile of 0 leaves a loop whole, as a tile of its size does."""
     knobs = ir.DictAttr(space.op.knobs)
-    template = {level.name: list(ir.ArrayAttr(level.attr)) for level in ir.DictAttr(knobs[LOWERING_CONFIG])}
-    actual = {
-        level: [int(size) for size in sizes.split(",") if size.strip()]
-        for level, sizes in _LEVEL.findall(lowering)
-    }
-    for level in LEVELS:
-        sizes, items = actual.get(level, []), template.get(level, [])
-        for loop, extent in enumerate(space.workload.loops):
-            size = sizes[loop] if loop < len(sizes) else 0
-            item = items[loop] if loop < len(items) else _zero()
-            whole = 0 if level.startswith(_UNTILED) else extent
-            if isinstance(item, iree_codegen.IntKnobAttr):
-                chosen.note(item.name, size or whole, f"{level}[{loop}]")
-            elif (size or whole) != (ir.IntegerAttr(item).value or whole):
-                chosen.fixed(f"{level}[{loop}]", size, ir.IntegerAttr(item).value)
+    actual = _tiles(lowering)
+    template = _levels_of(ir.DictAttr(knobs[LOWERING_CONFIG]))
+    _read_levels(template, actual, space.workload.loops, "", chosen)
     _inherit(space, actual, chosen)
     found = _CPU_OPTIONS.search(translation)
     enabled = [name.strip() for name in found.group(1).split(",")] if found else []
@@ -101,6 +147,36 @@ def _read_cpu(space: Space, lowering: str, translation: str, chosen: Chosen) -> 
     chosen.misfits.extend(
         f"{name} is set, and never in this space" for name in enabled if name not in options
     )
+
+
+def _tiles(lowering: str) -> dict[str, list[int]]:
+    return {
+        level: [int(size) for size in sizes.split(",") if size.strip()]
+        for level, sizes in _LEVEL.findall(lowering)
+    }
+
+
+def _levels_of(template: ir.DictAttr) -> dict[str, list[ir.Attribute]]:
+    return {level.name: list(ir.ArrayAttr(level.attr)) for level in template}
+
+
+def _read_levels(
+    template: Mapping[str, Sequence[ir.Attribute]],
+    actual: Mapping[str, Sequence[int]],
+    loops: Sequence[int],
+    prefix: str,
+    chosen: Chosen,
+) -> None:
+    for level in LEVELS:
+        sizes, items = actual.get(level, []), template.get(level, [])
+        for loop, extent in enumerate(loops):
+            size = sizes[loop] if loop < len(sizes) else 0
+            item = items[loop] if loop < len(items) else _zero()
+            whole = 0 if level.startswith(_UNTILED) else extent
+            if isinstance(item, iree_codegen.IntKnobAttr):
+                chosen.note(item.name, size or whole, f"{prefix}{level}[{loop}]")
+            elif (size or whole) != (ir.IntegerAttr(item).value or whole):
+                chosen.fixed(f"{prefix}{level}[{loop}]", size, ir.IntegerAttr(item).value)
 
 
 def _inherit(space: Space, actual: dict[str, list[int]], chosen: Chosen) -> None:
@@ -199,7 +275,10 @@ def _absent(template: ir.Attribute) -> ir.Attribute | None:
 def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Chosen) -> None:
     """Values that make a knobs entry equal to an attribute; what cannot be made equal is a misfit."""
     if isinstance(template, iree_codegen.IntKnobAttr):
-        chosen.note(template.name, ir.IntegerAttr(actual).value, where)
+        if isinstance(actual, ir.IntegerAttr):
+            chosen.note(template.name, actual.value, where)
+        else:
+            chosen.misfits.append(f"{where} is {actual}, and an integer in this space")
     elif isinstance(template, iree_codegen.OneOfKnobAttr):
         _unify_option(template, actual, where, chosen)
     elif isinstance(template, ir.ArrayAttr) and isinstance(actual, ir.ArrayAttr):
