@@ -20,7 +20,7 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.program.bindings import OP_TAG
 from iree_tuner.program.dispatch import Carried
 from iree_tuner.program.harness import is_benchmark
-from iree_tuner.program.source import Program, called, read_program
+from iree_tuner.program.source import Program, ProgramSource, called, read_program
 
 NOTE = "iree_tuner.carried"
 """On an op: a dictionary of its configuration and its location."""
@@ -35,7 +35,7 @@ _DUMPED = (_EXECUTABLE, "util.global", "util.initializer")
 _PLACE = re.compile(r'"([^"]*)":(\d+):(\d+)')
 
 
-def carrying(source: str) -> tuple[Program, tuple[Carried, ...]]:
+def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
     """A program with a note on each op that carries a configuration, and these configurations in order.
 
     Of a program that the compiler has brought to its executables, these are taken.
@@ -101,7 +101,7 @@ def _note(op: ir.Operation, name: str) -> Carried:
         if isinstance(info, iree_codegen.CompilationInfoAttr):
             lowering, translation = str(info.lowering_config), str(info.translation_info)
     decomposition = str(attributes[DECOMPOSITION_CONFIG]) if DECOMPOSITION_CONFIG in attributes else ""
-    found = Carried(op.name, _place(op, name), lowering, translation, decomposition)
+    found = Carried(op.name, place_of(op, name), lowering, translation, decomposition)
     entries = {key: value for key, value in vars(found).items() if value}
     op.attributes[NOTE] = ir.DictAttr.get({key: ir.StringAttr.get(text) for key, text in entries.items()})
     return found
@@ -117,7 +117,7 @@ def _translation_around(op: ir.Operation) -> str:
     return ""
 
 
-def _place(op: ir.Operation, name: str) -> str:
+def place_of(op: ir.Operation, name: str) -> str:
     """`file:line:column` of an op. What is read from memory is called `-` by the parser."""
     found = _PLACE.search(str(op.location))
     if found is None:

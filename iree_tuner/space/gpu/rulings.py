@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from iree_tuner.space.expressions import (
@@ -73,24 +74,29 @@ def _tile_and_fuse(draft: Draft) -> None:
         for loop in (*problem.m, *problem.n):
             size, tile = problem.loops[loop], draft.value(f"wg_{loop}")
             piece = product([draft.value(f"sg_{loop}"), steps.get(loop, 1)])
+            cut = tiles[loop] = tile if padded else at_most(tile, size)
+            counts.append(if_else(piece >= cut, 1, (cut + piece - 1) // piece))
             if not padded:
                 message = f"wg_{loop} ({{}}) must divide dim_{loop} ({size}), or cover it"
                 require(divides_or_covers(tile, size), message, tile)
-                whole = any_of([(tile % piece).equals(0), piece >= tile])
+                whole = any_of([(cut % piece).equals(0), piece >= cut])
                 message = (
                     f"sg_{loop}, which is {{}} elements with the instruction, must divide wg_{loop} ({{}})"
                 )
-                require(whole, message, piece, tile)
+                require(whole, message, piece, cut)
             if draft.igemm and loop in steps:
                 message = f"wg_{loop} ({{}}) must be made of instructions of {{}}"
                 require((tile % steps[loop]).equals(0), message, tile, steps[loop])
-            cut = tiles[loop] = tile if padded else at_most(tile, size)
-            counts.append(if_else(piece >= cut, 1, (cut + piece - 1) // piece))
         depth = _depth(draft, shape[2])
         if draft.has(PAD_K):
             filled = draft.value(PAD_K)
             message = f"{PAD_K} ({{}}) must be a multiple of the reduction's step ({{}})"
             require((filled % depth).equals(0), message, filled, depth)
+        if not padded:
+            # "LLVM Translation failed for operation: builtin.unrealized_conversion_cast"
+            columns = tiles[problem.n[-1]]
+            require(columns > 1, f"wg_{problem.n[-1]} ({{}}) must be more than 1", columns)
+        _require_lanes(draft)
         _stage_results(draft, problem, tiles, depth, product([*counts, draft.limits.subgroup_size]))
 
 
@@ -105,13 +111,16 @@ def _stage_results(
     threads, limit = _threads(draft), draft.limits.shared_memory_bytes
     rows, columns = (product([tiles[loop] for loop in group]) for group in (problem.m, problem.n))
     left, right, result = map(bytes_of, problem.types)
-    used = total([product([rows * left + columns * right, depth]), product([rows, columns, result])])
+    operands = product([rows * left + columns * right, depth])
+    require(operands <= limit, f"the operands take {{}} of {limit} bytes of shared memory", operands)
+    used = operands + product([rows, columns, result])
     message = (
         f"{{}} threads are not the {{}} of all subgroups' tiles: results are staged, and take with the "
         f"operands {{}} of {limit} bytes of shared memory"
     )
     exact = threads.equals(wanted)
-    require(any_of([exact, used <= limit]), message, threads, wanted, used)
+    once = depth >= math.prod(problem.loops[loop] for loop in problem.k)  # no loop carries results then
+    require(any_of([exact, once, used <= limit]), message, threads, wanted, used)
     if draft.has(PREFETCH) and draft.limits.backend == "hip" and not draft.igemm:
         stages = draft.value(PREFETCH)
         even = [(product([each, depth]) % threads).equals(0) for each in (rows, columns)]
@@ -161,9 +170,14 @@ def _limit_memory(draft: Draft, shapes: Sequence[Sequence[Integer | int]]) -> No
 
 
 def _require_lanes(draft: Draft) -> None:
-    if draft.limits.backend == "hip" and draft.has("sg_size"):
-        lanes = draft.value("sg_size")
+    """Subgroups that there are. On CUDA nothing asks, but layouts are of the lanes that instructions have."""
+    if not draft.has("sg_size"):
+        return
+    lanes, own = draft.value("sg_size"), draft.limits.subgroup_size
+    if draft.limits.backend == "hip":
         require(lanes.is_one_of(_WAVES), "subgroups have 32 or 64 threads here, not {}", lanes)
+    elif draft.pipeline == "VectorDistribute":
+        require(lanes >= own, f"subgroups have {own} threads here, not {{}}", lanes)
 
 
 def _attention(draft: Draft) -> None:
@@ -217,14 +231,20 @@ GPU_RULINGS: tuple[Ruling[Draft], ...] = (
         applies=lambda draft: _is_matrix(draft, "TileAndFuse"),
         rules=(
             *_CANNOT,
-            r"^shared memory must fit",
-            r"of shared memory",
+            r"^the operands and the .* bytes of shared memory",
             r"^aligned inner k dim",
             r"^the reduction's step .* must divide",
             r"^the reduction tile .* must divide \d+$",
             r"'s size of \d+, padded$",
         ),
-        nothing=(r"^prefetch_num_stages", r"^with three prefetch stages", r"usual tile$"),
+        nothing=(
+            r"^prefetch_num_stages",
+            r"^with three prefetch stages",
+            r"usual tile$",
+            r"^shared memory must fit",
+            r"^the operands' tiles take",
+            r"^sg_size == ",
+        ),
         extend=_tile_and_fuse,
     ),
     Ruling(
