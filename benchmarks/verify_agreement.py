@@ -239,8 +239,8 @@ def show(target: str, family: str, cell: Cell) -> None:
     times = sorted(cell.seconds) or [0.0]
     median, late = times[len(times) // 2] * 1000, times[len(times) * 99 // 100] * 1000
     counts = " ".join(f"{cell.counts[name]:>8}" for name in COLUMNS)
-    print(f"{target:16} {family:13} {counts} {agree:>5}/{cell.compared:<4} {share:>6} {median:>6.1f} {late:>6.1f}",
-          flush=True)  # fmt: skip
+    agreed = f"{agree:>5}/{cell.compared:<4} {share:>6}"
+    print(f"{target:16} {family:13} {counts} {agreed} {median:>6.1f} {late:>6.1f}", flush=True)
     for case, judged, outcome in cell.disagreements:
         who = (
             "the compiler refuses, verify accepts" if judged.legal else "the compiler accepts, verify refuses"

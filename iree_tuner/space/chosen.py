@@ -81,6 +81,12 @@ class Written:
         return cls(str(info.lowering_config), str(info.translation_info), decomposition, companions)
 
 
+def pipeline_of(translation: str) -> str:
+    """The pipeline that a translation info names; empty for none."""
+    found = _PIPELINE.search(translation)
+    return found.group(1) if found else ""
+
+
 def read_written(space: Space, written: Written) -> Chosen:
     """A configuration against a space's knobs, those of other ops than the root too."""
     chosen = read_choice(space, written.lowering, written.translation, written.decomposition)
@@ -115,10 +121,9 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
         translation: the function's translation info.
         decomposition: an attention's `decomposition_config`; it is not read when it is empty.
     """
-    pipeline = _PIPELINE.search(translation)
-    if pipeline is None or pipeline.group(1) != space.pipeline:
-        other = pipeline.group(1) if pipeline else "no pipeline"
-        return Chosen(misfits=[f"the compiler uses {other}, not {space.pipeline}"])
+    other = pipeline_of(translation)
+    if other != space.pipeline:
+        return Chosen(misfits=[f"the compiler uses {other or 'no pipeline'}, not {space.pipeline}"])
     chosen = Chosen()
     with space.op.operation.context:
         kind = str(space.op.pipeline)

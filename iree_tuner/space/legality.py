@@ -94,7 +94,6 @@ class Rules:
                 force = ruling.force(assertion.message)
             if force != "none":
                 self._asserted.append((assertion, force))
-        self._asserted.sort(key=lambda each: each[1])
         self._dependent, self._condition = (ruling.only_where if ruling is not None else None) or ("", "")
         self._definitions = _definitions(program)
 
@@ -108,19 +107,36 @@ class Rules:
 
     def violations(self, values: Mapping[str, int]) -> list[Violation]:
         """The constraints that these values of the knobs break. Knobs without a value are left open."""
-        values = self._settle(values) if self._settle is not None else values
+        settled = self._settle(values) if self._settle is not None else values
+        asserted = self._asserted
+        if self._condition and self._broken(settled, self._condition):
+            asserted = [each for each in asserted if not re.search(self._dependent, each[0].message)]
+        found: list[Violation] = []
+        for force, looked_at in (("rule", settled), ("warning", values)):
+            evaluation = self._evaluation(looked_at)
+            for assertion, own in asserted:
+                if own == force and self._is_broken(assertion, *evaluation):
+                    message = _message(assertion, looked_at, *evaluation)
+                    found.append(Violation(message, assertion.message, own))
+        return found
+
+    def _broken(self, values: Mapping[str, int], pattern: str) -> bool:
+        """Whether an assert with such a message is broken."""
+        evaluation = self._evaluation(values)
+        return any(
+            self._is_broken(each, *evaluation)
+            for each, _ in self._asserted
+            if re.search(pattern, each.message)
+        )
+
+    def _evaluation(self, values: Mapping[str, int]) -> tuple[dict[str, Array], dict[Node, Array]]:
+        """All that is known with these values, and a cache for expressions of it."""
         known: dict[str, Array] = {name: np.asarray(value) for name, value in values.items()}
         cache: dict[Node, Array] = {}
         for name, node in self._definitions:
             if name not in known and node.support <= known.keys():
                 known[name] = node.evaluate(known, cache)
-        broken = [each for each in self._asserted if self._is_broken(each[0], known, cache)]
-        if self._condition and any(re.search(self._condition, each.message) for each, _ in broken):
-            broken = [each for each in broken if not re.search(self._dependent, each[0].message)]
-        return [
-            Violation(_message(assertion, values, known, cache), assertion.message, force)
-            for assertion, force in broken
-        ]
+        return known, cache
 
     def _is_broken(self, assertion: Assertion, known: Mapping[str, Array], cache: dict[Node, Array]) -> bool:
         if assertion.condition.support <= known.keys():

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from iree_tuner.spec.problem import Problem
+
 Severity = Literal["error", "warning", "unchecked"]
 
 
@@ -84,6 +86,15 @@ class Report:
     def legal(self) -> bool:
         """Whether no configuration has an error."""
         return not self.count("error")
+
+    def problems(self) -> list[Problem]:
+        """The errors as problems of a spec."""
+        return [
+            Problem("illegal", f"in dispatch {each.dispatch}, {found.message}", each.matcher)
+            for each in self.configurations
+            for found in each.findings
+            if found.severity == "error"
+        ]
 
     def count(self, state: str) -> int:
         """How many configurations are `legal`, have an `error` or a `warning`, or are `unchecked`."""

@@ -57,7 +57,7 @@ def verify_carried(
     judged: dict[Carried, tuple[Dispatch, Judged]] = {}
     for dispatch in extract(sized(program, dims), target, workers).dispatches:
         if dispatch.carried:
-            constraints = Constraints(dispatch, target, context, workers)
+            constraints = Constraints.of(dispatch, target, context, workers)
             for each, found in _judge(dispatch, constraints):
                 judged[replace(each, label="")] = (dispatch, found)
     return Report(tuple(_verified(each, judged) for each in carried if not _is_followed(each, judged)))

@@ -118,7 +118,7 @@ class _Judge:
             yield replace(verified, findings=(Finding("unchecked", otherwise),))
         for dispatch in hit:
             if dispatch.name not in self._constraints:
-                self._constraints[dispatch.name] = Constraints(dispatch, *self._arguments)
+                self._constraints[dispatch.name] = Constraints.of(dispatch, *self._arguments)
             judged = self._constraints[dispatch.name].judge(written)
             workload = dispatch.workload.name if dispatch.workload is not None else ""
             yield replace(

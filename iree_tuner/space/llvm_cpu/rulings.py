@@ -19,9 +19,11 @@ def _cut(space: Space, values: Mapping[str, int]) -> Mapping[str, int]:
             name = f"{level}_{loop}"
             if name in found and (found[name] or level != "cache"):
                 around = found[name] = min(found[name], around)
-        if f"distribution_{loop}" in found and found.get(f"cache_{loop}"):
-            # What fills the result is fused into the outermost loop that is cut for caches.
-            found[f"distribution_{loop}"] = min(found[f"distribution_{loop}"], found[f"cache_{loop}"])
+        outer, cached = found.get(f"distribution_{loop}"), values.get(f"cache_{loop}")
+        if outer and cached:
+            # What fills the result is fused into the outermost loop that is cut for caches. Where a
+            # workgroup's tile leaves a rest, its size is not known there: the cache tile alone bounds it.
+            found[f"distribution_{loop}"] = min(outer, cached) if size % outer == 0 else cached
     return found
 
 
