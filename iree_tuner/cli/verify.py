@@ -10,9 +10,9 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.extract import DEFAULT_DEVICE, chosen_target
 from iree_tuner.cli.hits import with_own_flags
-from iree_tuner.cli.inputs import is_command, opened
+from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import answers, people, print_json
-from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.program_name import no_option
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import UsageError
@@ -20,18 +20,27 @@ from iree_tuner.program.carried import carrying
 from iree_tuner.program.source import Program, read_program
 from iree_tuner.spec.grammar import ENTRYPOINT, ENTRYPOINT_NAME, entry_sequence
 from iree_tuner.spec.io import load_spec
-from iree_tuner.targets import parse_target, target_for_device
+from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.verify.finding import Report, Verified
 from iree_tuner.verify.program import verify_carried
 from iree_tuner.verify.spec import verify_spec
 
+Source = Annotated[
+    str,
+    Parameter(
+        allow_leading_hyphen=True,
+        validator=no_option,
+        help="A program whose ops have compilation_info, or lowering_config as at executable-configurations; "
+        "or a tuning spec. `-` reads standard input.",
+    ),
+]
 _NO_FLAGS = CompilerFlags()
 _STATES = (("error", "with errors"), ("warning", "with warnings"), ("unchecked", "not checked"))
 
 
 def verify(
-    source: ProgramName,
+    source: Source,
     /,
     *,
     target: str | None = None,
@@ -52,9 +61,6 @@ def verify(
 
     Parameters
     ----------
-    source
-        A program whose ops have `compilation_info`, or `lowering_config` as at `executable-configurations`;
-        or a tuning spec. `-` reads standard input.
     target
         `llvm-cpu:znver4`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
     device
@@ -75,23 +81,26 @@ def verify(
     """
     if as_json and diagnostics:
         raise UsageError("give --json or --diagnostics, not both")
-    given = opened(source) if source.endswith(".txt") or is_command(source) else read_program(source)
+    given = read_program(source)
     if _is_spec(given):
         if dim:
             raise UsageError("--dim is of programs, and this is a spec")
-        spec = load_spec(given.data, new_context(), name=given.name)
         chosen = parse_target(target) if target else target_for_device(device)
-        own = with_own_flags(compiling.on(chosen), spec)
-        on = opened(program) if program is not None else None
-        report = verify_spec(spec, own, name=given.name, program=on)
+        report = _of_spec(given, compiling.on(chosen), program)
     else:
         if program is not None:
             raise UsageError("--program is of specs, and this is a program")
         lifted, carried = carrying(given)
-        chosen = compiling.on(chosen_target(lifted, target, device))
-        report = verify_carried(lifted, carried, chosen, dim)
+        report = verify_carried(lifted, carried, compiling.on(chosen_target(lifted, target, device)), dim)
     _show(report, given.name, diagnostics=diagnostics, as_json=as_json)
     return 0 if report.legal and not (strict and _is_doubtful(report)) else 1
+
+
+def _of_spec(given: Program, target: Target, program: Path | None) -> Report:
+    """A spec is judged with the flags that it was made with."""
+    spec = load_spec(given.data, new_context(), name=given.name)
+    where = opened(program) if program is not None else None
+    return verify_spec(spec, with_own_flags(target, spec), name=given.name, program=where)
 
 
 def _is_spec(given: Program) -> bool:

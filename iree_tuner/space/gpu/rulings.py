@@ -9,6 +9,7 @@ from iree_tuner.space.expressions import (
     Integer,
     all_of,
     any_of,
+    constant,
     if_else,
     product,
     require,
@@ -79,18 +80,18 @@ def _tile_and_fuse(draft: Draft) -> None:
             if not padded:
                 message = f"wg_{loop} ({{}}) must divide dim_{loop} ({size}), or cover it"
                 require(divides_or_covers(tile, size), message, tile)
-                whole = any_of([(cut % piece).equals(0), piece >= cut])
-                message = (
-                    f"sg_{loop}, which is {{}} elements with the instruction, must divide wg_{loop} ({{}})"
-                )
-                require(whole, message, piece, cut)
+            whole = [(cut % piece).equals(0), piece >= cut]
+            if padded:  # a rest of less than an instruction is padded to one
+                whole.append(draft.value(f"sg_{loop}").equals(1))
+            message = f"sg_{loop}, which is {{}} elements with the instruction, must divide wg_{loop} ({{}})"
+            require(any_of(whole), message, piece, cut)
             if draft.igemm and loop in steps:
                 message = f"wg_{loop} ({{}}) must be made of instructions of {{}}"
                 require((tile % steps[loop]).equals(0), message, tile, steps[loop])
         depth = _depth(draft, shape[2])
         if draft.has(PAD_K):
-            filled = draft.value(PAD_K)
-            message = f"{PAD_K} ({{}}) must be a multiple of the reduction's step ({{}})"
+            filled = rounded_up(constant(problem.loops[problem.k[-1]]), draft.value(PAD_K))
+            message = f"{PAD_K} fills the reduction up to {{}}, which its step ({{}}) must divide"
             require((filled % depth).equals(0), message, filled, depth)
         if not padded:
             # "LLVM Translation failed for operation: builtin.unrealized_conversion_cast"
@@ -209,11 +210,15 @@ def _attention(draft: Draft) -> None:
             loop["n"]: rounded_up(cut["n"], columns),
             loop["k2"]: rounded_up(cut["k2"], keys[1]),
         }
+        held: list[Integer | int] = []
         for place, (what, is_read) in enumerate(
             zip(("query", "key", "value"), promoted_operands(draft), strict=True)
         ):
             shape = operand_tile(workload, place, filled)
             _require_layout(draft, [if_else(is_read, each, 1) for each in shape], place, what)
+            held.append(if_else(is_read, product([*shape, bytes_of(workload.types[place])]), 0))
+        used, limit = total(held), draft.limits.shared_memory_bytes
+        require(used <= limit, f"the operands take {{}} of {limit} bytes of shared memory", used)
         _require_lanes(draft)
 
 
