@@ -112,8 +112,9 @@ class Rules:
         if self._condition and self._broken(settled, self._condition):
             asserted = [each for each in asserted if not re.search(self._dependent, each[0].message)]
         found: list[Violation] = []
+        of_rules = self._evaluation(settled)
         for force, looked_at in (("rule", settled), ("warning", values)):
-            evaluation = self._evaluation(looked_at)
+            evaluation = of_rules if looked_at is settled else self._evaluation(looked_at)
             for assertion, own in asserted:
                 if own == force and self._is_broken(assertion, *evaluation):
                     message = _message(assertion, looked_at, *evaluation)
