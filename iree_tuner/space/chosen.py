@@ -16,8 +16,16 @@ from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries
 
 _PIPELINE = re.compile(r"pipeline = #\w+\.\w*pipeline<(\w+)>")
-_LEVEL = re.compile(r"(\w+) = \[([\d, ]*)\]")
+_LEVEL = re.compile(r"(\w+) = \[([-\d, ]*)\]")
+_ANY_LEVEL = re.compile(r"(\w+) = \[")
 _CPU_OPTIONS = re.compile(r"\{([\w, ]*)\}")
+_CONFIGS = (
+    ("#iree_cpu.", "#iree_cpu.lowering_config<"),
+    ("#iree_gpu.spirv_pipeline", "#iree_codegen.lowering_config<"),
+    ("#iree_gpu.", "#iree_gpu.lowering_config<"),
+)
+"""Of a pipeline whose attribute begins so, what its lowering configs are."""
+
 _UNTILED = "cache_"  # levels at which a loop of tile 0 is not tiled; elsewhere the tile is the whole loop
 _VECTOR = "vector_"
 _DECOMPOSITION = "decomposition_config"
@@ -124,9 +132,13 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
     other = pipeline_of(translation)
     if other != space.pipeline:
         return Chosen(misfits=[f"the compiler uses {other or 'no pipeline'}, not {space.pipeline}"])
+    kind = str(space.op.pipeline)
+    config = next(config for start, config in _CONFIGS if kind.startswith(start))
+    if not lowering.startswith(config):
+        found = lowering.partition("<")[0] or "missing"
+        return Chosen(misfits=[f"the lowering config is {found}, and {config[:-1]} for {space.pipeline}"])
     chosen = Chosen()
     with space.op.operation.context:
-        kind = str(space.op.pipeline)
         if kind.startswith("#iree_cpu."):
             _read_cpu(space, lowering, translation, chosen)
         elif kind.startswith("#iree_gpu.spirv_pipeline"):
@@ -140,6 +152,8 @@ def _read_cpu(space: Space, lowering: str, translation: str, chosen: Chosen) -> 
     """A tile of 0 leaves a loop whole, as a tile of its size does."""
     knobs = ir.DictAttr(space.op.knobs)
     actual = _tiles(lowering)
+    scalable = [level for level in _ANY_LEVEL.findall(lowering) if level not in actual]
+    chosen.misfits.extend(f"{level} has scalable tiles" for level in scalable)
     template = _levels_of(ir.DictAttr(knobs[LOWERING_CONFIG]))
     _read_levels(template, actual, space.workload.loops, "", chosen)
     _inherit(space, actual, chosen)
@@ -249,7 +263,9 @@ def _gpu_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
     configuration = info.configuration
     if configuration is not None:
         entries.update((named.name, named.attr) for named in ir.DictAttr(configuration))
-    entries[_PIPELINE_OPTIONS] = _gpu_options(entries.get(_PIPELINE_OPTIONS), i64)
+    options = entries.get(_PIPELINE_OPTIONS)
+    if options is None or isinstance(options, iree_gpu.PipelineOptionsAttr):
+        entries[_PIPELINE_OPTIONS] = _gpu_options(options, i64)
     return entries
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from iree.compiler import ir
@@ -102,6 +102,12 @@ class Rules:
         chosen = read_written(self._space, written)
         if chosen.misfits:
             return Judgement(unread=tuple(chosen.misfits), values=chosen.values)
+        unread = [
+            f"{chosen.places.get(name, name)} is {value}" for name, value in chosen.values.items()
+            if value < 0 or (value == 0 and name in self._positive)
+        ]  # fmt: skip
+        if unread:
+            return Judgement(unread=tuple(unread), values=chosen.values)
         found = [_in_words(each, chosen.places) for each in self.violations(chosen.values)]
         return Judgement(tuple(found), values=chosen.values)
 
@@ -120,6 +126,11 @@ class Rules:
                     message = _message(assertion, looked_at, *evaluation)
                     found.append(Violation(message, assertion.message, own))
         return found
+
+    @cached_property
+    def _positive(self) -> frozenset[str]:
+        """Knobs that must have a value: a tile of 0 is none, of which constraints say nothing."""
+        return frozenset(name for name in self._space.names if 0 not in self._space.domain(name))
 
     def _broken(self, values: Mapping[str, int], pattern: str) -> bool:
         """Whether an assert with such a message is broken."""

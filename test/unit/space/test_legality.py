@@ -96,6 +96,45 @@ def test_what_the_space_has_no_knobs_for_is_not_judged(space: Space) -> None:
     assert not level.violations
 
 
+ODD = [
+    (
+        "#iree_gpu.lowering_config<{workgroup = [64, 64, 0]}>",
+        "the lowering config is #iree_gpu.lowering_config",
+    ),
+    ("#iree_codegen.lowering_config<tile_sizes = [[64, 64]]>", "and #iree_cpu.lowering_config for DoubleT"),
+    ("", "the lowering config is missing"),
+    ("#iree_cpu.lowering_config<distribution = [[64], 64, 0]>", "distribution has scalable tiles"),
+    ("#iree_cpu.lowering_config<distribution = [-1, 0, 0]>", "distribution[0] is -1"),
+]
+"""Lowering configs that do not fit the pipeline, or no pipeline."""
+
+
+@pytest.mark.parametrize(("lowering", "why"), ODD)
+def test_what_does_not_fit_the_pipeline_is_told(lowering: str, why: str, space: Space) -> None:
+    found = Rules(space, CpuLimits()).judge(Written(lowering, DOUBLE_TILING))
+    assert any(why in each for each in found.unread), found
+
+
+ODD_ON_GPUS = [
+    ("{workgroup = 3, reduction = [0, 0, 2]}", "workgroup is 3"),
+    ('{workgroup = ["x", 64, 0], reduction = [0, 0, 2]}', 'workgroup[0] is "x", and an integer'),
+    ("{}", "mma_kind is not set"),
+]
+
+
+@pytest.mark.parametrize(("entries", "why"), ODD_ON_GPUS)
+def test_entries_of_other_kinds_are_told(entries: str, why: str, context: ir.Context) -> None:
+    space = next(
+        each for each in build_spaces(batch_matmul(4, 256, 512, 128), SM_80, context) if "Fuse" in each.label
+    )
+    pipeline = "pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [64] subgroup_size = 32"
+    for options in ("", ", {gpu_pipeline_options = 3 : i64}"):
+        translation = f"#iree_codegen.translation_info<{pipeline}{options}>"
+        written = Written(f"#iree_gpu.lowering_config<{entries}>", translation)
+        found = Rules(space, SM_80).judge(written)
+        assert any(why in each for each in found.unread), found
+
+
 @pytest.mark.parametrize("program", ["matmul_1000x1200x1280_f16", "attention_20x4096x64_keys_1024_f16"])
 def test_gpu_spaces_are_copied_and_their_members_legal(
     program: str, context: ir.Context, compilers: Workers
