@@ -61,11 +61,8 @@ def _keep_executables(module: ir.Module) -> None:
 
 
 def take_off(module: ir.Module) -> None:
-    """Take configurations off the ops of a program's executables, where its ops have notes of them."""
-    configured = [op for op in _walk(module.operation) if _is_configured(op)]
-    if not any(NOTE in op.attributes for op in _walk(module.operation)):
-        return
-    for op in configured:
+    """Take configurations off the ops of a program that has notes of them."""
+    for op in _walk(module.operation):
         for name in (*_ON_OPS, TRANSLATION_INFO):
             if name in op.attributes:
                 del op.attributes[name]
@@ -86,10 +83,6 @@ def carried_in(function: ir.Operation) -> tuple[Carried, ...]:
 
 def _configured(root: ir.Operation) -> Iterator[ir.Operation]:
     return (op for op in list(_walk(root)) if any(name in op.attributes for name in _ON_OPS[:2]))
-
-
-def _is_configured(op: ir.Operation) -> bool:
-    return any(name in op.attributes for name in (*_ON_OPS, TRANSLATION_INFO))
 
 
 def _note(op: ir.Operation, name: str) -> Carried:

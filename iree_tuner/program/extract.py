@@ -17,7 +17,7 @@ from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls, dispatched_exports
-from iree_tuner.program.carried import carried_in, take_off
+from iree_tuner.program.carried import NOTE, carried_in, take_off
 from iree_tuner.program.dispatch import Calls, Dispatch
 from iree_tuner.program.dump_passes import out_of_reach, prologue_of
 from iree_tuner.program.dumped import dumped_for, settle, take_mark, target_name
@@ -78,7 +78,8 @@ def extract_here(
         dumped = dumped_for(module)
         diagnostics = session.run(module, stop="executable-sources")
         diagnostics += _for_another_chip(module, dumped)
-        take_off(module)
+        if NOTE.encode() in data:
+            take_off(module)
         calls = count_calls(module, entries)
         return Extraction(_dispatches(module, calls, name, target, session, sizes), tuple(diagnostics))
 

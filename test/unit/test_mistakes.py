@@ -137,13 +137,9 @@ CASES = {
     ),
     "C9": Case("extract --nonsense", 2, "unknown option --nonsense"),
     "C10": Case("compile p.mlir --kernels no.mlir -o p.vmfb", 1, "no.mlir: no such file"),
-    "verify, neither": Case(
-        "verify p.mlir --json --diagnostics", 2, "give --json or --diagnostics, not both"
-    ),
-    "verify, a program": Case(
-        "verify p.mlir --program p.mlir", 2, "--program is of specs, and this is a program"
-    ),
-    "verify, a spec": Case("verify other.spec.mlir --dim 4", 2, "--dim is of programs, and this is a spec"),
+    "V1": Case("verify p.mlir --json --diagnostics", 2, "give --json or --diagnostics, not both"),
+    "V2": Case("verify p.mlir --program p.mlir", 2, "--program is of specs, and this is a program"),
+    "V3": Case("verify other.spec.mlir --dim 4", 2, "--dim is of programs, and this is a spec"),
     "C12": Case("db import t4.json --db d.db", 1, "a T4 file does not say what its trials are of"),
     "C16": Case("tune p.mlir --db p.mlir/no.db", 1, "(--db names another place, --no-db keeps nothing)"),
     "C15": Case("tune /dev/zero", 1, "/dev/zero: this is a device, not a file"),

@@ -117,7 +117,7 @@ def test_what_does_not_fit_the_pipeline_is_told(lowering: str, why: str, space: 
 
 ODD_ON_GPUS = [
     ("{workgroup = 3, reduction = [0, 0, 2]}", "workgroup is 3"),
-    ('{workgroup = ["x", 64, 0], reduction = [0, 0, 2]}', 'workgroup[0] is "x", and an integer'),
+    ('{workgroup = [1, "x", 64, 0]}', 'workgroup[1] is "x", and an integer'),
     ("{}", "mma_kind is not set"),
 ]
 
