@@ -28,17 +28,20 @@ from pathlib import Path
 
 from iree.compiler import ir
 from space_compile_rate import COMPILES_PER_WORKER, general, wait
-from space_programs import PROGRAMS, spaces_of
+from space_programs import PROGRAMS, programs, spaces_of
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.candidate import Built, build_here
 from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import load_program
 from iree_tuner.space import Assignment, Space
 from iree_tuner.space.chosen import Written
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.space.legality import Judgement, Rules
 from iree_tuner.targets import Target, parse_target
+from iree_tuner.verify.constraints import Constraints
 
 FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
     "llvm-cpu": {
@@ -117,7 +120,10 @@ def main() -> int:
         "--outcomes", type=Path, help="read what is known from this file, and append the rest"
     )
     parser.add_argument("--reasons", action="store_true", help="show how often each constraint was right")
+    parser.add_argument("--own", action="store_true", help="judge the compiler's own choices instead")
     arguments = parser.parse_args()
+    if arguments.own:
+        return judge_own(arguments.targets.split(","))
     known = read_outcomes(arguments.outcomes)
     context = new_context()
     heads = " ".join(f"{name.split()[-1]:>8}" for name in COLUMNS)
@@ -143,6 +149,25 @@ def main() -> int:
         for (message, outcome), times in sorted(reasons.items()):
             print(f"{outcome:16} {times:4} x {message}")
     return summary(list(cells.values()))
+
+
+def judge_own(targets: list[str]) -> int:
+    """Judge what the compiler chooses for all programs. Exit status 1 when a choice is refused."""
+    context = new_context()
+    states: Counter[str] = Counter()
+    with Workers(1) as workers:
+        for target in map(parse_target, targets):
+            for program in programs([], str(target)):
+                for dispatch in extract(load_program(str(program)), target, workers).dispatches:
+                    written = Written(dispatch.default, dispatch.pipeline, dispatch.decomposition)
+                    judged = Constraints.of(dispatch, target, context, workers).judge(written)
+                    found = {each.severity: each.message for each in judged.findings}
+                    state = next((each for each in ("unchecked", "error") if each in found), "accepted")
+                    states[state] += 1
+                    if state in found:
+                        print(f"{target!s:16} {program.stem:40} {state}: {found[state]}", flush=True)
+    print(", ".join(f"{count} {state}" for state, count in states.most_common()))
+    return 1 if states["error"] else 0
 
 
 def families_of(target: str, wanted: list[str]) -> dict[str, tuple[str, ...]]:
