@@ -3,13 +3,14 @@
     nice python benchmarks/verify_agreement.py --samples 2000 --jobs 1 --outcomes outcomes.jsonl
 
 Each configuration is printed as attributes, as a program or a spec carries it, read back, and judged by the
-constraints alone (`iree_tuner.verify.judge`). Then it is compiled, in a worker that may die. Prints a line
-for each target and family and below it every disagreement. What the compiler did is kept in `--outcomes`, so
-that the same seed judges again without compiling.
+constraints alone (`iree_tuner/space/legality.py`). Then it is compiled, in a worker that may die. Prints a
+line for each target and family and below it every disagreement. What the compiler did is kept in
+`--outcomes`, so that the same seed judges again without compiling.
 
 A compilation that takes longer than `--timeout` says neither yes nor no. It is counted by itself.
 
-The rulings (`space/ruling.py`) were made with the outcomes of seeds 0 and 1: take another one to judge them.
+The rulings (`iree_tuner/space/ruling.py`) were made with the outcomes of seeds 0 and 1, and corrected by what
+seed 2 showed: take another one to judge them.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ SPIRV_RULINGS: tuple[Ruling[Draft], ...] = (
         reason="threads take the tiles in loops, or idle; only shared memory ends (GPUCheckResourceUsage)",
         releases=("3.13",),
         applies=lambda _: True,
-        rules=(_MEMORY,),
+        rules=(_MEMORY, r"must be more than 1 where threads_y"),
         nothing=(r"^workgroups of a loop that is not cut",),
     ),
 )
