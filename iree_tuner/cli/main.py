@@ -56,6 +56,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "space:space",
         "Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.",
     ),
+    "verify": (
+        "verify:verify",
+        "Judge the lowering configs of a program or a spec by constraints, without compiling them.",
+    ),
     "spec": ("spec:app", "Build, link, check, embed and explain tuning specs; list those that ship."),
     "sanitize": (
         "sanitize:sanitize_",

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from iree_tuner.errors import UsageError
 
 
-def _no_option(_: object, text: str) -> None:
+def no_option(_: object, text: str) -> None:
     """A parameter that takes `-` takes mistyped options too, which are told here."""
     if text.startswith("-") and text != "-":
         raise UsageError(f"unknown option {text}")
@@ -19,7 +19,7 @@ ProgramName = Annotated[
     str,
     Parameter(
         allow_leading_hyphen=True,
-        validator=_no_option,
+        validator=no_option,
         help="MLIR text or bytecode in any input dialect of the compiler, an ONNX model, or a command of "
         "MIOpenDriver, BOO or Fusilli in quotes, or a .txt file of them; `-` reads standard input.",
     ),

@@ -20,6 +20,7 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, name_of, parse_json, read_text
 from iree_tuner.program.phases import select_target
+from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import MatcherHits, Problem, ProgramCheck, check_against_program, check_spec
 from iree_tuner.spec.embed import embed as embed_spec
@@ -32,6 +33,7 @@ from iree_tuner.spec.link import link_specs
 from iree_tuner.spec.near import NearMiss
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.verify.spec import verify_spec
 
 app = App(
     name="spec",
@@ -147,6 +149,7 @@ def check(
     if program is not None:
         source = opened(program)
         chosen = with_own_flags(compiling.on(_target(target, device)), module)
+        problems.extend(_illegal(module, chosen, spec, source))
         found = check_against_program(module, source.data, chosen, name=source.name, near=True)
         problems.extend(found.problems)
     if found.near is None:
@@ -229,6 +232,14 @@ def _checked(path: Path) -> Path:
     if str(path).startswith("--"):
         raise UsageError(f"unknown option {path}")
     return path
+
+
+def _illegal(module: ir.Module, target: Target, spec: Path, program: Program) -> list[Problem]:
+    """Configurations that break constraints, seen before the compiler gets them."""
+    try:
+        return verify_spec(module, target, name=name_of(spec), program=program).problems()
+    except TunerError:
+        return []  # the check itself says what is wrong with the program
 
 
 def _load(path: Path, context: ir.Context) -> ir.Module:

@@ -20,14 +20,18 @@ __all__ = [
     "YieldOp",
     "get_indexing_maps",
     "infer_contraction_dimensions",
+    "infer_contraction_dimensions_from_maps",
     "infer_convolution_dimensions",
+    "infer_convolution_dimensions_from_maps",
     "isa_contraction_op",
     "isa_convolution_op",
     "named",
 ]
 
 infer_contraction_dimensions = _binding.infer_contraction_dimensions
+infer_contraction_dimensions_from_maps = _binding.infer_contraction_dimensions_from_maps
 infer_convolution_dimensions = _binding.infer_convolution_dimensions
+infer_convolution_dimensions_from_maps = _binding.infer_convolution_dimensions_from_maps
 isa_contraction_op = _binding.isa_contraction_op
 isa_convolution_op = _binding.isa_convolution_op
 get_indexing_maps = _binding.get_indexing_maps

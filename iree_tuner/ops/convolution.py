@@ -18,7 +18,8 @@ ROLES = ("batch", "output_image", "output_channel", "filter", "input_channel", "
 PARAMETERS = ("strides", "dilations")
 MAY_VARY = ("batch", "output_image")
 _OUTPUT = 2
-_INFERRED = {"filter": "filter_loop"}
+INFERRED = {"filter": "filter_loop"}
+"""What the compiler's inferred dimensions call a role, where they call it otherwise."""
 
 
 class Convolution:
@@ -52,7 +53,7 @@ class Convolution:
         if not linalg.isa_convolution_op(op) or len(inputs_of(op)) != 2:
             return None
         dimensions = linalg.infer_convolution_dimensions(op)
-        return dimensions and {role: tuple(getattr(dimensions, _INFERRED.get(role, role))) for role in ROLES}
+        return dimensions and {role: tuple(getattr(dimensions, INFERRED.get(role, role))) for role in ROLES}
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """Only the root op: its producers and consumers are tiled along with it."""

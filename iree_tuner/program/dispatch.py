@@ -23,6 +23,27 @@ class Calls:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """A configuration that an op of a program carries; attributes are printed, and empty without one.
+
+    Attributes:
+        op: the op's name, as the program has it.
+        location: where it stands, as `file:line:column`; the program's name where that is not known.
+        lowering: its lowering config.
+        translation: the translation info of its function.
+        decomposition: of an attention, that of its two multiplications.
+        label: which op of its dispatch's workload it is: `root`, a companion's label, or empty.
+    """
+
+    op: str
+    location: str
+    lowering: str = ""
+    translation: str = ""
+    decomposition: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
 class Dispatch:
     """One executable entry point of a program.
 
@@ -35,6 +56,7 @@ class Dispatch:
         decomposition: what it picks for the two matrix multiplications of an attention, printed.
         pipeline: the translation info that the compiler picks, printed.
         limits: what the target can hold.
+        carried: configurations that its ops had in a program that was read for them (`program.carried`).
     """
 
     name: str
@@ -46,6 +68,7 @@ class Dispatch:
     pipeline: str = ""
     limits: Limits = field(default_factory=CpuLimits)
     decomposition: str = ""
+    carried: tuple[Carried, ...] = ()
 
     @property
     def tunable(self) -> bool:

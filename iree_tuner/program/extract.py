@@ -17,6 +17,7 @@ from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls, dispatched_exports
+from iree_tuner.program.carried import NOTE, carried_in, take_off
 from iree_tuner.program.dispatch import Calls, Dispatch
 from iree_tuner.program.dump_passes import out_of_reach, prologue_of
 from iree_tuner.program.dumped import dumped_for, settle, take_mark, target_name
@@ -77,6 +78,8 @@ def extract_here(
         dumped = dumped_for(module)
         diagnostics = session.run(module, stop="executable-sources")
         diagnostics += _for_another_chip(module, dumped)
+        if NOTE.encode() in data:
+            take_off(module)
         calls = count_calls(module, entries)
         return Extraction(_dispatches(module, calls, name, target, session, sizes), tuple(diagnostics))
 
@@ -149,6 +152,7 @@ def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSe
         own = prologue_of(workload, compute_ops(function), target)
         reason = out_of_reach(workload, own)
         workload = None if reason else replace(workload, prologue=prologue or own)
+    carried = carried_in(function)
     harness = Harness(to_bytecode(raw.module), raw.function, raw.buffer_bytes, raw.bindings)
     return Dispatch(
         raw.export,
@@ -160,6 +164,7 @@ def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSe
         choice.translation_info,
         limits,
         choice.decomposition_config,
+        carried,
     )
 
 

@@ -54,11 +54,16 @@ def load_program(source: ProgramSource) -> Program:
             dispatch that cannot be called; or IREE is not installed in the release that this version works
             with.
     """
+    return source if isinstance(source, Program) else called(read_program(source))
+
+
+def read_program(source: ProgramSource) -> Program:
+    """`load_program`, with dispatches that the compiler has dumped as they are."""
     check_release()
     if isinstance(source, Program):
         return source
     if isinstance(source, ir.Module):
-        return _called(Program("<module>", to_bytecode(source)))
+        return Program("<module>", to_bytecode(source))
     if isinstance(source, bytes):
         return _checked(Program("<bytes>", source))
     if isinstance(source, str) and ("\n" in source or "{" in source):
@@ -82,10 +87,10 @@ def _checked(program: Program) -> Program:
             program.data.decode()
         except UnicodeDecodeError:
             raise TunerError("not MLIR: neither text nor bytecode", location=program.name) from None
-    return _called(program)
+    return program
 
 
-def _called(program: Program) -> Program:
+def called(program: Program) -> Program:
     """The program, or one that calls the dispatches that the compiler has dumped. Raises TunerError."""
     if _DUMPED not in program.data:
         return program

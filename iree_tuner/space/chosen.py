@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.space.configuration import Configuration
 from iree_tuner.space.constraints import COMPANIONS
 from iree_tuner.space.gpu.idle_padding import drop_idle_padding
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
@@ -15,8 +17,16 @@ from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries
 
 _PIPELINE = re.compile(r"pipeline = #\w+\.\w*pipeline<(\w+)>")
-_LEVEL = re.compile(r"(\w+) = \[([\d, ]*)\]")
+_LEVEL = re.compile(r"(\w+) = \[([-\d, ]*)\]")
+_ANY_LEVEL = re.compile(r"(\w+) = \[")
 _CPU_OPTIONS = re.compile(r"\{([\w, ]*)\}")
+_CONFIGS = (
+    ("#iree_cpu.", "#iree_cpu.lowering_config<"),
+    ("#iree_gpu.spirv_pipeline", "#iree_codegen.lowering_config<"),
+    ("#iree_gpu.", "#iree_gpu.lowering_config<"),
+)
+"""Of a pipeline whose attribute begins so, what its lowering configs are."""
+
 _UNTILED = "cache_"  # levels at which a loop of tile 0 is not tiled; elsewhere the tile is the whole loop
 _VECTOR = "vector_"
 _DECOMPOSITION = "decomposition_config"
@@ -33,20 +43,82 @@ class Chosen:
         misfits: what of it no values of the space's knobs stand for.
         inherited: likely values of the companions' own knobs. The choice does not show them; the compiler
             gives other ops the root's tiles of the loops that they share.
+        places: where in the attributes the knobs are: `workgroup[1]`.
     """
 
     values: dict[str, int] = field(default_factory=dict[str, int])
     misfits: list[str] = field(default_factory=list[str])
     inherited: dict[str, int] = field(default_factory=dict[str, int])
+    places: dict[str, str] = field(default_factory=dict[str, str])
 
     def note(self, name: str, value: int, where: str) -> None:
         """A knob's value; it is a misfit when the choice has another one for it elsewhere."""
+        self.places.setdefault(name, where)
         if self.values.setdefault(name, value) != value:
             self.misfits.append(f"{where} is {value}, but {name} is {self.values[name]}")
 
     def fixed(self, where: str, actual: object, template: object) -> None:
         """A misfit: something that the space does not leave open."""
         self.misfits.append(f"{where} is {actual}, and always {template} in this space")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A configuration as a program or a spec carries it; attributes are printed.
+
+    Attributes:
+        lowering: the root op's lowering config.
+        translation: the function's translation info.
+        decomposition: an attention's `decomposition_config`, or nothing.
+        companions: lowering configs of other ops of the dispatch, by their labels.
+    """
+
+    lowering: str
+    translation: str
+    decomposition: str = ""
+    companions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def of(cls, configuration: Configuration, context: ir.Context) -> Written:
+        """What a candidate sets. Raises ValueError where no `compilation_info` is on its root op."""
+        found = {(op.label, op.attribute): op.value for op in configuration.ops}
+        info = ir.Attribute.parse(found.pop(("root", "compilation_info"), "unit"), context)
+        if not isinstance(info, iree_codegen.CompilationInfoAttr):
+            raise ValueError("there is no compilation_info on the root op")
+        decomposition = found.pop(("root", "decomposition_config"), "")
+        companions = {label: value for (label, name), value in found.items() if name == "lowering_config"}
+        return cls(str(info.lowering_config), str(info.translation_info), decomposition, companions)
+
+
+def pipeline_of(translation: str) -> str:
+    """The pipeline that a translation info names; empty for none."""
+    found = _PIPELINE.search(translation)
+    return found.group(1) if found else ""
+
+
+def read_written(space: Space, written: Written) -> Chosen:
+    """A configuration against a space's knobs, those of other ops than the root too."""
+    chosen = read_choice(space, written.lowering, written.translation, written.decomposition)
+    knobs = ir.DictAttr(space.op.knobs)
+    if chosen.misfits or COMPANIONS not in knobs:
+        return chosen
+    template = ir.DictAttr(knobs[COMPANIONS])
+    cpu = str(space.op.pipeline).startswith("#iree_cpu.")
+    with space.op.operation.context:
+        for companion in space.workload.companions:
+            text = written.companions.get(companion.label, "")
+            if not text or companion.label not in template:
+                continue
+            own = ir.DictAttr(template[companion.label])
+            # What this one has no knobs for leaves its knobs open, and says nothing of the root's.
+            other = Chosen(values=dict(chosen.values), places=chosen.places)
+            if cpu:
+                _read_levels(_levels_of(own), _tiles(text), companion.loops, f"{companion.label}.", other)
+            else:
+                config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(text))
+                _unify(own, config.attributes, companion.label, other)
+            chosen.values.update(chosen.values if other.misfits else other.values)
+    return chosen
 
 
 def read_choice(space: Space, lowering: str, translation: str, decomposition: str = "") -> Chosen:
@@ -58,13 +130,16 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
         translation: the function's translation info.
         decomposition: an attention's `decomposition_config`; it is not read when it is empty.
     """
-    pipeline = _PIPELINE.search(translation)
-    if pipeline is None or pipeline.group(1) != space.pipeline:
-        other = pipeline.group(1) if pipeline else "no pipeline"
-        return Chosen(misfits=[f"the compiler uses {other}, not {space.pipeline}"])
+    other = pipeline_of(translation)
+    if other != space.pipeline:
+        return Chosen(misfits=[f"the compiler uses {other or 'no pipeline'}, not {space.pipeline}"])
+    kind = str(space.op.pipeline)
+    config = next(config for start, config in _CONFIGS if kind.startswith(start))
+    if not lowering.startswith(config):
+        found = lowering.partition("<")[0] or "missing"
+        return Chosen(misfits=[f"the lowering config is {found}, and {config[:-1]} for {space.pipeline}"])
     chosen = Chosen()
     with space.op.operation.context:
-        kind = str(space.op.pipeline)
         if kind.startswith("#iree_cpu."):
             _read_cpu(space, lowering, translation, chosen)
         elif kind.startswith("#iree_gpu.spirv_pipeline"):
@@ -77,21 +152,11 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
 def _read_cpu(space: Space, lowering: str, translation: str, chosen: Chosen) -> None:
     """A tile of 0 leaves a loop whole, as a tile of its size does."""
     knobs = ir.DictAttr(space.op.knobs)
-    template = {level.name: list(ir.ArrayAttr(level.attr)) for level in ir.DictAttr(knobs[LOWERING_CONFIG])}
-    actual = {
-        level: [int(size) for size in sizes.split(",") if size.strip()]
-        for level, sizes in _LEVEL.findall(lowering)
-    }
-    for level in LEVELS:
-        sizes, items = actual.get(level, []), template.get(level, [])
-        for loop, extent in enumerate(space.workload.loops):
-            size = sizes[loop] if loop < len(sizes) else 0
-            item = items[loop] if loop < len(items) else _zero()
-            whole = 0 if level.startswith(_UNTILED) else extent
-            if isinstance(item, iree_codegen.IntKnobAttr):
-                chosen.note(item.name, size or whole, f"{level}[{loop}]")
-            elif (size or whole) != (ir.IntegerAttr(item).value or whole):
-                chosen.fixed(f"{level}[{loop}]", size, ir.IntegerAttr(item).value)
+    actual = _tiles(lowering)
+    scalable = [level for level in _ANY_LEVEL.findall(lowering) if level not in actual]
+    chosen.misfits.extend(f"{level} has scalable tiles" for level in scalable)
+    template = _levels_of(ir.DictAttr(knobs[LOWERING_CONFIG]))
+    _read_levels(template, actual, space.workload.loops, "", chosen)
     _inherit(space, actual, chosen)
     found = _CPU_OPTIONS.search(translation)
     enabled = [name.strip() for name in found.group(1).split(",")] if found else []
@@ -102,6 +167,36 @@ def _read_cpu(space: Space, lowering: str, translation: str, chosen: Chosen) -> 
     chosen.misfits.extend(
         f"{name} is set, and never in this space" for name in enabled if name not in options
     )
+
+
+def _tiles(lowering: str) -> dict[str, list[int]]:
+    return {
+        level: [int(size) for size in sizes.split(",") if size.strip()]
+        for level, sizes in _LEVEL.findall(lowering)
+    }
+
+
+def _levels_of(template: ir.DictAttr) -> dict[str, list[ir.Attribute]]:
+    return {level.name: list(ir.ArrayAttr(level.attr)) for level in template}
+
+
+def _read_levels(
+    template: Mapping[str, Sequence[ir.Attribute]],
+    actual: Mapping[str, Sequence[int]],
+    loops: Sequence[int],
+    prefix: str,
+    chosen: Chosen,
+) -> None:
+    for level in LEVELS:
+        sizes, items = actual.get(level, []), template.get(level, [])
+        for loop, extent in enumerate(loops):
+            size = sizes[loop] if loop < len(sizes) else 0
+            item = items[loop] if loop < len(items) else _zero()
+            whole = 0 if level.startswith(_UNTILED) else extent
+            if isinstance(item, iree_codegen.IntKnobAttr):
+                chosen.note(item.name, size or whole, f"{prefix}{level}[{loop}]")
+            elif (size or whole) != (ir.IntegerAttr(item).value or whole):
+                chosen.fixed(f"{prefix}{level}[{loop}]", size, ir.IntegerAttr(item).value)
 
 
 def _inherit(space: Space, actual: dict[str, list[int]], chosen: Chosen) -> None:
@@ -173,7 +268,9 @@ def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[
     configuration = info.configuration
     if configuration is not None:
         entries.update((named.name, named.attr) for named in ir.DictAttr(configuration))
-    entries[_PIPELINE_OPTIONS] = _gpu_options(entries.get(_PIPELINE_OPTIONS), i64)
+    options = entries.get(_PIPELINE_OPTIONS)
+    if options is None or isinstance(options, iree_gpu.PipelineOptionsAttr):
+        entries[_PIPELINE_OPTIONS] = _gpu_options(options, i64)
     return entries
 
 
@@ -204,7 +301,10 @@ def _absent(template: ir.Attribute) -> ir.Attribute | None:
 def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Chosen) -> None:
     """Values that make a knobs entry equal to an attribute; what cannot be made equal is a misfit."""
     if isinstance(template, iree_codegen.IntKnobAttr):
-        chosen.note(template.name, ir.IntegerAttr(actual).value, where)
+        if isinstance(actual, ir.IntegerAttr):
+            chosen.note(template.name, actual.value, where)
+        else:
+            chosen.misfits.append(f"{where} is {actual}, and an integer in this space")
     elif isinstance(template, iree_codegen.OneOfKnobAttr):
         _unify_option(template, actual, where, chosen)
     elif isinstance(template, ir.ArrayAttr) and isinstance(actual, ir.ArrayAttr):

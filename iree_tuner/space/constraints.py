@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.space.expressions import Integer, require
+from iree_tuner.space.expressions import Integer, require, searching
 
 COMPANIONS = "companions"
 """Key of a knobs dictionary: what other ops of the dispatch are told, by their labels."""
@@ -36,9 +36,13 @@ def build_constraints(
 
 
 def knob(name: str, values: Sequence[int], reason: str) -> Integer:
-    """Declare a knob that takes one of `values`; `reason` completes "NAME (VALUE) must be ..."."""
+    """Declare a knob that takes one of `values`; `reason` completes "NAME (VALUE) must be ...".
+
+    Which values a search tries is no rule of the compiler's: what it refuses is asserted besides.
+    """
     declared = Integer(iree_codegen.KnobOp(name).result)
-    require(declared.is_one_of(values), f"{name} ({{}}) must be {reason}", declared)
+    with searching():
+        require(declared.is_one_of(values), f"{name} ({{}}) must be {reason}", declared)
     return declared
 
 

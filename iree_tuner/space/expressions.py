@@ -6,11 +6,30 @@ Each operator creates an op at the current insertion point. Comparison methods a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, smt
+
+_SEARCH = "iree_tuner.search"
+
+
+@contextmanager
+def searching() -> Generator[None]:
+    """Asserts that are built inside only say which values a search tries.
+
+    It is kept in their location, which is part of the IR and of its bytecode. It is no part of its text, by
+    which spaces are compared: why an assert is there does not change what is in a space.
+    """
+    with ir.Location.name(_SEARCH):
+        yield
+
+
+def is_of_search(op: ir.Operation) -> bool:
+    """Whether an assert was built while `searching`."""
+    return str(op.location) == f'loc("{_SEARCH}")'  # the bindings do not tell a location's name
 
 
 @dataclass(frozen=True, eq=False)

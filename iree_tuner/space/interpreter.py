@@ -21,6 +21,7 @@ from iree.compiler import ir
 from numpy.typing import NDArray
 
 from iree_tuner.errors import TunerError
+from iree_tuner.space.expressions import is_of_search
 from iree_tuner.space.wording import worded
 
 Array = NDArray[Any]
@@ -70,11 +71,13 @@ class Assertion:
         condition: what it asserts.
         message: what is wrong where it does not hold; of an `smt.assert`, which has none, the condition.
         shown: whose values stand for `{}` in the message.
+        of_search: whether it only says which values of a knob a search tries.
     """
 
     condition: Node
     message: str
     shown: tuple[Node, ...]
+    of_search: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def read_program(op: ir.Operation) -> Program:
         operands = tuple(nodes[value] for value in inner.operands)
         if inner.name == "iree_codegen.smt.assert":
             message = ir.StringAttr(inner.attributes["msg"]).value
-            assertions.append(Assertion(operands[0], message, operands[1:]))
+            assertions.append(Assertion(operands[0], message, operands[1:], is_of_search(inner)))
             continue
         if inner.name == "smt.assert":
             assertions.append(_worded(operands[0], [*knobs, *auxiliaries]))

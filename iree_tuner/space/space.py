@@ -138,6 +138,20 @@ class Space:
         """The first `n` of `shuffled(seed)`: distinct, and uniform over the legal set."""
         return list(islice(self.shuffled(seed), n))
 
+    @property
+    def program(self) -> Program:
+        """The constraints as data."""
+        return self._program
+
+    def domain(self, name: str) -> tuple[int, ...]:
+        """What asserts about a knob alone leave of its values, ascending; not all occur in a member."""
+        return tuple(int(value) for value in self._own_domains[name])
+
+    def never_holds(self, condition: Node, values: Mapping[str, int]) -> bool:
+        """Whether a condition cannot hold with these values, whatever the open ones are."""
+        found = self._each(condition, values)
+        return found is not None and not found.any()
+
     def contains(self, assignment: Mapping[str, int]) -> bool:
         """Whether z3 finds the assignment legal. False when a knob is missing, or one is unknown."""
         return set(assignment) == set(self.names) and self._judge.accepts(assignment)
@@ -225,8 +239,7 @@ class Space:
     def _broken_by(self, values: Mapping[str, int]) -> Iterator[int]:
         """Places of asserts that cannot hold with these values, whatever the open ones are."""
         for place, assertion in enumerate(self._program.assertions):
-            found = self._each(assertion.condition, values)
-            if found is not None and not found.any():
+            if self.never_holds(assertion.condition, values):
                 yield place
 
     def _messages(self, places: Sequence[int], assignment: Mapping[str, int]) -> list[str]:

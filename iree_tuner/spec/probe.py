@@ -169,6 +169,20 @@ def probe_program(
     return Observation(tuple(hits), tuple(matched), refused, missed)
 
 
+def matched(program: bytes | str, name: str, marks: bytes, target: Target) -> tuple[tuple[int, str], ...]:
+    """Run in a worker: which pairs hit which dispatches, as (pair's index, executable).
+
+    Raises:
+        CompileError: the program does not compile.
+    """
+    session = session_for(target.flags)
+    module = session.parse(program, name)
+    select_target(module, target)
+    session.run(module, stop="executable-sources")
+    found = _read(_configured(session, to_bytecode(module), marks))
+    return tuple((index, dispatch) for dispatch, marked in found.items() for index in marked)
+
+
 def _has_misses(hits: Sequence[tuple[int, Hit]], dispatches: Sequence[str], visible: Sequence[bool]) -> bool:
     """Whether a matcher hits no dispatch, or a dispatch is hit by no matcher."""
     matchers = {index for index, _ in hits}

@@ -21,6 +21,7 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.program.fingerprint import fingerprint
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
+from iree_tuner.space.chosen import Written
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.starting_point import nearest_member, starting_point_of
@@ -32,6 +33,7 @@ from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.failures import Reproducing
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
+from iree_tuner.verify.constraints import Constraints
 
 _RELATIVES = 3
 _EACH = 3
@@ -182,6 +184,22 @@ class Configurations:
         ]
         wanted += [nearest_member(self.space, each) for each in best_of_relatives(records, self.study())]
         return list(dict.fromkeys(each for each in wanted if each is not None and each != self._start))
+
+    def doubts(self) -> list[str]:
+        """What is wrong with what specs say of the workload, seen before any of it is compiled."""
+        if not self._starters:
+            return []
+        constraints = Constraints(self.space.spaces, self.baseline.task.dispatches[0].limits)
+        judged = [
+            constraints.judge(Written(each.lowering_config, each.translation_info)) for each in self._starters
+        ]
+        return [
+            f"a starter for {self.baseline.task.workload.name} is not legal here: {finding.message}; "
+            "the nearest configuration that is will be tried"
+            for each in judged
+            for finding in each.findings
+            if finding.severity == "error"
+        ]
 
     def configuration(self, assignment: Assignment) -> Configuration:
         """What an assignment stands for."""

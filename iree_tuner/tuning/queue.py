@@ -213,7 +213,8 @@ class WorkloadQueue:
             prospects = Prospects(spent_us, floor_score(each.default_us, attainable_us))
             search = WorkloadSearch(task, each.share, prospects, self._slice, self._findings, self._plan)
             if each.space is not None:
-                search.configure(each, self._lab)
+                for doubt in search.configure(each, self._lab):
+                    self._watch.noted(doubt)
             for kind, cap in competing:
                 search.add(kind, cap)
             self.workloads.append(search)

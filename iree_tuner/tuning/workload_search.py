@@ -57,13 +57,14 @@ class WorkloadSearch:
         self._findings = findings
         self._plan = plan
 
-    def configure(self, baseline: Baseline, lab: Lab) -> None:
-        """Let configurations compete."""
+    def configure(self, baseline: Baseline, lab: Lab) -> list[str]:
+        """Let configurations compete; returns what is wrong with those that specs say to begin with."""
         plan, records = self._plan, self._findings.records
         starters = plan.starters.get(baseline.task.workload.key, ())
         self.configurations = Configurations(baseline, lab, plan.effort, records, starters)
         first = self.configurations.first(records)
         self.add(self.configurations, self._cap(len(first), has_starters=bool(starters)), first)
+        return self.configurations.doubts()
 
     def add(self, kind: CandidateKind, cap: float, first: Sequence[Assignment] = ()) -> None:
         """Let candidates of another kind compete, so many at most."""

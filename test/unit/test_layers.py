@@ -26,6 +26,7 @@ ORDER = (
     "store",
     "replay",
     "spec",
+    "verify",
     "reduce",
     "profiling",
     "tuning",

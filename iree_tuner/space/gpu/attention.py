@@ -66,7 +66,7 @@ def instructions(draft: Draft, which: str) -> list[ir.Attribute]:
     return list(iree_codegen.OneOfKnobAttr(matmul_entries(draft, which)[_MMA]).options)
 
 
-def _step(draft: Draft, which: str, place: int) -> Integer:
+def step_of(draft: Draft, which: str, place: int) -> Integer:
     """Rows (0), columns (1) or depth (2) of the chosen instruction; call with an insertion point."""
     knob = draft.value("qk_mma_idx" if which == QK else "pv_mma_idx")
     return lookup(knob, [shape_of(each)[place] for each in instructions(draft, which)])
@@ -129,8 +129,8 @@ def _open_promotion(draft: Draft) -> None:
     draft.declare(PROMOTE_QK, range(len(_QK_CHOICES)), "0 (none), 1 (key), 2 (query) or 3 (both)")
     draft.declare(PROMOTE_VALUE, (0, 1), "0 (read from global memory) or 1 (through shared memory)")
     with draft.extending():
-        tiles = _tiles(draft)
-        for operand, promoted in enumerate(_promoted(draft)):
+        tiles = attention_tiles(draft)
+        for operand, promoted in enumerate(promoted_operands(draft)):
             shape = operand_tile(draft.workload, operand, tiles)
             # What is not promoted has a layout without further ado: that of a single element.
             asked = [if_else(promoted, size, 1) for size in shape]
@@ -140,7 +140,7 @@ def _open_promotion(draft: Draft) -> None:
     set_matmul_entries(draft, PV, _promotions(PROMOTE_VALUE, _PV_CHOICES))
 
 
-def _promoted(draft: Draft) -> tuple[Boolean, Boolean, Boolean]:
+def promoted_operands(draft: Draft) -> tuple[Boolean, Boolean, Boolean]:
     """Whether query, key and value go through shared memory; call with an insertion point."""
     both = draft.value(PROMOTE_QK)
     return both.is_one_of((2, 3)), both.is_one_of((1, 3)), draft.value(PROMOTE_VALUE).equals(1)
@@ -157,7 +157,7 @@ def _promotions(knob: str, choices: Sequence[Sequence[int]]) -> dict[str, ir.Att
     }
 
 
-def _tiles(draft: Draft) -> dict[int, Integer | int]:
+def attention_tiles(draft: Draft) -> dict[int, Integer | int]:
     """What a workgroup works on at a time, by loop."""
     k1 = _loop(draft, "k1")
     return {
@@ -170,7 +170,7 @@ def _tiles(draft: Draft) -> dict[int, Integer | int]:
 
 def _fill_score_tile(draft: Draft) -> None:
     with draft.extending():
-        tile, columns = draft.value("red_k2"), _step(draft, QK, 1)
+        tile, columns = draft.value("red_k2"), step_of(draft, QK, 1)
         whole = (tile % columns).equals(0)
         require(whole, "red_k2 ({}) must be divisible by the columns of QK's instruction ({})", tile, columns)
 
@@ -218,10 +218,10 @@ def _column_major(mma: ir.Attribute) -> ir.Attribute:
 
 def _limit_memory(draft: Draft) -> None:
     draft.remove("per-matmul shared memory must fit")
-    types, tiles = draft.workload.types, _tiles(draft)
+    types, tiles = draft.workload.types, attention_tiles(draft)
     with draft.extending():
         parts: list[Integer | int] = []
-        for operand, promoted in enumerate(_promoted(draft)):
+        for operand, promoted in enumerate(promoted_operands(draft)):
             shape = operand_tile(draft.workload, operand, tiles)
             parts.append(if_else(promoted, product([*shape, bytes_of(types[operand])]), 0))
         scores = product([draft.value("m_tile"), draft.value("red_k2"), bytes_of(types[2])])

@@ -17,7 +17,7 @@ from iree_tuner.space.spirv.attributes import COMPANIONS, TILE_SIZES, WORKGROUP_
 from iree_tuner.space.spirv.ladders import element_bits, is_permutation, power_divisors, powers
 from iree_tuner.targets import GpuLimits
 
-_VECTOR_BITS = 128
+VECTOR_BITS = 128
 _NO_SHUFFLES = ("vp_android_baseline_2022", "videocore")
 """Targets without subgroup operations: `SubgroupOps::None` in KnownTargets.cpp, Codegen/Dialect/GPU."""
 
@@ -39,13 +39,13 @@ def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
 
     def fill() -> Mapping[str, ir.Attribute]:
         threads = knob("threads_x", groups, f"whole subgroups of {lanes} that divide the reduction evenly")
-        largest = groups[-1] * _VECTOR_BITS // element_bits(workload.types[-1])
+        largest = groups[-1] * VECTOR_BITS // element_bits(workload.types[-1])
         tiles = {
             loop: knob(f"reduction_{loop}", _sizes(workload, loop, largest), "a power of two that divides")
             for loop in reduced
         }
         taken = product(list(tiles.values()))
-        vectors = powers(_VECTOR_BITS // element_bits(workload.types[-1]))
+        vectors = powers(VECTOR_BITS // element_bits(workload.types[-1]))
         # A longer vector is not cut: "failed to legalize operation 'arith.constant'".
         message = f"{{}} elements at once must be 1 to {vectors[-1]} for each of {{}} threads"
         require(any_of([taken.equals(threads * each) for each in vectors]), message, taken, threads)

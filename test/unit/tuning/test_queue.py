@@ -71,7 +71,7 @@ class World:
                 ]  # fmt: skip
 
             def configure(self, *_):
-                pass
+                return []
 
             best = property(lambda self: self.searches[0].best)
             best_score = property(lambda self: min(1.0, self.best.score) if self.best else 1.0)

@@ -1,0 +1,127 @@
+"""Lowering configs that a program carries, as data that comes along to its dispatches.
+
+A program carries them as attributes on its ops: `compilation_info`, which a person wrote, or
+`lowering_config` on an op and `translation_info` on its function, which the compiler chose. The compiler does
+what they say. Where they are wrong, it may refuse the program, crash, or never end. So that they can be
+judged first, each is noted in one more attribute of its op. The note stays with the op on its way into a
+dispatch, where it is read and the configuration is taken off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
+
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.session import parse_module
+from iree_tuner.program.bindings import OP_TAG
+from iree_tuner.program.dispatch import Carried
+from iree_tuner.program.harness import is_benchmark
+from iree_tuner.program.source import Program, ProgramSource, called, read_program
+
+NOTE = "iree_tuner.carried"
+"""On an op: a dictionary of its configuration and its location."""
+
+COMPILATION_INFO = "compilation_info"
+LOWERING_CONFIG = "lowering_config"
+TRANSLATION_INFO = "translation_info"
+DECOMPOSITION_CONFIG = "decomposition_config"
+_ON_OPS = (COMPILATION_INFO, LOWERING_CONFIG, DECOMPOSITION_CONFIG)
+_EXECUTABLE = "hal.executable"
+_DUMPED = (_EXECUTABLE, "util.global", "util.initializer")
+_PLACE = re.compile(r'"([^"]*)":(\d+):(\d+)')
+
+
+def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
+    """A program with a note on each op that carries a configuration, and these configurations in order.
+
+    Of a program that the compiler has brought to its executables, these are taken.
+
+    Raises what `load_program` raises, and CompileError for what is no MLIR.
+    """
+    program = read_program(source)
+    module = parse_module(program.data, new_context(), program.name)
+    with module.context, ir.Location.unknown():
+        found = tuple(_note(op, program.name) for op in _configured(module.operation))
+        _keep_executables(module)
+        return called(Program(program.name, to_bytecode(module))), found
+
+
+def _keep_executables(module: ir.Module) -> None:
+    """Of a program at its executables, drop what calls them. Dumps of the compiler's stay as they are."""
+    operations = [view.operation for view in module.body.operations]
+    others = [op for op in operations if op.name not in _DUMPED and not is_benchmark(op)]
+    if others and any(op.name == _EXECUTABLE for op in operations):
+        for op in operations:
+            if op.name != _EXECUTABLE:
+                op.erase()
+
+
+def take_off(module: ir.Module) -> None:
+    """Take configurations off the ops of a program that has notes of them."""
+    for op in _walk(module.operation):
+        for name in (*_ON_OPS, TRANSLATION_INFO):
+            if name in op.attributes:
+                del op.attributes[name]
+
+
+def carried_in(function: ir.Operation) -> tuple[Carried, ...]:
+    """The configurations that are noted in a dispatch, and what its workload calls their ops; notes go."""
+    found: list[Carried] = []
+    for op in _walk(function):
+        if NOTE not in op.attributes:
+            continue
+        values = {each.name: ir.StringAttr(each.attr).value for each in ir.DictAttr(op.attributes[NOTE])}
+        label = ir.StringAttr(op.attributes[OP_TAG]).value if OP_TAG in op.attributes else ""
+        found.append(Carried(**values, label=label))
+        del op.attributes[NOTE]
+    return tuple(found)
+
+
+def _configured(root: ir.Operation) -> Iterator[ir.Operation]:
+    return (op for op in list(_walk(root)) if any(name in op.attributes for name in _ON_OPS[:2]))
+
+
+def _note(op: ir.Operation, name: str) -> Carried:
+    attributes = op.attributes
+    lowering = str(attributes[LOWERING_CONFIG]) if LOWERING_CONFIG in attributes else ""
+    translation = _translation_around(op)
+    if COMPILATION_INFO in attributes:
+        info = attributes[COMPILATION_INFO]
+        if isinstance(info, iree_codegen.CompilationInfoAttr):
+            lowering, translation = str(info.lowering_config), str(info.translation_info)
+    decomposition = str(attributes[DECOMPOSITION_CONFIG]) if DECOMPOSITION_CONFIG in attributes else ""
+    found = Carried(op.name, place_of(op, name), lowering, translation, decomposition)
+    entries = {key: value for key, value in vars(found).items() if value}
+    op.attributes[NOTE] = ir.DictAttr.get({key: ir.StringAttr.get(text) for key, text in entries.items()})
+    return found
+
+
+def _translation_around(op: ir.Operation) -> str:
+    """The translation info of the function that an op is in."""
+    around: ir.Operation | None = op
+    while around is not None:
+        if TRANSLATION_INFO in around.attributes:
+            return str(around.attributes[TRANSLATION_INFO])
+        around = around.parent.operation if around.parent is not None else None
+    return ""
+
+
+def place_of(op: ir.Operation, name: str) -> str:
+    """`file:line:column` of an op. What is read from memory is called `-` by the parser."""
+    found = _PLACE.search(str(op.location))
+    if found is None:
+        return name
+    file, line, column = found.groups()
+    return f"{name if file == '-' else file}:{line}:{column}"
+
+
+def _walk(op: ir.Operation) -> Iterator[ir.Operation]:
+    yield op
+    for region in op.regions:
+        for block in region:
+            for inner in block:
+                yield from _walk(inner.operation)

@@ -1,0 +1,299 @@
+"""What the compiler insists on in configurations for CUDA and ROCm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from iree_tuner.space.expressions import (
+    Integer,
+    all_of,
+    any_of,
+    constant,
+    if_else,
+    product,
+    require,
+    total,
+)  # fmt: skip
+from iree_tuner.space.gpu.attention import PV, QK, attention_tiles, promoted_operands, step_of
+from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.matrix_problem import (
+    MatrixProblem,
+    contraction_problem,
+    direct_problem,
+    igemm_problem,
+)  # fmt: skip
+from iree_tuner.space.gpu.operands import bits_of, bytes_of, operand_loops, operand_tile
+from iree_tuner.space.gpu.padding import PAD_K, PADDING
+from iree_tuner.space.gpu.prefetch import PREFETCH
+from iree_tuner.space.gpu.thread_layout import require_thread_layout
+from iree_tuner.space.ruling import Ruling, at_most, divides_or_covers, rounded_up
+
+_WAVES = (32, 64)
+"""Lanes of a subgroup that the AMDGPU backend has; others are an "invalid subgroup size"."""
+
+_CANNOT = (
+    r"must accumulate in ", r"^a stride of ", r"^mma\.sync cannot add ", r"results are no numbers$",
+)  # fmt: skip
+"""Messages of what no other value of a knob makes right."""
+
+
+def matrix_problem_of(draft: Draft) -> MatrixProblem | None:
+    """A root op as the multiplication that a space's knobs are named for."""
+    match draft.workload.family:
+        case "contraction":
+            return contraction_problem(draft.workload)
+        case "convolution" if draft.igemm:
+            return igemm_problem(draft.workload)
+        case "convolution":
+            return direct_problem(draft.workload)
+        case _:
+            return None
+
+
+def _threads(draft: Draft) -> Integer:
+    """Of a workgroup, along all its dimensions."""
+    names = [f"wg_size_{axis}" for axis in "xyz"]
+    return product([draft.value(name) for name in names if draft.has(name)])
+
+
+def _depth(draft: Draft, step: Integer) -> Integer:
+    """How much of the reduction is in shared memory at once."""
+    names = (f"red_{loop}" for loop in range(len(draft.workload.loops)))
+    return product([draft.value(next(name for name in names if draft.has(name))), step])
+
+
+def _tile_and_fuse(draft: Draft) -> None:
+    problem = matrix_problem_of(draft)
+    assert problem is not None, "the ruling is of matrix instructions"
+    shape = draft.mma_shape()
+    padded = PADDING in draft.entries
+    steps = {problem.m[-1]: shape[0], problem.n[-1]: shape[1]}
+    tiles: dict[int, Integer] = {}
+    counts: list[Integer] = []
+    with draft.extending():
+        for loop in (*problem.m, *problem.n):
+            size, tile = problem.loops[loop], draft.value(f"wg_{loop}")
+            piece = product([draft.value(f"sg_{loop}"), steps.get(loop, 1)])
+            cut = tiles[loop] = tile if padded else at_most(tile, size)
+            counts.append(if_else(piece >= cut, 1, (cut + piece - 1) // piece))
+            if not padded:
+                message = f"wg_{loop} ({{}}) must divide dim_{loop} ({size}), or cover it"
+                require(divides_or_covers(tile, size), message, tile)
+            whole = [(cut % piece).equals(0), piece >= cut]
+            if padded:  # a rest of less than an instruction is padded to one
+                whole.append(draft.value(f"sg_{loop}").equals(1))
+            message = f"sg_{loop}, which is {{}} elements with the instruction, must divide wg_{loop} ({{}})"
+            require(any_of(whole), message, piece, cut)
+            if draft.igemm and loop in steps:
+                message = f"wg_{loop} ({{}}) must be made of instructions of {{}}"
+                require((tile % steps[loop]).equals(0), message, tile, steps[loop])
+        depth = _depth(draft, shape[2])
+        if draft.has(PAD_K):
+            filled = rounded_up(constant(problem.loops[problem.k[-1]]), draft.value(PAD_K))
+            message = f"{PAD_K} fills the reduction up to {{}}, which its step ({{}}) must divide"
+            require((filled % depth).equals(0), message, filled, depth)
+        if not padded:
+            # "LLVM Translation failed for operation: builtin.unrealized_conversion_cast"
+            columns = tiles[problem.n[-1]]
+            require(columns > 1, f"wg_{problem.n[-1]} ({{}}) must be more than 1", columns)
+        _require_lanes(draft)
+        _stage_results(draft, problem, tiles, depth, product([*counts, draft.limits.subgroup_size]))
+
+
+def _stage_results(
+    draft: Draft, problem: MatrixProblem, tiles: Mapping[int, Integer], depth: Integer, wanted: Integer
+) -> None:
+    """Another number of threads than that of the subgroups' tiles moves the results to shared memory.
+
+    The sum is what "uses N bytes of shared memory; exceeded the limit" goes by. Copies of three prefetch
+    stages need not be even then.
+    """
+    threads, limit = _threads(draft), draft.limits.shared_memory_bytes
+    rows, columns = (product([tiles[loop] for loop in group]) for group in (problem.m, problem.n))
+    left, right, result = map(bytes_of, problem.types)
+    operands = product([rows * left + columns * right, depth])
+    require(operands <= limit, f"the operands take {{}} of {limit} bytes of shared memory", operands)
+    used = operands + product([rows, columns, result])
+    message = (
+        f"{{}} threads are not the {{}} of all subgroups' tiles: results are staged, and take with the "
+        f"operands {{}} of {limit} bytes of shared memory"
+    )
+    exact = threads.equals(wanted)
+    once = depth >= math.prod(problem.loops[loop] for loop in problem.k)  # no loop carries results then
+    require(any_of([exact, once, used <= limit]), message, threads, wanted, used)
+    if draft.has(PREFETCH) and draft.limits.backend == "hip" and not draft.igemm:
+        stages = draft.value(PREFETCH)
+        even = [(product([each, depth]) % threads).equals(0) for each in (rows, columns)]
+        message = "with {} prefetch stages, {} threads must share each operand's tile evenly"
+        require(any_of([~exact, ~stages.equals(3), all_of(even)]), message, stages, threads)
+
+
+def _vector_distribute(draft: Draft) -> None:
+    """Tiles that do not divide are masked, and distributed as the whole instructions that cover them."""
+    problem = matrix_problem_of(draft)
+    assert problem is not None, "the ruling is of matrix instructions"
+    m, n, k = problem.m[-1], problem.n[-1], problem.k[-1]
+    shape = draft.mma_shape()
+    with draft.extending():
+        steps = (draft.value("sg_m_cnt") * shape[0], draft.value("sg_n_cnt") * shape[1], shape[2])
+        names = (f"wg_{m}", f"wg_{n}", f"red_{k}")
+        tiles: dict[int, Integer | int] = {
+            loop: rounded_up(at_most(draft.value(name), problem.loops[loop]), step)
+            for loop, name, step in zip((m, n, k), names, steps, strict=True)
+        }
+        names = (
+            ("image", "filter")
+            if draft.workload.family == "convolution"
+            else ("left operand", "right operand")
+        )
+        shapes = [_operand(draft, place, tiles) for place in range(2)]
+        for place, (what, each) in enumerate(zip(names, shapes, strict=True)):
+            _require_layout(draft, each, place, what)
+        _limit_memory(draft, shapes)
+        _require_lanes(draft)
+
+
+def _operand(draft: Draft, place: int, tiles: Mapping[int, Integer | int]) -> Sequence[Integer | int]:
+    if draft.workload.family == "convolution":
+        return [tiles.get(loop, 1) for loop in operand_loops(draft.workload, place)]
+    return operand_tile(draft.workload, place, tiles)
+
+
+def _require_layout(draft: Draft, shape: Sequence[Integer | int], place: int, what: str) -> None:
+    require_thread_layout(shape, _threads(draft), bits_of(draft.workload.types[place]), f"the {what}")
+
+
+def _limit_memory(draft: Draft, shapes: Sequence[Sequence[Integer | int]]) -> None:
+    limit, types = draft.limits.shared_memory_bytes, draft.workload.types
+    used = total([product([*shape, bytes_of(kind)]) for shape, kind in zip(shapes, types, strict=False)])
+    require(used <= limit, f"the operands take {{}} of {limit} bytes of shared memory", used)
+
+
+def _require_lanes(draft: Draft) -> None:
+    """Subgroups that there are. On CUDA nothing asks, but layouts are of the lanes that instructions have."""
+    if not draft.has("sg_size"):
+        return
+    lanes, own = draft.value("sg_size"), draft.limits.subgroup_size
+    if draft.limits.backend == "hip":
+        require(lanes.is_one_of(_WAVES), "subgroups have 32 or 64 threads here, not {}", lanes)
+    elif draft.pipeline == "VectorDistribute":
+        require(lanes >= own, f"subgroups have {own} threads here, not {{}}", lanes)
+
+
+def _attention(draft: Draft) -> None:
+    """Both multiplications are of whole instructions, and must agree on the tile of scores they make."""
+    workload = draft.workload
+    loop = {role: workload.role(role)[-1] for role in ("m", "n", "k2")}
+    with draft.extending():
+        rows = [draft.value("sg_m_cnt") * step_of(draft, which, 0) for which in (QK, PV)]
+        keys = [step_of(draft, QK, 1), step_of(draft, PV, 2)]
+        columns = draft.value("sg_n_cnt") * step_of(draft, PV, 1)
+        own = attention_tiles(draft)
+        cut = {
+            role: at_most(draft.value(name), workload.loops[loop[role]])
+            for role, name in (("m", "m_tile"), ("n", "n_tile"), ("k2", "red_k2"))
+        }
+        for name, tile, steps in (("m_tile", cut["m"], rows), ("red_k2", cut["k2"], keys)):
+            first, second = (rounded_up(tile, step) for step in steps)
+            message = (
+                f"{name} ({{}}) is {{}} in one multiplication, and {{}} in the other, in whole instructions"
+            )
+            require(first.equals(second), message, tile, first, second)
+        size = workload.loops[loop["n"]]
+        tile = draft.value("n_tile")
+        message = f"n_tile ({{}}) must divide dim_{loop['n']} ({size}), or cover it"
+        require(divides_or_covers(tile, size), message, tile)
+        filled = {
+            **own,
+            loop["m"]: rounded_up(cut["m"], rows[1]),
+            loop["n"]: rounded_up(cut["n"], columns),
+            loop["k2"]: rounded_up(cut["k2"], keys[1]),
+        }
+        held: list[Integer | int] = []
+        for place, (what, is_read) in enumerate(
+            zip(("query", "key", "value"), promoted_operands(draft), strict=True)
+        ):
+            shape = operand_tile(workload, place, filled)
+            _require_layout(draft, [if_else(is_read, each, 1) for each in shape], place, what)
+            held.append(if_else(is_read, product([*shape, bytes_of(workload.types[place])]), 0))
+        used, limit = total(held), draft.limits.shared_memory_bytes
+        require(used <= limit, f"the operands take {{}} of {limit} bytes of shared memory", used)
+        _require_lanes(draft)
+
+
+def _is_matrix(draft: Draft, pipeline: str) -> bool:
+    return draft.pipeline == pipeline and draft.has("mma_idx") and matrix_problem_of(draft) is not None
+
+
+GPU_RULINGS: tuple[Ruling[Draft], ...] = (
+    Ruling(
+        name="matrix instructions",
+        reason="GPUDistributeForall gives any number of threads the subgroups' tiles, in a loop or with idle "
+        "threads. Without padding, tiles have to be equal: 'op was not bufferized', 'Yield operand #0 is not "
+        "equivalent', 'expected 4 offset values'",
+        releases=("3.13",),
+        applies=lambda draft: _is_matrix(draft, "TileAndFuse"),
+        rules=(
+            *_CANNOT,
+            r"^the operands and the .* bytes of shared memory",
+            r"^aligned inner k dim",
+            r"^the reduction's step .* must divide",
+            r"^the reduction tile .* must divide \d+$",
+            r"'s size of \d+, padded$",
+        ),
+        nothing=(
+            r"^prefetch_num_stages",
+            r"^with three prefetch stages",
+            r"usual tile$",
+            r"^shared memory must fit",
+            r"^the operands' tiles take",
+            r"^dim_\d+ must be divisible by wg_",
+            r"^wg_\d+ <= dim_",
+            r"^wg_\d+ \(\{\}\) must divide ",
+        ),
+        extend=_tile_and_fuse,
+    ),
+    Ruling(
+        name="distributed matrix instructions",
+        reason="what does not divide is masked, and layouts are of whole instructions; GPUVectorAlloc "
+        "refuses shapes that it cannot spread over the threads: 'failed to derive layout'",
+        releases=("3.13",),
+        applies=lambda draft: _is_matrix(draft, "VectorDistribute"),
+        rules=_CANNOT,
+        nothing=(
+            r"^prefetch_num_stages",
+            r"no thread layout",
+            r"of shared memory",
+            r"^shared memory must fit",
+        ),
+        extend=_vector_distribute,
+    ),
+    Ruling(
+        name="attention",
+        reason="as for matrix instructions; the scores' tile is packed for both multiplications: 'tile size "
+        "analysis did not determine a valid tile size', and masks of columns: 'failed to distribute'",
+        releases=("3.13",),
+        applies=lambda draft: draft.workload.family == "attention" and draft.has("qk_mma_idx"),
+        rules=(r"of shared memory", r"^dim_k1 ", r"^both instructions must have "),
+        nothing=(r"no thread layout", r"^qk_mma_idx", r"^pv_mma_idx"),
+        extend=_attention,
+    ),
+    Ruling(
+        name="threads",
+        reason="tiles of threads are cut to what is left, and any number of threads takes them in turn "
+        "(GPUDistributeForall); only shared memory ends",
+        releases=("3.13",),
+        applies=lambda draft: draft.pipeline == "TileAndFuse",
+        rules=(r"of shared memory",),
+        nothing=(r"no rows to pad",),
+    ),
+    Ruling(
+        name="reductions",
+        reason="what is left over is masked: of 100 configurations with one knob changed, none was refused",
+        releases=("3.13",),
+        applies=lambda draft: draft.pipeline == "VectorDistribute" and draft.has("subgroups"),
+        rules=(),
+    ),
+)
+"""In this order: the first that applies."""

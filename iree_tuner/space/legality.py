@@ -1,0 +1,222 @@
+"""Whether a configuration that somebody wrote is legal: judged by constraints, whatever a search would try.
+
+A space leaves out what its search does not try. A configuration in a program or a spec may have such values.
+It is legal as long as it breaks none of the constraints that the compiler insists on (`ruling`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+import numpy as np
+from iree.compiler import ir
+
+from iree_tuner.space.bounds import Bounds, find_bounds
+from iree_tuner.space.chosen import Written, read_written
+from iree_tuner.space.definitions import solve
+from iree_tuner.space.domains import conditions
+from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.rulings import GPU_RULINGS
+from iree_tuner.space.interpreter import Array, Assertion, Node, Program
+from iree_tuner.space.llvm_cpu.rulings import CPU_RULINGS
+from iree_tuner.space.ruling import Force, first_ruling
+from iree_tuner.space.space import Space
+from iree_tuner.space.spirv.rulings import SPIRV_RULINGS
+from iree_tuner.targets import CpuLimits, Limits
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A constraint that a configuration breaks.
+
+    Attributes:
+        message: the constraint in words, with the values.
+        rule: the same without values: equal for equal constraints.
+        force: `rule` where the compiler refuses it or makes wrong code of it, `warning` where it takes it.
+    """
+
+    message: str
+    rule: str
+    force: Force
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the constraints of one space say of a configuration.
+
+    Attributes:
+        violations: the constraints that it breaks, rules first.
+        unread: what of it the space has no knobs for; nothing is known of the configuration then.
+        values: of the knobs.
+    """
+
+    violations: tuple[Violation, ...] = ()
+    unread: tuple[str, ...] = ()
+    values: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def legal(self) -> bool:
+        """Whether it breaks no rule. It may still break what is worth a warning."""
+        return not any(each.force == "rule" for each in self.violations)
+
+
+class Rules:
+    """What of a space's constraints counts where nothing is searched.
+
+    Args:
+        space: the space, which stays as it is.
+        limits: of the target that it is for.
+    """
+
+    def __init__(self, space: Space, limits: Limits) -> None:
+        own = len(space.program.assertions)
+        if isinstance(limits, CpuLimits):
+            ruling = first_ruling(CPU_RULINGS, space)
+            self._space = space
+            self._settle = partial(ruling.settle, space) if ruling is not None and ruling.settle else None
+        else:
+            module = _copied(space.module)
+            draft = Draft(Space(space.workload, module).op, space.workload, limits)
+            ruling = first_ruling(SPIRV_RULINGS if limits.backend == "vulkan" else GPU_RULINGS, draft)
+            if ruling is not None and ruling.extend is not None:
+                with module.context, ir.Location.unknown(module.context):
+                    ruling.extend(draft)
+            self._space = Space(space.workload, module)
+            self._settle = None
+        program = self._space.program
+        self._asserted: list[tuple[Assertion, Force]] = []
+        for place, assertion in enumerate(program.assertions):
+            force: Force = "none" if assertion.of_search else "rule"
+            if place < own and ruling is not None and force == "rule":
+                force = ruling.force(assertion.message)
+            if force != "none":
+                self._asserted.append((assertion, force))
+        self._dependent, self._condition = (ruling.only_where if ruling is not None else None) or ("", "")
+        self._definitions = _definitions(program)
+
+    def judge(self, written: Written) -> Judgement:
+        """What is wrong with a configuration."""
+        chosen = read_written(self._space, written)
+        if chosen.misfits:
+            return Judgement(unread=tuple(chosen.misfits), values=chosen.values)
+        unread = [
+            f"{chosen.places.get(name, name)} is {value}" for name, value in chosen.values.items()
+            if value < 0 or (value == 0 and name in self._positive)
+        ]  # fmt: skip
+        if unread:
+            return Judgement(unread=tuple(unread), values=chosen.values)
+        found = [_in_words(each, chosen.places) for each in self.violations(chosen.values)]
+        return Judgement(tuple(found), values=chosen.values)
+
+    def violations(self, values: Mapping[str, int]) -> list[Violation]:
+        """The constraints that these values of the knobs break. Knobs without a value are left open."""
+        settled = self._settle(values) if self._settle is not None else values
+        asserted = self._asserted
+        if self._condition and self._broken(settled, self._condition):
+            asserted = [each for each in asserted if not re.search(self._dependent, each[0].message)]
+        found: list[Violation] = []
+        of_rules = self._evaluation(settled)
+        for force, looked_at in (("rule", settled), ("warning", values)):
+            evaluation = of_rules if looked_at is settled else self._evaluation(looked_at)
+            for assertion, own in asserted:
+                if own == force and self._is_broken(assertion, *evaluation):
+                    message = _message(assertion, looked_at, *evaluation)
+                    found.append(Violation(message, assertion.message, own))
+        return found
+
+    @cached_property
+    def _positive(self) -> frozenset[str]:
+        """Knobs that must have a value: a tile of 0 is none, of which constraints say nothing."""
+        return frozenset(name for name in self._space.names if 0 not in self._space.domain(name))
+
+    def _broken(self, values: Mapping[str, int], pattern: str) -> bool:
+        """Whether an assert with such a message is broken."""
+        evaluation = self._evaluation(values)
+        return any(
+            self._is_broken(each, *evaluation)
+            for each, _ in self._asserted
+            if re.search(pattern, each.message)
+        )
+
+    def _evaluation(self, values: Mapping[str, int]) -> tuple[dict[str, Array], dict[Node, Array]]:
+        """All that is known with these values, and a cache for expressions of it."""
+        known: dict[str, Array] = {name: np.asarray(value) for name, value in values.items()}
+        cache: dict[Node, Array] = {}
+        for name, node in self._definitions:
+            if name not in known and node.support <= known.keys():
+                known[name] = node.evaluate(known, cache)
+        return known, cache
+
+    def _is_broken(self, assertion: Assertion, known: Mapping[str, Array], cache: dict[Node, Array]) -> bool:
+        if assertion.condition.support <= known.keys():
+            return not assertion.condition.evaluate(known, cache)
+        return self._space.never_holds(assertion.condition, {n: int(v) for n, v in known.items()})
+
+
+def _copied(module: ir.Module) -> ir.Module:
+    """A copy. Not by way of bytecode: some attributes with knobs in them print, and do not parse."""
+    with module.context, ir.Location.unknown(module.context):
+        copy = ir.Module.create()
+        cloned = module.operation.clone()  # it holds the ops until they are moved
+        for view in list(cloned.operation.regions[0].blocks[0].operations):
+            view.operation.detach_from_parent()
+            copy.body.append(view)
+        return copy
+
+
+def _definitions(program: Program) -> list[tuple[str, Node]]:
+    """Variables that are no knobs, each as an expression of knobs and of those before it."""
+    parts = conditions(program)
+    bounds = find_bounds((*program.knobs, *program.auxiliaries), parts)
+    known = set(program.knobs)
+    found: list[tuple[str, Node]] = []
+    while (next_one := next(_solved(parts, known, bounds), None)) is not None:
+        found.append(next_one)
+        known.add(next_one[0])
+    return found
+
+
+def _solved(parts: list[Node], known: set[str], bounds: Bounds) -> Iterator[tuple[str, Node]]:
+    for part in parts:
+        unknown = part.support - known
+        if len(unknown) == 1:
+            (name,) = unknown
+            node = solve(part, name, bounds)
+            if node is not None and node.support <= known:
+                yield name, node
+
+
+def _message(
+    assertion: Assertion, values: Mapping[str, int], known: Mapping[str, Array], cache: dict[Node, Array]
+) -> str:
+    message = assertion.message
+    for node in assertion.shown:
+        value = f"{int(node.evaluate(known, cache)):,}" if node.support <= known.keys() else "?"
+        message = message.replace("{}", value, 1)
+    if assertion.shown:
+        return message
+    sides = _sides(assertion.condition, known, cache)
+    shown = [f"{name} = {values[name]}" for name in values if name in assertion.condition.support]
+    return f"{message} ({', '.join([*sides, *shown])})" if sides or shown else message
+
+
+def _sides(condition: Node, known: Mapping[str, Array], cache: dict[Node, Array]) -> list[str]:
+    """Both sides of a comparison that is not met, where they are more than a knob's value."""
+    if condition.kind not in ("smt.int.cmp", "smt.eq") or not condition.support <= known.keys():
+        return []
+    if all(each.kind in ("variable", "constant") for each in condition.operands):
+        return []
+    left, right = (f"{int(each.evaluate(known, cache)):,}" for each in condition.operands[:2])
+    return [f"{left} against {right}"]
+
+
+def _in_words(violation: Violation, places: Mapping[str, str]) -> Violation:
+    """The message with what the attributes call a knob: `workgroup[1]`, not `wg_1`."""
+    if not places:
+        return violation
+    names = re.compile(rf"\b({'|'.join(map(re.escape, sorted(places, key=len, reverse=True)))})\b")
+    message = names.sub(lambda found: places[found[0]], violation.message)
+    return Violation(message, violation.rule, violation.force)

@@ -1,0 +1,26 @@
+"""Configurations that people and specs write, judged by constraints before anything is compiled.
+
+Finds what a program or a spec carries, and the constraints for its op, its pipeline and its target. Says
+which are broken, where, and with what values. May import `program`, `space` and `spec`, and what they import.
+"""
+
+from typing import TYPE_CHECKING
+
+from iree_tuner.lazily import lazily
+
+if TYPE_CHECKING:
+    from iree_tuner.verify.finding import Finding, Report, Verified
+    from iree_tuner.verify.program import verify_program
+    from iree_tuner.verify.spec import verify_spec
+
+__all__ = ["Finding", "Report", "Verified", "verify_program", "verify_spec"]
+
+_HOMES = {
+    "Finding": "finding",
+    "Report": "finding",
+    "Verified": "finding",
+    "verify_program": "program",
+    "verify_spec": "spec",
+}
+
+__getattr__ = lazily(__name__, _HOMES)

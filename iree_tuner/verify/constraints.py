@@ -1,0 +1,88 @@
+"""The constraints of a dispatch, found once, and configurations judged by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.space.build import build_spaces
+from iree_tuner.space.chosen import Written, pipeline_of
+from iree_tuner.space.emitted import Emitted, emit
+from iree_tuner.space.legality import Judgement, Rules
+from iree_tuner.space.space import Space
+from iree_tuner.targets import GpuLimits, Limits, Target
+from iree_tuner.verify.finding import Finding
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was found of a configuration, and by the constraints of which space."""
+
+    findings: tuple[Finding, ...]
+    space: str = ""
+
+
+class Constraints:
+    """The constraints of a workload, one set for each pipeline that can lower it.
+
+    Args:
+        spaces: the spaces that they are of.
+        limits: of the target.
+        why: there are none, where there are none.
+    """
+
+    def __init__(self, spaces: Sequence[Space], limits: Limits, why: str = "") -> None:
+        self._rules = [(space, Rules(space, limits)) for space in spaces]
+        self._why = why
+
+    @classmethod
+    def of(cls, dispatch: Dispatch, target: Target, context: ir.Context, workers: Workers) -> Constraints:
+        """Those of a dispatch; its own of the compiler's are asked for in a worker."""
+        if dispatch.workload is None or dispatch.harness is None:
+            return cls((), dispatch.limits, dispatch.reason)
+        emitted = Emitted()
+        if isinstance(dispatch.limits, GpuLimits):
+            emitted = emit(dispatch.harness, dispatch.workload, target, workers)
+        try:
+            spaces = build_spaces(dispatch.workload, dispatch.limits, context, emitted.modules)
+        except TunerError as error:
+            why = f"{error.message} ({emitted.note})" if emitted.note else error.message
+            return cls((), dispatch.limits, why)
+        return cls(spaces, dispatch.limits)
+
+    def judge(self, written: Written) -> Judged:
+        """By the pipeline's own constraints; where there are several sets, by those that it fits best."""
+        if not self._rules:
+            return Judged((Finding("unchecked", self._why),))
+        if not written.translation:
+            return Judged((Finding("unchecked", "no translation info says which pipeline it is for"),))
+        found = [(space, rules.judge(written)) for space, rules in self._rules]
+        space, best = min(found, key=lambda each: _misfit(each[1]))
+        if best.unread:
+            return Judged((_unread(found, written),))
+        findings = [
+            Finding("error" if each.force == "rule" else "warning", each.message, each.rule)
+            for each in best.violations
+        ]
+        return Judged(tuple(findings), space.label)
+
+
+def _misfit(judgement: Judgement) -> tuple[bool, int, int]:
+    """How badly a configuration fits a space: not read there at all, then the rules that it breaks."""
+    errors = sum(each.force == "rule" for each in judgement.violations)
+    return bool(judgement.unread), errors or len(judgement.unread), len(judgement.violations)
+
+
+def _unread(found: list[tuple[Space, Judgement]], written: Written) -> Finding:
+    own = [each for space, each in found if space.pipeline == pipeline_of(written.translation)]
+    if not own:
+        known = ", ".join(dict.fromkeys(space.pipeline for space, _ in found))
+        other = pipeline_of(written.translation) or "no pipeline"
+        return Finding("unchecked", f"its pipeline is {other}, and constraints are known for {known} here")
+    nearest = min(own, key=lambda each: len(each.unread))
+    return Finding("unchecked", "; ".join(nearest.unread))
