@@ -16,8 +16,6 @@ from iree_tuner.ops.workload import Workload
 Array = NDArray[np.float64]
 
 _TERM = re.compile(r"d(\d+)(?:\s*\*\s*(\d+))?")
-_BITS = re.compile(r"(\d+)")
-_INDEX_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -60,13 +58,7 @@ class Operand:
 def operands_of(workload: Workload) -> tuple[Operand, ...]:
     """The operands, the result last."""
     pairs = zip(workload.maps, workload.types, strict=False)
-    return tuple(Operand(_dims(text), bits_of(kind)) for text, kind in pairs)
-
-
-def bits_of(kind: str) -> int:
-    """Width of an element type: `f16`, `i8`, `f8E4M3FN`, `index`."""
-    found = _BITS.search(kind)
-    return int(found.group(1)) if found else _INDEX_BITS
+    return tuple(Operand(_dims(text), kind.bits) for text, kind in pairs)
 
 
 def total(sizes: Sequence[int]) -> float:

@@ -27,7 +27,7 @@ def keeps_order(workload: Workload, label: str) -> bool:
     """Whether an op that reduces must do so one element after the other: sums and products of floats."""
     found = _ops(workload, label)
     if found is None:
-        return workload.types[-1].startswith(("f", "bf"))
+        return workload.types[-1].is_float
     return bool(found) and found[-1][1] in _ORDERED
 
 

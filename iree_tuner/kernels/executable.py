@@ -12,6 +12,7 @@ from iree.compiler.dialects import arith, func, hal
 
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.problem import Array, Problem
+from iree_tuner.ops.element_type import ElementType
 
 VARIANT = "variant"
 _BAREPTR, _STATIC = "llvm.bareptr", "hal.import.static"
@@ -144,7 +145,7 @@ def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> No
 
 
 def _memref(array: Array) -> ir.Type:
-    return ir.MemRefType.get(array.shape, ir.Type.parse(array.element_type))
+    return ir.MemRefType.get(array.shape, ElementType.named(array.element_type).to_ir())
 
 
 def _block(op: ir.Operation) -> ir.Block:

@@ -21,6 +21,7 @@ from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
 from iree_tuner.kernels.problem import Array
 from iree_tuner.kernels.site import Site, copy_ops
+from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"
 
@@ -144,7 +145,7 @@ def _build_function(name: str, executable: str, code: Code, ports: Ports) -> Non
 
 
 def _tensor(array: Array) -> ir.Type:
-    return ir.RankedTensorType.get(array.shape, ir.Type.parse(array.element_type))
+    return ir.RankedTensorType.get(array.shape, ElementType.named(array.element_type).to_ir())
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Pieces that matchers are built of. All need a context, a location and an insertion point in place.
 
-Element types and affine maps have no builder that takes what a workload holds, so the two are
-parsed, and only here.
+Affine maps have no builder that takes what a workload holds, so they are parsed, and only here.
 """
 
 from __future__ import annotations
@@ -28,11 +27,6 @@ def sizes_param() -> ir.Type:
     return transform.ParamType.get(ir.IntegerType.get_signless(64))
 
 
-def parse_type(text: str) -> ir.Type:
-    """An element type as a workload has it."""
-    return ir.Type.parse(text)
-
-
 def parse_map(text: str) -> ir.AffineMap:
     """An indexing map as a workload has it."""
     return ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{text}>")).value
@@ -40,7 +34,7 @@ def parse_map(text: str) -> ir.AffineMap:
 
 def element_types(workload: Workload) -> tuple[ir.Type, ...]:
     """The workload's element types, in the current context."""
-    return tuple(map(parse_type, workload.types))
+    return tuple(each.to_ir() for each in workload.types)
 
 
 def indexing_maps(workload: Workload) -> tuple[ir.AffineMap, ...]:

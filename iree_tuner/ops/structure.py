@@ -9,6 +9,7 @@ from typing import cast
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.extents import bounds, extent
 from iree_tuner.ops.workload import DynamicLoop, Iterator, Workload
 
@@ -29,7 +30,7 @@ class Structure:
 
     loops: tuple[int, ...]
     iterators: tuple[Iterator, ...]
-    types: tuple[str, ...]
+    types: tuple[ElementType, ...]
     maps: tuple[str, ...]
     affine_maps: tuple[ir.AffineMap, ...]
     dynamic: tuple[DynamicLoop, ...] = ()
@@ -69,7 +70,7 @@ def structure(op: ir.Operation, *, dynamic: bool = False) -> Structure | None:
     return Structure(
         loops=tuple(size or 0 for size in sizes),
         iterators=iterators(op),
-        types=tuple(_element_type(operand.type) for operand in op.operands),
+        types=tuple(ElementType.of(operand.type) for operand in op.operands),
         maps=tuple(map(str, maps)),
         affine_maps=maps,
         dynamic=tuple(_dynamic_loop(op, loop, maps) for loop, size in enumerate(sizes) if size is None),
@@ -170,7 +171,3 @@ def workload_of(
         parameters=tuple((name, tuple(values)) for name, values in parameters),
         dynamic=found.dynamic,
     )
-
-
-def _element_type(shaped: ir.Type) -> str:
-    return str(shaped.element_type if isinstance(shaped, ir.ShapedType) else shaped)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from iree.compiler import ir
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.matching import parse_map
 from iree_tuner.ops.probe import all_ops, copy_of
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of
@@ -17,14 +18,12 @@ _T = TypeVar("_T")
 
 _LARGE = 2**40
 _OTHER_TYPE = {
-    "f16": "bf16",
-    "bf16": "f16",
-    "f32": "f64",
-    "f64": "f32",
-    "i8": "i16",
-    "i16": "i8",
-    "i32": "i64",
-}
+    ElementType.named(one): ElementType.named(other)
+    for one, other in (
+        ("f16", "bf16"), ("bf16", "f16"), ("f32", "f64"), ("f64", "f32"), ("i8", "i16"), ("i16", "i8"),
+        ("i32", "i64"),
+    )
+}  # fmt: skip
 
 
 def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
@@ -64,7 +63,7 @@ def changed_payloads(module: ir.Module, root: int) -> Iterator[tuple[str, ir.Mod
     sizes = {size for operand in op.operands for size in shape_of(operand.type) if size is not None}
     for size in sorted(sizes):
         yield from _valid(f"size {size} is {size + 1}", module, lambda each, s=size: _resized(each, s))
-    for element in sorted({str(_element(operand.type)) for operand in op.operands}):
+    for element in sorted({ElementType.of(operand.type) for operand in op.operands}, key=str):
         if element in _OTHER_TYPE:
             other = _OTHER_TYPE[element]
             yield from _valid(
@@ -149,10 +148,10 @@ def _resized(each: ir.Type, size: int) -> ir.Type:
     return ir.RankedTensorType.get(shape, each.element_type)
 
 
-def _recast(each: ir.Type, before: str, after: str) -> ir.Type:
+def _recast(each: ir.Type, before: ElementType, after: ElementType) -> ir.Type:
     if isinstance(each, ir.RankedTensorType):
         return ir.RankedTensorType.get(each.shape, _recast(each.element_type, before, after))
-    return ir.Type.parse(after) if str(each) == before else each
+    return after.to_ir() if ElementType.of(each) == before else each
 
 
 def _element(each: ir.Type) -> ir.Type:

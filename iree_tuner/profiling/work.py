@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iree_tuner.cost.access import bits_of, operands_of
+from iree_tuner.cost.access import operands_of
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.bindings import Harness, TensorSlice
@@ -83,8 +84,8 @@ def flops_of(workload: Workload) -> float:
 def element_type_of(workload: Workload) -> str:
     """Type of what is multiplied; for an op that does not multiply, the type of its result."""
     if workload.family in (*_MULTIPLY_ADD, "attention") and len(workload.types) > 1:
-        return max(workload.types[:2], key=bits_of)
-    return workload.types[-1] if workload.types else ""
+        return max(workload.types[:2], key=lambda kind: kind.bits).name
+    return workload.types[-1].name if workload.types else ""
 
 
 def _body_operations(workload: Workload, label: str) -> int:
@@ -115,7 +116,7 @@ def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:
 
 def _tensor_bytes(tensor: TensorSlice, most: int | None) -> float:
     count = math.prod(tensor.shape)
-    return (count if most is None else min(count, most)) * bits_of(tensor.element_type) / 8
+    return (count if most is None else min(count, most)) * ElementType.named(tensor.element_type).bits / 8
 
 
 def _operand_bytes(workload: Workload) -> tuple[float, float]:

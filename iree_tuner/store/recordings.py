@@ -15,6 +15,7 @@ from typing import cast
 
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.trial import Trial
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import named, unnamed
@@ -85,7 +86,7 @@ def _header(recording: Recording) -> dict[str, object]:
     }  # fmt: skip
     header |= {role: workload.loops[loops[0]] for role, loops in workload.roles if len(loops) == 1}
     if len(workload.types) == len(_OPERANDS):
-        header |= dict(zip(_OPERANDS, workload.types, strict=True))
+        header |= dict(zip(_OPERANDS, map(str, workload.types), strict=True))
     if recording.machine is not None:
         header["machine"] = machines.to_json(recording.machine)
     if recording.start is not None:
@@ -184,7 +185,7 @@ def workload_of(header: Mapping[str, object]) -> Workload:
         op=str(header["op"]),
         loops=tuple(int(number(header[loop])) for loop in loops),
         iterators=tuple("parallel" if _names(results[-1]) & {loop} else "reduction" for loop in loops),
-        types=tuple(str(header[operand]) for operand in _OPERANDS),
+        types=tuple(ElementType.named(str(header[operand])) for operand in _OPERANDS),
         maps=tuple(_numbered(text, loops) for text in results),
         roles=(("batch", ()), *((loop, (place,)) for place, loop in enumerate(loops))),
     )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.dialects import hal
 
-from iree_tuner.execute.data import dtype_of
+from iree_tuner.execute.data import PACKED
 from iree_tuner.execute.reference import attention, scalars, shapes, structured
 from iree_tuner.execute.reference.structured import WORK_LIMIT, Loops
 from iree_tuner.execute.reference.values import (
@@ -22,8 +22,10 @@ from iree_tuner.execute.reference.values import (
     rounded,
     to_memory,
 )
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Binding
 from iree_tuner.program.folding import fold
+from iree_tuner.program.harness import held
 
 _PASSED_ON = (
     "memref.assume_alignment",
@@ -131,15 +133,16 @@ class Interpreter:
         assert isinstance(view, hal.InterfaceBindingSubspanOp)
         binding = self._bindings[ir.IntegerAttr(op.attributes["binding"]).value]
         offset = 0 if view.byte_offset is None else int(self._get(view.byte_offset))
-        shaped = _tensor_type(op.results[0].type)
+        shaped = _tensor_type(op)
         dynamic = iter(view.dynamic_dims)
         shape = [
             int(self._get(next(dynamic))) if shaped.is_dynamic_dim(i) else shaped.shape[i]
             for i in range(shaped.rank)
         ]
-        dtype = dtype_of(str(shaped.element_type))
-        if dtype is None or str(shaped.element_type) == "i4":
-            raise UnsupportedError(f"a tensor of {shaped.element_type}")
+        element = ElementType.of(shaped)
+        dtype = element.dtype
+        if dtype is None or element.name in PACKED:
+            raise UnsupportedError(f"a tensor of {element}")
         start = binding.offset + offset
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         if start + size > len(self._memory):
@@ -221,12 +224,9 @@ class Interpreter:
     }
 
 
-def _tensor_type(kind: ir.Type) -> ir.RankedTensorType | ir.MemRefType:
-    """The tensor that a subspan holds. Its own type has no binding: its printed form is taken apart."""
-    text = str(kind)
-    if "dispatch.tensor<" in text:
-        text = text.partition("dispatch.tensor<")[2].removesuffix(">").partition(":")[2]
-    parsed = ir.Type.parse(text, kind.context)
+def _tensor_type(subspan: ir.Operation) -> ir.RankedTensorType | ir.MemRefType:
+    """The tensor that a subspan holds."""
+    _, parsed = held(subspan)
     if isinstance(parsed, ir.MemRefType):
         strides, _ = parsed.get_strides_and_offset()
         known = list(parsed.shape)

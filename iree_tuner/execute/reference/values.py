@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from iree_tuner.execute.data import dtype_of
 from iree_tuner.execute.numerics import in_blocks
+from iree_tuner.ops.element_type import ElementType
 
 Value = npt.NDArray[Any]
 """Floats are held in double precision, integers as int64 wrapped to their width, in [-2^(w-1), 2^(w-1))."""
@@ -66,7 +66,7 @@ def unsigned(values: Value, bits: int) -> Value:
 
 def rounded(values: Value, kind: ir.Type) -> Value:
     """Floats rounded to a type, in double precision: overflow and lost digits are seen."""
-    dtype = dtype_of(str(kind))
+    dtype = ElementType.of(kind).dtype
     if dtype is None:
         raise UnsupportedError(f"a value of type {kind}")
     own = np.asarray(values)
@@ -93,7 +93,7 @@ def from_memory(values: Value, kind: ir.Type) -> Value:
 
 def to_memory(values: Value, kind: ir.Type) -> Value:
     """The interpreter's values in the tensor's type in memory."""
-    dtype = dtype_of(str(kind))
+    dtype = ElementType.of(kind).dtype
     if dtype is None:
         raise UnsupportedError(f"a value of type {kind}")
     with np.errstate(all="ignore"):

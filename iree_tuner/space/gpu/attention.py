@@ -25,7 +25,7 @@ from iree_tuner.space.expressions import (
     total,
 )
 from iree_tuner.space.gpu.draft import Draft, shape_of
-from iree_tuner.space.gpu.operands import bits_of, bytes_of, operand_tile
+from iree_tuner.space.gpu.operands import operand_tile
 from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS
 from iree_tuner.space.gpu.supplement import Supplement
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
@@ -134,7 +134,7 @@ def _open_promotion(draft: Draft) -> None:
             shape = operand_tile(draft.workload, operand, tiles)
             # What is not promoted has a layout without further ado: that of a single element.
             asked = [if_else(promoted, size, 1) for size in shape]
-            bits = bits_of(draft.workload.types[operand])
+            bits = draft.workload.types[operand].bits
             require_thread_layout(asked, draft.value("wg_size_x"), bits, f"the {_OPERANDS[operand]}")
     set_matmul_entries(draft, QK, _promotions(PROMOTE_QK, _QK_CHOICES))
     set_matmul_entries(draft, PV, _promotions(PROMOTE_VALUE, _PV_CHOICES))
@@ -223,8 +223,8 @@ def _limit_memory(draft: Draft) -> None:
         parts: list[Integer | int] = []
         for operand, promoted in enumerate(_promoted(draft)):
             shape = operand_tile(draft.workload, operand, tiles)
-            parts.append(if_else(promoted, product([*shape, bytes_of(types[operand])]), 0))
-        scores = product([draft.value("m_tile"), draft.value("red_k2"), bytes_of(types[2])])
+            parts.append(if_else(promoted, product([*shape, types[operand].bytes]), 0))
+        scores = product([draft.value("m_tile"), draft.value("red_k2"), types[2].bytes])
         stays = _scores_stay(draft)
         parts.append(if_else(stays, 0, scores) if stays is not None else 0)
         used, most = total(parts), draft.limits.shared_memory_bytes

@@ -15,7 +15,6 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
 from iree_tuner.space.gpu.attention import DECOMPOSITION, LOWERING_CONFIG, PV, QK
-from iree_tuner.space.gpu.operands import bits_of
 from iree_tuner.space.gpu.options import DENORMALS, OPTIONS
 from iree_tuner.targets import GpuLimits
 
@@ -71,7 +70,7 @@ class _Reduction:
     def _spread(self, name: str, operand: int, role: str, threads: Integer) -> Integer:
         """Declare what a thread reads at once along a loop; returns what it has of the loop in all."""
         size = self._workload.loops[self._workload.role(role)[-1]]
-        most = max(1, _VECTOR_BITS // bits_of(self._workload.types[operand]))
+        most = max(1, _VECTOR_BITS // self._workload.types[operand].bits)
         vector = knob(name, _powers(most), f"a power of two up to {most}")
         self._vectors[role] = vector
         pieces = (vector + (size - 1)) // vector

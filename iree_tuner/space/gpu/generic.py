@@ -11,13 +11,11 @@ from __future__ import annotations
 from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.gpu.operands import bits_of, operand_loops
+from iree_tuner.space.gpu.operands import operand_loops
 from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.targets import GpuLimits
 
 _FILL = "fill"
-_LEAST_BITS = 16
-"""Floats with fewer are not converted without a matrix instruction (`space.gpu.spaces`)."""
 
 
 def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
@@ -32,7 +30,7 @@ def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
     beside = [companion for companion in workload.companions if _FILL not in companion.op]
     if product and any("reduction" in companion.iterators for companion in beside):
         return []
-    if any(kind.startswith("f") and bits_of(kind) < _LEAST_BITS for kind in workload.types):
+    if any(kind.is_small_float for kind in workload.types):
         return []
     return simt_constraints(workload, limits, context, shared=not product)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import GpuLimits
 
 _BLOCK = re.compile(r"x\d+B_")
@@ -21,7 +22,7 @@ _VERY_SKINNY = 4
 
 
 def fitting_instructions(
-    types: Sequence[str], rows: int, columns: int, limits: GpuLimits
+    types: Sequence[ElementType], rows: int, columns: int, limits: GpuLimits
 ) -> list[iree_gpu.MMAAttr]:
     """Those that getCompatibleMMAAttrs (LLVMGPUConstraintGenerator.cpp) takes; call in a context.
 
@@ -54,12 +55,12 @@ def needs_separate_accumulation(mmas: Sequence[ir.Attribute]) -> bool:
     return any("NV_MMA_SYNC" in str(mma) for mma in mmas)
 
 
-def _fits(mma: iree_gpu.MMAAttr, types: Sequence[str]) -> bool:
+def _fits(mma: iree_gpu.MMAAttr, types: Sequence[ElementType]) -> bool:
     """All types equal. canTargetIntrinsic takes wider accumulators too, but nothing converts the result.
 
     See `gpu/result_type.py`, and docs/upstream/narrow_result.md.
     """
-    return tuple(str(kind) for kind in mma.abc_element_types) == (types[0], types[1], types[-1])
+    return tuple(map(ElementType.of, mma.abc_element_types)) == (types[0], types[1], types[-1])
 
 
 def _is_very_skinny(rows: int, columns: int, subgroup: int) -> bool:

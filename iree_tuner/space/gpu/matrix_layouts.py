@@ -16,7 +16,6 @@ from iree_tuner.space.constraints import integers, knob, knob_attribute, one_of_
 from iree_tuner.space.expressions import Integer, lookup, product, require
 from iree_tuner.space.gpu.ladders import divisors, powers
 from iree_tuner.space.gpu.matrix_problem import MatrixProblem
-from iree_tuner.space.gpu.operands import bits_of, bytes_of
 from iree_tuner.space.gpu.options import OPTIONS
 from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
@@ -91,8 +90,8 @@ class MatrixLayouts:
             ("the right operand", self.problem.right, kinds[1]),
         ):
             shape = [self.tiles.get(loop, 1) for loop in loops]
-            require_thread_layout(shape, self.threads, bits_of(kind), what)
-            sizes.append(product([*shape, bytes_of(kind)]))
+            require_thread_layout(shape, self.threads, kind.bits, what)
+            sizes.append(product([*shape, kind.bytes]))
         size = sizes[0] + sizes[1]
         limit = self.limits.shared_memory_bytes
         require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.gpu.operands import operand_loops
 
@@ -36,7 +37,7 @@ class MatrixProblem:
     m: Group
     n: Group
     k: Group
-    types: tuple[str, str, str]
+    types: tuple[ElementType, ElementType, ElementType]
     left: Group
     right: Group
     pixels: Group = ()

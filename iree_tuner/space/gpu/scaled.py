@@ -16,7 +16,6 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
 from iree_tuner.space.expressions import Integer, any_of, constant, if_else, lookup, product, require, total
-from iree_tuner.space.gpu.operands import bits_of
 from iree_tuner.targets import GpuLimits
 
 _TILES = (1, 2, 4, 8)
@@ -142,8 +141,8 @@ class _Scaled:
         types, block = self._workload.types, self._found[0].shape[3]
         parts: list[Integer] = []
         for operand, tile in enumerate(tiles):
-            parts.append(product([tile, blocks, padding + block * bits_of(types[operand]) // 8]))
-            parts.append(product([tile, blocks * (bits_of(types[operand + 2]) // 8) + padding]))
+            parts.append(product([tile, blocks, padding + block * types[operand].bits // 8]))
+            parts.append(product([tile, blocks * (types[operand + 2].bits // 8) + padding]))
         used, most = total(parts), self._limits.shared_memory_bytes
         require(used <= most, f"{{}} bytes of shared memory are more than {most}", used)
 

@@ -12,7 +12,6 @@ from iree_tuner.space.expressions import Integer, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
 from iree_tuner.space.llvm_cpu.mmt4d import is_mmt4d, mmt4d_constraints
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
-from iree_tuner.space.llvm_cpu.tiles import element_bytes
 from iree_tuner.targets import CpuLimits
 
 _LONGEST_SCALAR_REDUCTION = 512
@@ -51,7 +50,7 @@ def _limit_vectors(tiling: Tiling) -> None:
     row = workload.role("n")[-1]
     if workload.maps[-1].rpartition("-> (")[2].rstrip(")>").split(", ")[-1] != f"d{row}":
         return
-    lanes = max(1, limits.native_vector_bytes // element_bytes(workload.types[-1]))
+    lanes = max(1, limits.native_vector_bytes // workload.types[-1].bytes)
     along = (_integer(tiling.vector[row]) + (lanes - 1)) // lanes
     count = product([along, *(_integer(tile) for loop, tile in tiling.vector.items() if loop != row)])
     message = (

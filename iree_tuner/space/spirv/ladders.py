@@ -10,12 +10,6 @@ from iree_tuner.ops.workload import Workload
 _NARROW_POWER = 32
 
 
-def element_bits(kind: str) -> int:
-    """Bits of an element type: 16 for `bf16`. 0 for one without a fixed width, as `index`."""
-    found = re.match(r"[a-z]+(\d+)", kind)
-    return int(found.group(1)) if found else 0
-
-
 def powers(largest: int, smallest: int = 1) -> list[int]:
     """Powers of two in a range, ascending."""
     return [1 << exponent for exponent in range(largest.bit_length()) if smallest <= 1 << exponent <= largest]

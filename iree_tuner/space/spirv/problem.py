@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.spirv.ladders import element_bits, is_permutation, results_of
+from iree_tuner.space.spirv.ladders import is_permutation, results_of
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Problem:
     @property
     def input_bits(self) -> int:
         """Bits of an element of the operands, which have one type."""
-        return element_bits(self.workload.types[0])
+        return self.workload.types[0].bits
 
     @property
     def output_bits(self) -> int:
         """Bits of an element of the result."""
-        return element_bits(self.workload.types[-1])
+        return self.workload.types[-1].bits
 
     @property
     def sizes(self) -> tuple[int, int, int]:

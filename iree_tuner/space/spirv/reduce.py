@@ -14,7 +14,7 @@ from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob
 from iree_tuner.space.expressions import any_of, product, require
 from iree_tuner.space.spirv.attributes import COMPANIONS, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.ladders import element_bits, is_permutation, power_divisors, powers
+from iree_tuner.space.spirv.ladders import is_permutation, power_divisors, powers
 from iree_tuner.targets import GpuLimits
 
 _VECTOR_BITS = 128
@@ -39,13 +39,13 @@ def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
 
     def fill() -> Mapping[str, ir.Attribute]:
         threads = knob("threads_x", groups, f"whole subgroups of {lanes} that divide the reduction evenly")
-        largest = groups[-1] * _VECTOR_BITS // element_bits(workload.types[-1])
+        largest = groups[-1] * _VECTOR_BITS // workload.types[-1].bits
         tiles = {
             loop: knob(f"reduction_{loop}", _sizes(workload, loop, largest), "a power of two that divides")
             for loop in reduced
         }
         taken = product(list(tiles.values()))
-        vectors = powers(_VECTOR_BITS // element_bits(workload.types[-1]))
+        vectors = powers(_VECTOR_BITS // workload.types[-1].bits)
         # A longer vector is not cut: "failed to legalize operation 'arith.constant'".
         message = f"{{}} elements at once must be 1 to {vectors[-1]} for each of {{}} threads"
         require(any_of([taken.equals(threads * each) for each in vectors]), message, taken, threads)
@@ -73,7 +73,7 @@ def _reducible(workload: Workload, reduced: list[int]) -> bool:
     if workload.family not in ("contraction", "generic") or "memref<" in workload.dag:
         return False
     plain = all(is_permutation(each) for each in workload.maps)
-    return plain and all(element_bits(kind) in (8, 16, 32) for kind in workload.types)
+    return plain and all(kind.bits in (8, 16, 32) for kind in workload.types)
 
 
 def _sizes(workload: Workload, loop: int, largest: int) -> list[int]:

@@ -14,7 +14,6 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.spirv.attributes import pipeline
 from iree_tuner.space.spirv.ladders import (
-    element_bits,
     is_permutation,
     power_divisors,
     reduction_tiles,
@@ -65,7 +64,7 @@ def _vectorizable(workload: Workload) -> bool:
     maps that only permute, and no use of the loops' positions. A convolution's maps add two loops; it is
     vectorized along the others.
     """
-    kinds = all(8 <= element_bits(kind) <= 32 for kind in workload.types)
+    kinds = all(8 <= kind.bits <= 32 for kind in workload.types)
     if workload.family == "generic":
         plain = "memref<" not in workload.dag and "linalg.index" not in workload.dag
         kinds = kinds and plain and all(is_permutation(each) for each in workload.maps)
@@ -98,4 +97,4 @@ def _reduction(workload: Workload, loop: int) -> list[int]:
 
 
 def _has_short_vectors(workload: Workload) -> bool:
-    return any(kind in _SHORT_VECTORS for kind in workload.types)
+    return any(kind.name in _SHORT_VECTORS for kind in workload.types)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import hand_made
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ from iree_tuner.cost.cpu_attention import attention_cycles
 from iree_tuner.cost.cpu_memory import traffic
 from iree_tuner.cost.cpu_sums import sums
 from iree_tuner.cost.cpu_tiles import tiles_of
-from iree_tuner.ops.workload import Companion, Workload
+from iree_tuner.ops.workload import Companion
 from iree_tuner.targets.machine import Machine
 
 CPU = Machine("cpu", "a CPU", 2, 64, 32, 48 << 10, 1 << 20, 32 << 20)
@@ -35,7 +36,7 @@ SOFTMAX = """
 
 def rows_reduced(rows, columns, dag="", kind="f32", companions=()):
     maps = ("(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0)")
-    return Workload(
+    return hand_made.workload(
         "generic", "reduction", (rows, columns), ("parallel", "reduction"), (kind, kind), maps,
         companions=companions, dag=dag,
     )  # fmt: skip
@@ -43,7 +44,7 @@ def rows_reduced(rows, columns, dag="", kind="f32", companions=()):
 
 def matvec(rows, columns):
     maps = ("(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)", "(d0, d1) -> (d0)")
-    return Workload(
+    return hand_made.workload(
         "contraction", "matvec", (rows, columns), ("parallel", "reduction"), ("f32",) * 3, maps,
         roles=(("batch", ()), ("m", (0,)), ("n", ()), ("k", (1,))),
     )  # fmt: skip
@@ -150,7 +151,9 @@ class TestTraffic:
         kinds = ("parallel", "parallel", "reduction")
 
         def through(depth):
-            workload = Workload("contraction", "matmul", (256, 64, depth), kinds, ("f32",) * 3, maps)
+            workload = hand_made.workload(
+                "contraction", "matmul", (256, 64, depth), kinds, ("f32",) * 3, maps
+            )
             tile = {"distribution_0": 128, "distribution_1": 64, "vector_0": 1, "vector_1": 64, "vector_2": 4}
             return self.moved(workload, tile)[0][0] / depth
 
@@ -163,7 +166,7 @@ class TestAttention:
     def cycles(self, *tiles, machine=CPU):
         roles = (("batch", (0,)), ("m", (1,)), ("n", (2,)), ("k1", (3,)), ("k2", (4,)))
         kinds = ("parallel", "parallel", "parallel", "reduction", "reduction")
-        workload = Workload(
+        workload = hand_made.workload(
             "attention", "attention", (4, 256, 64, 64, 512), kinds, ("f32",) * 5, (), roles=roles
         )
         task, vector = (np.array([each[part] for each in tiles], float) for part in (0, 1))

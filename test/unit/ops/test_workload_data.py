@@ -1,9 +1,11 @@
 import json
 
+import hand_made
 from hypothesis import given
 from hypothesis import strategies as st
 from op_samples import SCALED, online_attention, softmax, workloads
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Companion, DynamicLoop, Workload, from_json, to_json
 
 numbers = st.lists(st.integers(0, 2**40), max_size=4).map(tuple)
@@ -31,7 +33,7 @@ any_workload = st.builds(
     op=st.text(),
     loops=numbers,
     iterators=iterators,
-    types=words,
+    types=st.lists(st.text(max_size=8).map(ElementType.named), max_size=3).map(tuple),
     maps=words,
     roles=named,
     parameters=named,
@@ -57,7 +59,7 @@ def test_real_workloads_survive_json():
 
 def test_keys_of_static_workloads_are_what_they_were_before_there_were_dynamic_ones():
     dims = "(d0, d1, d2)"
-    workload = Workload(
+    workload = hand_made.workload(
         "contraction", "matmul", (96, 64, 128), ("parallel", "parallel", "reduction"), ("f32", "f32", "f32"),
         (f"{dims} -> (d0, d2)", f"{dims} -> (d2, d1)", f"{dims} -> (d0, d1)"),
         (("batch", ()), ("m", (0,)), ("n", (1,)), ("k", (2,))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import hand_made
 import pytest
 from by_hand import both
 from iree.compiler import ir
@@ -40,7 +41,7 @@ TINY = GpuLimits("vulkan", "tiny", subgroup_sizes=(4,), max_threads=8, shared_me
 
 
 def typed(workload: Workload, *types: str) -> Workload:
-    return replace(workload, types=types)
+    return replace(workload, types=hand_made.named(*types))
 
 
 def spaces(workload: Workload, limits: GpuLimits, context: ir.Context) -> dict[str, Space]:
