@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.ops.structure import indexing_maps, inputs_of, iterators, multiplies_and_accumulates
+from iree_tuner.ops.structure import accesses, inputs_of, iterators, multiplies_and_accumulates
 
 _NAMED = {"linalg.reduce": "reduction", "linalg.map": "elementwise"}
 _MAXIMA = frozenset({"arith.maxnumf", "arith.maximumf"})
@@ -36,7 +36,7 @@ def _generic(op: ir.Operation) -> str:
         return "reduction"
     if not _is_plain_copy(op):
         return "elementwise"
-    source, destination = indexing_maps(op)
+    source, destination = accesses(op)
     if len(source.results) < len(destination.results):
         return "broadcast"
     return "copy" if source == destination else "transpose"

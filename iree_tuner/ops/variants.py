@@ -9,7 +9,7 @@ from typing import TypeVar
 from iree.compiler import ir
 
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.matching import parse_map
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.probe import all_ops, copy_of
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of
 from iree_tuner.ops.workload import DynamicLoop, Workload
@@ -44,9 +44,9 @@ def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
         if element in _OTHER_TYPE:
             other = _OTHER_TYPE[element]
             yield f"type {number} is {other}", replace(workload, types=_with(workload.types, number, other))
-    for number, text in enumerate(workload.maps):
-        other = _swapped(text)
-        if other != text:
+    for number, each in enumerate(workload.maps):
+        other = each.exchanged()
+        if other != each:
             yield f"map {number} is {other}", replace(workload, maps=_with(workload.maps, number, other))
 
 
@@ -121,7 +121,7 @@ def _transpose(op: ir.Operation, number: int) -> bool:
     if len(list(value.uses)) != 1:
         return False
     with op.context, ir.Location.unknown():
-        maps[number] = parse_map(_swapped(str(maps[number])))
+        maps[number] = IndexingMap.of(maps[number]).exchanged().to_ir()
         op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
         first, second, *rest = ir.RankedTensorType(value.type).shape
         value.set_type(ir.RankedTensorType.get([second, first, *rest], _element(value.type)))
@@ -130,15 +130,6 @@ def _transpose(op: ir.Operation, number: int) -> bool:
         inputs = [argument.type for argument in value.owner.arguments]
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, signature.results))
     return True
-
-
-def _swapped(text: str) -> str:
-    """A map with its first two results exchanged, in MLIR's syntax as `str` of a map writes it."""
-    loops, _, results = text.partition(" -> ")
-    terms = results.strip("()").split(", ")
-    if len(terms) < 2:
-        return text
-    return f"{loops} -> ({', '.join([terms[1], terms[0], *terms[2:]])})"
 
 
 def _resized(each: ir.Type, size: int) -> ir.Type:

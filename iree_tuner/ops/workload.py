@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.indexing_map import IndexingMap
 
 Iterator = Literal["parallel", "reduction"]
 
@@ -69,7 +70,7 @@ class Workload:
             its sizes, 0 until one is chosen.
         iterators: kind of each loop.
         types: element types of the operands in order, results' inits last: f16, f16, f32.
-        maps: indexing maps in MLIR's syntax, one an operand.
+        maps: indexing maps, one an operand.
         roles: which loops play which part: `(("m", (0,)), ("n", (1,)), ("k", (2,)))`.
         parameters: integers that are not sizes: `(("strides", (1, 1)), ("dilations", (1, 1)))`.
         companions: other ops that are configured with the root op.
@@ -83,7 +84,7 @@ class Workload:
     loops: tuple[int, ...]
     iterators: tuple[Iterator, ...]
     types: tuple[ElementType, ...]
-    maps: tuple[str, ...]
+    maps: tuple[IndexingMap, ...]
     roles: tuple[tuple[str, tuple[int, ...]], ...] = ()
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     companions: tuple[Companion, ...] = ()
@@ -151,9 +152,10 @@ class Workload:
 def to_json(workload: Workload) -> dict[str, object]:
     """The workload as JSON-ready data; `from_json` reads it back. Static ones have no `dynamic`.
 
-    Element types are their names: what is stored, and what keys are made of.
+    Element types and maps are texts: what is stored, and what keys are made of.
     """
-    data: dict[str, object] = {**asdict(workload), "types": tuple(map(str, workload.types))}
+    data: dict[str, object] = asdict(replace(workload, types=(), maps=()))
+    data |= {"types": tuple(map(str, workload.types)), "maps": tuple(map(str, workload.maps))}
     if not workload.dynamic:
         del data["dynamic"]  # keys of workloads, in specs and journals, are older than the field
     return data
@@ -162,6 +164,7 @@ def to_json(workload: Workload) -> dict[str, object]:
 def from_json(data: Mapping[str, object]) -> Workload:
     """Raises ValueError for data that `to_json` did not write."""
     found = dict(data)
-    if "types" in data:
-        found["types"] = [ElementType.named(name) for name in msgspec.convert(data["types"], list[str])]
+    for name, read in (("types", ElementType.named), ("maps", IndexingMap.parse)):
+        if name in data:
+            found[name] = [read(text) for text in msgspec.convert(data[name], list[str])]
     return msgspec.convert(found, Workload, from_attributes=True)

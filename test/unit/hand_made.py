@@ -6,12 +6,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Iterator, Workload
 
 
 def named(*names: str) -> tuple[ElementType, ...]:
     """Element types by name."""
     return tuple(map(ElementType.named, names))
+
+
+def mapped(*maps: str) -> tuple[IndexingMap, ...]:
+    """Indexing maps by their text."""
+    return tuple(map(IndexingMap.parse, maps))
 
 
 def workload(
@@ -25,4 +31,4 @@ def workload(
     **more: Any,
 ) -> Workload:
     """A workload of texts; all that follows the maps is as in `Workload`."""
-    return Workload(family, op, loops, iterators, named(*types), tuple(maps), *roles, **more)
+    return Workload(family, op, loops, iterators, named(*types), mapped(*maps), *roles, **more)

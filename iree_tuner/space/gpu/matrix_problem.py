@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -122,7 +121,7 @@ def direct_problem(workload: Workload) -> MatrixProblem | None:
         return None
     pixels = tuple(sorted((*workload.role("batch"), *image)))
     types = (workload.types[0], workload.types[1], workload.types[-1])
-    left = tuple(loops[0] for loops in _loops_of_results(workload.maps[0]))
+    left = tuple(index.terms[0][0] for index in workload.maps[0].results)
     right = operand_loops(workload, 1)
     depth, reduced = workload.role("depth"), (*workload.role("filter"), *inputs)
     return MatrixProblem(workload.loops, depth, pixels, channels, reduced, types, left, right)
@@ -138,7 +137,8 @@ def _image_order(workload: Workload) -> list[int]:
     image, window = workload.role("output_image"), workload.role("filter")
     channels = workload.role("input_channel")
     order: list[int] = []
-    for found in _loops_of_results(workload.maps[0]):
+    for index in workload.maps[0].results:
+        found = [loop for loop, _ in index.terms]
         pixel = [loop for loop in found if loop in image]
         loop = pixel[0] if pixel else found[0]
         if loop not in window and loop not in order:
@@ -174,9 +174,3 @@ def _collapsed(workload: Workload, *maps: list[int]) -> list[list[int]]:
 
 def _follows(dims: list[int], first: int, second: int) -> bool:
     return dims.index(second) == dims.index(first) + 1
-
-
-def _loops_of_results(text: str) -> list[Group]:
-    """The loops in each result of a map: two where a window slides over pixels."""
-    results = text.rpartition("-> (")[2].rstrip(")>").split(", ")
-    return [tuple(int(loop) for loop in re.findall(r"\bd(\d+)\b", result)) for result in results]

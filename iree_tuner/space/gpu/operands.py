@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from iree_tuner.ops.workload import Workload
@@ -11,8 +10,7 @@ from iree_tuner.space.expressions import Integer
 
 def operand_loops(workload: Workload, operand: int) -> tuple[int, ...]:
     """The loops that walk an operand's dimensions, outermost first; for maps that are permutations."""
-    results = workload.maps[operand].rpartition("-> (")[2].rstrip(")>")
-    return tuple(int(name) for name in re.findall(r"\bd(\d+)\b", results))
+    return workload.maps[operand].loops
 
 
 def operand_tile(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.expressions import Integer, constant, product, require
@@ -48,7 +49,7 @@ def _limit_vectors(tiling: Tiling) -> None:
     if not workload.role("n") or not workload.role("m"):
         return
     row = workload.role("n")[-1]
-    if workload.maps[-1].rpartition("-> (")[2].rstrip(")>").split(", ")[-1] != f"d{row}":
+    if workload.maps[-1].dimensions[-1] != row:
         return
     lanes = max(1, limits.native_vector_bytes // workload.types[-1].bytes)
     along = (_integer(tiling.vector[row]) + (lanes - 1)) // lanes
@@ -67,7 +68,7 @@ def _limit_unrolling(tiling: Tiling) -> None:
     """
     workload = tiling.workload
     reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
-    if not any(_is_strided(text, reduced) for text in workload.maps[:-1]):
+    if not any(_is_strided(each, reduced) for each in workload.maps[:-1]):
         return
     results = product([_integer(tile) for loop, tile in tiling.vector.items() if loop not in reduced])
     length = product([_integer(tiling.vector[loop]) for loop in reduced])
@@ -75,11 +76,10 @@ def _limit_unrolling(tiling: Tiling) -> None:
     require((results > 1) | (length <= _LONGEST_SCALAR_REDUCTION), message, length)
 
 
-def _is_strided(map_text: str, reduced: list[int]) -> bool:
+def _is_strided(access: IndexingMap, reduced: list[int]) -> bool:
     """Whether an operand is read along a reduction loop that is not its innermost dimension."""
-    dims = map_text.rpartition("-> (")[2].rstrip(")>").split(", ")
-    names = {f"d{loop}" for loop in reduced}
-    return bool(names & set(dims)) and dims[-1] not in names
+    found = set(access.dimensions) & set(reduced)
+    return bool(found) and access.dimensions[-1] not in found
 
 
 def _integer(value: Integer | int) -> Integer:

@@ -25,6 +25,7 @@ from dataclasses import replace
 
 from iree.compiler import ir
 
+from iree_tuner.ops.contraction import packed_name
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers
 from iree_tuner.space.expressions import Integer, product, require
@@ -34,12 +35,6 @@ from iree_tuner.space.llvm_cpu.tiles import require_small_vector, tile
 from iree_tuner.targets import CpuLimits
 
 _INNER = 3  # m0, n0, k0: the last loops
-_SHAPES = {
-    6: ("(d0, d2, d3, d5)", "(d1, d2, d4, d5)", "(d0, d1, d3, d4)"),
-    7: ("(d0, d1, d3, d4, d6)", "(d0, d2, d3, d5, d6)", "(d0, d1, d2, d4, d5)"),
-}
-"""Operands of mmt4d and of batch_mmt4d, by the number of loops."""
-
 _MICROKERNEL_TYPES = {
     ("f32", "f32", "f32"), ("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"),
     ("bf16", "bf16", "bf16"), ("i8", "i8", "i32"), ("i8", "i4", "i32"), ("i16", "i16", "i32"),
@@ -54,8 +49,7 @@ more than a minute (f32 tiles of 16x16)."""
 
 def is_mmt4d(workload: Workload) -> bool:
     """Whether a contraction is on packed operands, as `linalg.mmt4d` and `linalg.batch_mmt4d` are."""
-    shapes = tuple(text.rpartition("-> ")[2].rstrip(">") for text in workload.maps)
-    return _SHAPES.get(len(workload.loops)) == shapes
+    return packed_name(workload.maps) is not None
 
 
 def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:

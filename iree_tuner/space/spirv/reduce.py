@@ -14,7 +14,7 @@ from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob
 from iree_tuner.space.expressions import any_of, product, require
 from iree_tuner.space.spirv.attributes import COMPANIONS, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.ladders import is_permutation, power_divisors, powers
+from iree_tuner.space.spirv.ladders import power_divisors, powers
 from iree_tuner.targets import GpuLimits
 
 _VECTOR_BITS = 128
@@ -72,7 +72,7 @@ def _reducible(workload: Workload, reduced: list[int]) -> bool:
         return False
     if workload.family not in ("contraction", "generic") or "memref<" in workload.dag:
         return False
-    plain = all(is_permutation(each) for each in workload.maps)
+    plain = all(each.is_permutation for each in workload.maps)
     return plain and all(kind.bits in (8, 16, 32) for kind in workload.types)
 
 

@@ -14,7 +14,6 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.spirv.attributes import pipeline
 from iree_tuner.space.spirv.ladders import (
-    is_permutation,
     power_divisors,
     reduction_tiles,
     thread_counts,
@@ -67,7 +66,7 @@ def _vectorizable(workload: Workload) -> bool:
     kinds = all(8 <= kind.bits <= 32 for kind in workload.types)
     if workload.family == "generic":
         plain = "memref<" not in workload.dag and "linalg.index" not in workload.dag
-        kinds = kinds and plain and all(is_permutation(each) for each in workload.maps)
+        kinds = kinds and plain and all(each.is_permutation for each in workload.maps)
     long = [size for size, kind in zip(workload.loops, workload.iterators, strict=True) if kind == "parallel"]
     return kinds and any(size > 1 for size in long)
 

@@ -6,10 +6,15 @@ from hypothesis import strategies as st
 from op_samples import SCALED, online_attention, softmax, workloads
 
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Companion, DynamicLoop, Workload, from_json, to_json
 
 numbers = st.lists(st.integers(0, 2**40), max_size=4).map(tuple)
-words = st.lists(st.text(max_size=8), max_size=3).map(tuple)
+any_map = st.integers(1, 4).flatmap(
+    lambda rank: st.lists(st.integers(0, rank - 1), max_size=4).map(
+        lambda loops: IndexingMap.through(rank, loops)
+    )
+)
 iterators = st.lists(st.sampled_from(["parallel", "reduction"]), max_size=4).map(tuple)
 named = st.lists(st.tuples(st.text(max_size=8), numbers), max_size=3).map(tuple)
 companions = st.builds(
@@ -34,7 +39,7 @@ any_workload = st.builds(
     loops=numbers,
     iterators=iterators,
     types=st.lists(st.text(max_size=8).map(ElementType.named), max_size=3).map(tuple),
-    maps=words,
+    maps=st.lists(any_map, max_size=3).map(tuple),
     roles=named,
     parameters=named,
     companions=st.lists(companions, max_size=2).map(tuple),

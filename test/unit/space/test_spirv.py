@@ -121,7 +121,7 @@ def test_instructions_are_those_that_become_spirv(context: ir.Context) -> None:
 
 def test_results_out_of_order_have_no_pipelines_that_cut_ops_one_by_one(context: ir.Context) -> None:
     plain = typed(matmul(256, 256, 256), "f16", "f16", "f32")
-    transposed = replace(plain, maps=(*plain.maps[:2], "affine_map<(d0, d1, d2) -> (d1, d0)>"))
+    transposed = replace(plain, maps=(*plain.maps[:2], *hand_made.mapped("(d0, d1, d2) -> (d1, d0)")))
     assert list(spaces(transposed, AMPERE, context)) == ["MatmulPromoteVectorize", "BaseVectorize"]
 
 
