@@ -12,7 +12,8 @@ from iree_tuner.ops import matching
 from iree_tuner.ops.family import ROOT
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.initial import initial_parameters
-from iree_tuner.ops.structure import inputs_of, multiplies_and_accumulates, structure, workload_of
+from iree_tuner.ops.scalar_body import ScalarBody
+from iree_tuner.ops.structure import inputs_of, structure, workload_of
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k")
@@ -36,8 +37,8 @@ class Contraction:
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """Describe a contraction of two operands whose n and k are static; None for anything else."""
-        roles, found = self.roles(op), structure(op, dynamic=True)
-        if roles is None or found is None or not multiplies_and_accumulates(op):
+        roles, found, body = self.roles(op), structure(op, dynamic=True), ScalarBody.of(op)
+        if roles is None or found is None or body is None or not body.multiplies_and_accumulates:
             return None
         parameters = initial_parameters(op)
         called = packed_name(found.maps) or _called(roles)

@@ -15,14 +15,6 @@ from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import DynamicLoop, Iterator, Workload
 
 _NOT_COMPUTE = frozenset({"linalg.fill", "linalg.index", "linalg.yield"})
-_CASTS = frozenset(
-    f"arith.{name}"
-    for name in (
-        "extf", "extsi", "extui", "truncf", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "index_cast",
-    )
-)  # fmt: skip
-_MULTIPLIES = frozenset({"arith.mulf", "arith.muli", "arith.andi", "complex.mul"})
-_ADDS = frozenset({"arith.addf", "arith.addi", "arith.ori", "complex.add"})
 
 
 @dataclass(frozen=True)
@@ -123,15 +115,6 @@ def iterators(op: ir.Operation) -> tuple[Iterator, ...]:
 def inputs_of(op: ir.Operation) -> list[ir.Value]:
     """Operands that are read and not also returned."""
     return list(op.operands)[: len(op.operands) - len(op.results)]
-
-
-def multiplies_and_accumulates(op: ir.Operation) -> bool:
-    """Whether the body is one product, accumulated, with only casts about it."""
-    if len(op.regions) != 1:
-        return False
-    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
-    work = [name for name in names[:-1] if name not in _CASTS]
-    return len(work) == 2 and work[0] in _MULTIPLIES and work[1] in _ADDS
 
 
 def workload_of(

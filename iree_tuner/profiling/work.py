@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from iree_tuner.cost.access import operands_of
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.bindings import Harness, TensorSlice
 from iree_tuner.program.dispatch import Dispatch
 
 _MULTIPLY_ADD = ("contraction", "convolution", "scaled_contraction")
-_ARITHMETIC = re.compile(r"= (?:math|arith)\.(\w+)")
 _NO_ARITHMETIC = ("constant", "extf", "truncf", "index_cast", "sitofp", "uitofp", "fptosi", "extsi", "extui",
                   "trunci", "bitcast", "select")  # fmt: skip
-_BODY = re.compile(r"linalg\.generic.*?linalg\.yield", re.DOTALL)
-_LABEL = re.compile(r'iree_tuner\.label = "(\w+)"')
 
 
 @dataclass(frozen=True)
@@ -90,11 +87,8 @@ def element_type_of(workload: Workload) -> str:
 
 def _body_operations(workload: Workload, label: str) -> int:
     """Arithmetic ops in the body of the op with that label; 1 where the workload does not say."""
-    for body in _BODY.findall(workload.dag):
-        found = _LABEL.search(body)
-        if found is not None and found[1] == label:
-            return sum(name not in _NO_ARITHMETIC for name in _ARITHMETIC.findall(body))
-    return 1
+    body = facts_of(workload.dag).body(label)
+    return 1 if body is None else sum(name not in _NO_ARITHMETIC for _, name in body.arithmetic)
 
 
 def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:

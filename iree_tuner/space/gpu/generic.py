@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.gpu.operands import operand_loops
 from iree_tuner.space.gpu.simt import simt_constraints
@@ -24,7 +25,7 @@ def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
     None for floats of a byte or less, for products beside other reductions, and for copies between buffers,
     which these pipelines do not tile.
     """
-    if "memref<" in workload.dag:
+    if facts_of(workload.dag).on_buffers:
         return []
     product = _is_product(workload)
     beside = [companion for companion in workload.companions if _FILL not in companion.op]

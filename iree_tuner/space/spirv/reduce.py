@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob
 from iree_tuner.space.expressions import any_of, product, require
@@ -70,7 +71,7 @@ def _reducible(workload: Workload, reduced: list[int]) -> bool:
         return False
     if workload.family == "contraction" and all(math.prod(workload.sizes(role)) > 1 for role in ("m", "n")):
         return False
-    if workload.family not in ("contraction", "generic") or "memref<" in workload.dag:
+    if workload.family not in ("contraction", "generic") or facts_of(workload.dag).on_buffers:
         return False
     plain = all(each.is_permutation for each in workload.maps)
     return plain and all(kind.bits in (8, 16, 32) for kind in workload.types)

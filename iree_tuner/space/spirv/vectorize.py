@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.spirv.attributes import pipeline
@@ -65,8 +66,13 @@ def _vectorizable(workload: Workload) -> bool:
     """
     kinds = all(8 <= kind.bits <= 32 for kind in workload.types)
     if workload.family == "generic":
-        plain = "memref<" not in workload.dag and "linalg.index" not in workload.dag
-        kinds = kinds and plain and all(each.is_permutation for each in workload.maps)
+        dag = facts_of(workload.dag)
+        kinds = (
+            kinds
+            and not dag.on_buffers
+            and not dag.uses_indices
+            and all(each.is_permutation for each in workload.maps)
+        )
     long = [size for size, kind in zip(workload.loops, workload.iterators, strict=True) if kind == "parallel"]
     return kinds and any(size > 1 for size in long)
 

@@ -19,18 +19,26 @@ from iree_tuner.targets.machine import Machine
 CPU = Machine("cpu", "a CPU", 2, 64, 32, 48 << 10, 1 << 20, 32 << 20)
 
 SOFTMAX = """
-  %4 = linalg.generic {iterator_types = ["parallel", "reduction"]} attrs = {iree_tuner.label = "root"} {
+#rows = affine_map<(d0, d1) -> (d0)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+func.func @dag(%x: tensor<4x8xf32>, %maxima: tensor<4xf32>, %sums: tensor<4xf32>) -> tensor<4xf32> {
+  %4 = linalg.generic {indexing_maps = [#all, #rows, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %maxima : tensor<4x8xf32>, tensor<4xf32>) outs(%sums : tensor<4xf32>)
+      attrs = {iree_tuner.label = "root"} {
   ^bb0(%in: f32, %in_1: f32, %out: f32):
     %7 = arith.subf %in, %in_1 : f32
     %8 = math.exp %7 : f32
     %9 = arith.addf %8, %out : f32
     linalg.yield %9 : f32
-  }
-  %6 = linalg.generic {iterator_types = ["parallel"]} attrs = {iree_tuner.label = "companion_0"} {
+  } -> tensor<4xf32>
+  %6 = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%4 : tensor<4xf32>) attrs = {iree_tuner.label = "companion_0"} {
   ^bb0(%in: f32, %out: f32):
     %7 = arith.maxnumf %in, %out : f32
     linalg.yield %7 : f32
-  }
+  } -> tensor<4xf32>
+  return %6 : tensor<4xf32>
+}
 """
 
 
