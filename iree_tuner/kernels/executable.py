@@ -10,6 +10,7 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal
 
+from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.ops.element_type import ElementType
@@ -114,7 +115,7 @@ def _build_export(name: str, code: Code, layout: ir.Attribute) -> None:
         name, layout, sym_visibility="public", ordinal=ir.IntegerAttr.get(index, 0), workgroup_size=size,
         workgroup_local_memory=shared,
     )  # fmt: skip
-    device = ir.Type.parse("!hal.device")
+    device = hal_type("device")
     counts = export.operation.regions[0].blocks.append(device, arg_locs=[ir.Location.unknown()])
     with ir.InsertionPoint(counts):
         values = [arith.constant(index, each) for each in code.launch.workgroups]

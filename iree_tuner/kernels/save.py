@@ -10,6 +10,7 @@ from pathlib import Path
 from iree.compiler import ir
 from iree.compiler.dialects import hal
 
+from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
 from iree_tuner.kernels.executable import object_attribute
@@ -53,7 +54,7 @@ def save_kernel_spec(
         paths.append(path)
         named = path.relative_to(folder.parent) if movable else path
         placements.append(Placement(site, code, named.as_posix()))
-    write(output, str(build_kernel_spec(placements, ir.Attribute.parse(target, context), context)))
+    write(output, str(build_kernel_spec(placements, attribute_from(target, context), context)))
     return tuple(paths)
 
 

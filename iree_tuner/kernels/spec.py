@@ -15,6 +15,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import flow, preprocessing_transform, transform, util
 from iree.compiler.dialects.transform import structured
 
+from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.executable import VARIANT, Ports, build_executable, export_of, ports_of
 from iree_tuner.kernels.kernel import Code
@@ -73,7 +74,7 @@ def build_kernel_spec(
 
 
 def _own(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
-    return attribute if attribute.context == context else ir.Attribute.parse(str(attribute), context)
+    return attribute if attribute.context == context else attribute_from(str(attribute), context)
 
 
 @dataclass

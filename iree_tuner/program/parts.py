@@ -15,6 +15,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import hal, util
 
 from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.fillings import fill, is_public_function, symbol_of, take_byte
@@ -238,7 +239,7 @@ class _Apart:
         """A function that computes values of known ones: the numbers of these, and dispatches on the way."""
         ops, leaves = self._slice(wanted, known)
         views = [self._values[self._numbers[leaf]].shape is not None for leaf in leaves]
-        view = ir.Type.parse("!hal.buffer_view")  # no binding
+        view = hal_type("buffer_view")
         inputs = [view if is_view else leaf.type for is_view, leaf in zip(views, leaves, strict=True)]
         kind = ir.TypeAttr.get(ir.FunctionType.get(inputs, [view] * len(wanted)))
         function = util.FuncOp(name, kind, ip=ir.InsertionPoint(self._module.body)).operation

@@ -7,6 +7,7 @@ from iree.compiler import ir
 from iree_tuner.ops.initial import ACCUMULATES
 from iree_tuner.space.expressions import product, require, total
 from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.supplement import Supplement
 
 CONVERT = "convert_acc_gemm"
@@ -31,7 +32,7 @@ def _convert(draft: Draft) -> None:
 
 
 def _uses_mma_sync(draft: Draft) -> bool:
-    return any("NV_MMA_SYNC" in str(mma) for mma in draft.mma())
+    return needs_separate_accumulation(draft.mma())
 
 
 ACCUMULATOR_SUPPLEMENTS = (

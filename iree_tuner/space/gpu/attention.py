@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import derived_thread_config, flushed_denormals
 from iree_tuner.space.constraints import one_of_attribute
 from iree_tuner.space.expressions import (
     Boolean,
@@ -25,6 +26,7 @@ from iree_tuner.space.expressions import (
     total,
 )
 from iree_tuner.space.gpu.draft import Draft, shape_of
+from iree_tuner.space.gpu.instructions import column_major, name_of
 from iree_tuner.space.gpu.operands import operand_tile
 from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS
 from iree_tuner.space.gpu.supplement import Supplement
@@ -149,7 +151,7 @@ def _promoted(draft: Draft) -> tuple[Boolean, Boolean, Boolean]:
 def _promotions(knob: str, choices: Sequence[Sequence[int]]) -> dict[str, ir.Attribute]:
     i64 = ir.IntegerType.get_signless(64)
     operands = [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, each) for each in choice]) for choice in choices]
-    how = ir.Attribute.parse("#iree_gpu.derived_thread_config")
+    how = derived_thread_config()
     types = [ir.ArrayAttr.get([how] * len(choice)) for choice in choices]
     return {
         "promote_operands": one_of_attribute(knob, operands),
@@ -176,7 +178,7 @@ def _fill_score_tile(draft: Draft) -> None:
 
 
 def _has_two_orders(draft: Draft) -> bool:
-    return all("NV_" not in str(each) for each in instructions(draft, QK))
+    return not any(name_of(each).startswith("NV_") for each in instructions(draft, QK))
 
 
 def _open_order(draft: Draft) -> None:
@@ -191,7 +193,7 @@ def _open_order(draft: Draft) -> None:
                 index < 2 * len(kinds), f"{name} ({{}}) must be one of {2 * len(kinds)} instructions", index
             )
             orders.append(index // len(kinds))
-        options = [*kinds, *map(_column_major, kinds)]
+        options = [*kinds, *map(column_major, kinds)]
         set_matmul_entries(draft, which, {_MMA: one_of_attribute(name, options)})
     with draft.extending():
         require(orders[0].equals(orders[1]), "both instructions or none must be transposed")
@@ -209,11 +211,6 @@ def _repeat_lookups(draft: Draft, knob: str) -> None:
 def _is_transposed(draft: Draft) -> Boolean:
     options = instructions(draft, QK)
     return ~(draft.value("qk_mma_idx") < len(options) // 2)
-
-
-def _column_major(mma: ir.Attribute) -> ir.Attribute:
-    """The instruction with its operands exchanged. Parsed: the bindings do not tell an attribute's number."""
-    return ir.Attribute.parse(str(mma).removesuffix(">") + ", col_major = true>")
 
 
 def _limit_memory(draft: Draft) -> None:
@@ -269,7 +266,7 @@ def _limit_registers(draft: Draft) -> None:
 
 
 def _declare_options(draft: Draft) -> None:
-    flushed = ir.Attribute.parse('#iree_codegen.denormal_fp_math<"preserve-sign">')
+    flushed = flushed_denormals()
     draft.set_entries(**{OPTIONS: ir.DictAttr.get({}), DENORMALS: flushed})
 
 

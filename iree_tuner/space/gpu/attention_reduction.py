@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import flushed_denormals
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
@@ -129,7 +130,7 @@ class _Reduction:
             "workgroup": integers(workgroup),
             "partial_reduction": integers(reduction),
             DECOMPOSITION: ir.DictAttr.get(configs),
-            DENORMALS: ir.Attribute.parse('#iree_codegen.denormal_fp_math<"preserve-sign">'),
+            DENORMALS: flushed_denormals(),
             OPTIONS: ir.DictAttr.get({}),
             "workgroup_size": integers(["wg_size_x", 1, 1]),
             "subgroup_size": integers([self._limits.subgroup_size])[0],

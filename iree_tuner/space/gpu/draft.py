@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import declared_knobs, knob
@@ -36,7 +37,7 @@ class Draft:
     @property
     def pipeline(self) -> str:
         """`TileAndFuse` or `VectorDistribute`."""
-        return str(self.op.pipeline).partition("<")[2].rstrip(">")
+        return pipeline_of(self.op.pipeline)[1]
 
     @property
     def entries(self) -> dict[str, ir.Attribute]:

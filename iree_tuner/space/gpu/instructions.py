@@ -52,7 +52,35 @@ def needs_separate_accumulation(mmas: Sequence[ir.Attribute]) -> bool:
 
     getMatmulOrIGEMMLoweringConfigAndWorkgroupSize in ConfigUtils.cpp (iree-org/iree issue 23370).
     """
-    return any("NV_MMA_SYNC" in str(mma) for mma in mmas)
+    return any(name_of(mma).startswith("NV_MMA_SYNC") for mma in mmas)
+
+
+def name_of(mma: ir.Attribute) -> str:
+    """`MFMA_F32_16x16x16_F16`; empty for an attribute that is no plain matrix instruction."""
+    plain = isinstance(mma, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
+    return _intrinsic_of(mma).name if plain else ""
+
+
+def column_major(mma: ir.Attribute) -> ir.Attribute:
+    """The instruction with its operands exchanged."""
+    kind = iree_gpu.VirtualMMAAttr if isinstance(mma, iree_gpu.VirtualMMAAttr) else iree_gpu.MMAAttr
+    return kind.get(_intrinsic_of(mma), True, ctx=mma.context)
+
+
+def _intrinsic_of(mma: ir.Attribute) -> iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic:
+    """Found by building it again: the attribute does not tell its number (docs/upstream/bindings.md)."""
+    if isinstance(mma, iree_gpu.VirtualMMAAttr):
+        return next(
+            each
+            for each in iree_gpu.VirtualMMAIntrinsic
+            if iree_gpu.VirtualMMAAttr.get(each, mma.col_major, ctx=mma.context) == mma
+        )
+    plain = iree_gpu.MMAAttr(mma)
+    return next(
+        each
+        for each in iree_gpu.MMAIntrinsic
+        if iree_gpu.MMAAttr.get(each, plain.col_major, ctx=mma.context) == mma
+    )
 
 
 def _fits(mma: iree_gpu.MMAAttr, types: Sequence[ElementType]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.space.constraints import integers, knob, knob_attribute, one_of_attribute
 from iree_tuner.space.expressions import Integer, lookup, product, require
 from iree_tuner.space.gpu.ladders import divisors, powers
@@ -101,7 +102,7 @@ class MatrixLayouts:
         m, n, k = self._loops()
         ones: dict[int, int | str] = dict.fromkeys(self.problem.batch, 1)
         every: dict[int, int | str] = dict.fromkeys(range(len(self.problem.loops)), 1)
-        derived = ir.Attribute.parse("#iree_gpu.derived_thread_config")
+        derived = derived_thread_config()
         return {
             "workgroup": self._level({**ones, m: f"wg_{m}", n: f"wg_{n}"}),
             "reduction": self._level({k: f"red_{k}"}),

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
@@ -131,7 +132,7 @@ class _Matrices:
         for loop in self._workload.role("k2"):
             reduction[loop] = 1
         reduction[k2] = "red_k2"
-        how = ir.Attribute.parse("#iree_gpu.derived_thread_config")
+        how = derived_thread_config()
         configs: dict[str, ir.Attribute] = {
             QK: self._matmul(QK, "qk_mma_idx", "n"),
             PV: self._matmul(PV, "pv_mma_idx", "k1"),

@@ -12,6 +12,7 @@ from typing import Literal, cast
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 
 Pipeline = Literal[
@@ -79,9 +80,9 @@ def spirv_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, ob
     companions = cast(Mapping[str, Sequence[Sequence[int]]], knobs.get(COMPANIONS, {}))
     return Configuration(
         (
-            OpConfiguration("root", "compilation_info", str(info)),
+            OpConfiguration.of("root", "compilation_info", info),
             *(
-                OpConfiguration(label, "lowering_config", str(lowering_config(own)))
+                OpConfiguration.of(label, "lowering_config", lowering_config(own))
                 for label, own in companions.items()
             ),
         )
@@ -94,7 +95,7 @@ def spirv_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
     Companions are left out: the compiler gives them what the root has. An interchange that is not the one
     that `spirv_configuration` writes is left as it is, under its key.
     """
-    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
+    info = iree_codegen.TranslationInfoAttr(attribute_from(translation))
     levels: list[ir.Attribute] = []
     order = ""
     for sizes, interchange, plain in _LEVEL.findall(lowering.partition("tile_sizes = [")[2]):
