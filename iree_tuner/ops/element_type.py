@@ -76,6 +76,11 @@ class ElementType:
         return self.kind == "float"
 
     @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer; an index is none."""
+        return self.kind == "integer"
+
+    @property
     def is_small_float(self) -> bool:
         """Whether it is a float of a byte or less, which few devices compute with."""
         return self.is_float and self.bits <= 8

@@ -16,6 +16,7 @@ from iree.compiler.dialects import arith, hal, iree_codegen, iree_tensor_ext, me
 
 from iree_tuner.compiler.unbound import binding_type, held_type
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import held
 
@@ -162,10 +163,10 @@ def _undo_copies(entry: ir.Block) -> None:
         ):
             continue
         inside = op.regions[0].blocks[0]
-        maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(op.attributes["indexing_maps"])]
+        maps = indexing_maps(op)
         identity = ir.AffineMap.get_identity(maps[0].n_dims)
         copies = list(inside.operations)[-1].operation.operands[0] == inside.arguments[0]
-        if not copies or len(inside.operations) != 1 or maps != [identity] * 2:
+        if not copies or len(inside.operations) != 1 or maps != (identity, identity):
             continue
         source, target = op.operands
         kind = ir.MemRefType(source.type)

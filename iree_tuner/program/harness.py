@@ -26,6 +26,7 @@ from iree.compiler.passmanager import PassManager
 from iree_tuner.compiler.diagnostics import Diagnostic
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.unbound import hal_type, held_by
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
 from iree_tuner.program.folding import fold
 
@@ -258,12 +259,10 @@ def _range(subspan: ir.Operation, constants: list[int]) -> tuple[int, int] | Non
         plain = parsed.encoding is None
     else:
         plain = parsed.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(parsed.rank))
-    element, parts = parsed.element_type, 1
-    if isinstance(element, ir.ComplexType):
-        element, parts = element.element_type, 2
-    if not plain or not isinstance(element, ir.IntegerType | ir.FloatType):
+    element = ElementType.of(parsed)
+    if not plain or element.kind not in ("integer", "float", "complex"):
         return None
-    size = math.prod(found.shape) * parts * -(-element.width // 8)
+    size = math.prod(found.shape) * -(-element.bits // 8)
     return found.offset, found.offset + size
 
 

@@ -18,6 +18,7 @@ from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.fillings import fill, is_public_function, symbol_of, take_byte
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import Target
@@ -31,7 +32,7 @@ _CHEAP = ("flow.tensor.", "arith.", "tensor.", "util.global.load", "util.align",
 _STATE = ("util.global.store", "util.call", "func.call")
 _ROUNDING = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "math.")
 _NARROW = ("bf16", "f16")
-_BOOLEAN = 1
+_BOOLEAN = ElementType.named("i1")
 _EXPORT_DEPTH = 2
 
 
@@ -366,10 +367,8 @@ def _can_be_handed_over(kind: ir.Type) -> bool:
     """Whether a tensor has a shape and a layout that a caller can know."""
     if not isinstance(kind, ir.RankedTensorType) or kind.encoding is not None or not kind.has_static_shape:
         return False
-    element = kind.element_type
-    if isinstance(element, ir.IntegerType):
-        return element.width == _BOOLEAN or element.width % 8 == 0
-    return isinstance(element, ir.FloatType) and element.width % 8 == 0
+    element = ElementType.of(kind)
+    return element == _BOOLEAN or ((element.is_integer or element.is_float) and element.bits % 8 == 0)
 
 
 def _mutable(module: ir.Module) -> set[str]:

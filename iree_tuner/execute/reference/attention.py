@@ -14,7 +14,8 @@ import numpy as np
 from iree.compiler import ir
 
 from iree_tuner.execute.reference.structured import Body, Loops
-from iree_tuner.execute.reference.values import UnsupportedError, Value, element_type, rounded
+from iree_tuner.execute.reference.values import UnsupportedError, Value, rounded
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import accesses
 
@@ -47,8 +48,8 @@ def evaluate(
         scores = _elementwise(op, scores, score_loops, sizes, body)
         for mask_loops, mask in masks:
             placed = _spread(mask, mask_loops, score_loops)
-            kind = element_type(op.operands[4].type)
-            is_boolean = isinstance(kind, ir.IntegerType)
+            kind = ElementType.of(op.operands[4].type)
+            is_boolean = kind.is_integer
             scores = np.where(placed != 0, scores, -np.inf) if is_boolean else scores + placed
         return _softmax_product(op, operands, maps, scores, score_loops, rows, written)
 
@@ -66,7 +67,7 @@ def _softmax_product(
     total = weights.sum(axis=axes)
     if written == 1:
         weights = weights / np.expand_dims(total, axes)
-    weights = rounded(weights, element_type(op.operands[2].type))
+    weights = rounded(weights, ElementType.of(op.operands[2].type))
     result = _product(weights, score_loops, value, value_loops, result_loops)
     if written == 1:
         return [result]

@@ -7,7 +7,6 @@ from iree_tuner.space.expressions import Integer, product, require, total
 from iree_tuner.space.gpu.convolution_loops import channels_inside, channels_outside, roles_of
 from iree_tuner.space.gpu.draft import Draft, shape_of
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation
-from iree_tuner.space.gpu.operands import operand_loops
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
 from iree_tuner.space.gpu.thread_layout import COPY_BITS, require_thread_layout
@@ -79,7 +78,7 @@ def _limit_layouts(draft: Draft) -> None:
     workload, threads = draft.workload, draft.value("wg_size_x")
     for operand, what in enumerate(("the image", "the filter")):
         shape: list[Integer | int] = []
-        for loop in operand_loops(workload, operand):
+        for loop in workload.maps[operand].loops:
             name = f"wg_{loop}" if workload.iterators[loop] == "parallel" else f"red_{loop}"
             shape.append(draft.value(name) if draft.has(name) else 1)
         with draft.extending():

@@ -49,7 +49,10 @@ class Draft:
         """Whether a convolution becomes a matrix multiplication of gathered patches (IGEMM)."""
         pinned = any("use_igemm_convolution=true" in text for text, _ in self._asserts())
         options = self.entries.get("gpu_pipeline_options")
-        return pinned or (options is not None and "use_igemm_convolution = true" in str(options))
+        if pinned or options is None:
+            return pinned
+        wanted = [each.attr for each in ir.DictAttr(options) if each.name == "use_igemm_convolution"]
+        return wanted == [ir.BoolAttr.get(True, options.context)]
 
     def has(self, name: str) -> bool:
         """Whether the op declares a knob."""

@@ -12,7 +12,6 @@ from iree.compiler import ir
 
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.gpu.operands import operand_loops
 from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.targets import GpuLimits
 
@@ -41,6 +40,6 @@ def _is_product(workload: Workload) -> bool:
     kinds = list(enumerate(workload.iterators))
     wide = {loop for loop, kind in kinds if kind == "parallel" and workload.loops[loop] > 1}
     reduced = {loop for loop, kind in kinds if kind == "reduction" and workload.loops[loop] > 1}
-    inputs = [set(operand_loops(workload, operand)) for operand in range(len(workload.types) - 1)]
+    inputs = [set(each.loops) for each in workload.maps[:-1]]
     factors = [loops for loops in inputs if loops & reduced]
     return len(factors) >= 2 and not any(wide <= loops for loops in factors)

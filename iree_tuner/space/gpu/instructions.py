@@ -70,17 +70,13 @@ def column_major(mma: ir.Attribute) -> ir.Attribute:
 def _intrinsic_of(mma: ir.Attribute) -> iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic:
     """Found by building it again: the attribute does not tell its number (docs/upstream/bindings.md)."""
     if isinstance(mma, iree_gpu.VirtualMMAAttr):
-        return next(
-            each
-            for each in iree_gpu.VirtualMMAIntrinsic
-            if iree_gpu.VirtualMMAAttr.get(each, mma.col_major, ctx=mma.context) == mma
-        )
-    plain = iree_gpu.MMAAttr(mma)
-    return next(
-        each
-        for each in iree_gpu.MMAIntrinsic
-        if iree_gpu.MMAAttr.get(each, plain.col_major, ctx=mma.context) == mma
-    )
+        kind, numbers = iree_gpu.VirtualMMAAttr, iree_gpu.VirtualMMAIntrinsic
+    else:
+        kind, numbers = iree_gpu.MMAAttr, iree_gpu.MMAIntrinsic
+    known = {
+        kind.get(each, exchanged, ctx=mma.context): each for each in numbers for exchanged in (False, True)
+    }
+    return known[mma]
 
 
 def _fits(mma: iree_gpu.MMAAttr, types: Sequence[ElementType]) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.gpu.operands import operand_loops
 
 Group = tuple[int, ...]
 
@@ -63,7 +62,7 @@ def contraction_problem(workload: Workload) -> MatrixProblem | None:
     batch, m, n, k = (workload.role(name) for name in ("batch", "m", "n", "k"))
     if not (m and n and k):
         return None
-    left, right = operand_loops(workload, 0), operand_loops(workload, 1)
+    left, right = workload.maps[0].loops, workload.maps[1].loops
     types = (workload.types[0], workload.types[1], workload.types[-1])
     return MatrixProblem(workload.loops, batch, m, n, k, types, left, right)
 
@@ -83,13 +82,13 @@ def igemm_problem(workload: Workload) -> MatrixProblem | None:
     reduced = [loop for loop in order if loop in places]
     renamed = {loop: places[i] for i, loop in enumerate(reduced)}
     gathered = [renamed.get(loop, loop) for loop in order]
-    kernel = [renamed.get(loop, loop) for loop in operand_loops(workload, 1)]
+    kernel = [renamed.get(loop, loop) for loop in workload.maps[1].loops]
     sizes = list(workload.loops)
     for loop, place in renamed.items():
         sizes[place] = workload.loops[loop]
     groups = _collapsed(workload, gathered, kernel)
     number = {loop: i for i, group in enumerate(groups) for loop in group}
-    output = operand_loops(workload, len(workload.maps) - 1)
+    output = workload.maps[-1].loops
     channel_first = output.index(channels[-1]) < output.index(image[0])
     pixels = sorted((*workload.role("batch"), *image))
     sides = (channels, pixels) if channel_first else (pixels, channels)
@@ -122,7 +121,7 @@ def direct_problem(workload: Workload) -> MatrixProblem | None:
     pixels = tuple(sorted((*workload.role("batch"), *image)))
     types = (workload.types[0], workload.types[1], workload.types[-1])
     left = tuple(index.terms[0][0] for index in workload.maps[0].results)
-    right = operand_loops(workload, 1)
+    right = workload.maps[1].loops
     depth, reduced = workload.role("depth"), (*workload.role("filter"), *inputs)
     return MatrixProblem(workload.loops, depth, pixels, channels, reduced, types, left, right)
 

@@ -8,13 +8,8 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.expressions import Integer
 
 
-def operand_loops(workload: Workload, operand: int) -> tuple[int, ...]:
-    """The loops that walk an operand's dimensions, outermost first; for maps that are permutations."""
-    return workload.maps[operand].loops
-
-
 def operand_tile(
     workload: Workload, operand: int, tiles: Mapping[int, Integer | int]
 ) -> Sequence[Integer | int]:
     """The shape of an operand's tile, outermost dimension first; a loop without a tile counts 1."""
-    return [tiles.get(loop, 1) for loop in operand_loops(workload, operand)]
+    return [tiles.get(loop, 1) for loop in workload.maps[operand].loops]

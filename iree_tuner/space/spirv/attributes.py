@@ -23,14 +23,6 @@ Pipeline = Literal[
     "SubgroupReduce",
 ]
 
-_PIPELINES: dict[Pipeline, str] = {
-    "BaseDistribute": "#iree_gpu.spirv_pipeline<BaseDistribute>",
-    "BaseVectorize": "#iree_gpu.spirv_pipeline<BaseVectorize>",
-    "CooperativeMatrixVectorize": "#iree_gpu.spirv_pipeline<CooperativeMatrixVectorize>",
-    "MatmulPromoteVectorize": "#iree_gpu.spirv_pipeline<MatmulPromoteVectorize>",
-    "SubgroupReduce": "#iree_gpu.spirv_pipeline<SubgroupReduce>",
-}
-
 TILE_SIZES = "tile_sizes"
 WORKGROUP_SIZE = "workgroup_size"
 SUBGROUP_SIZE = "subgroup_size"
@@ -47,7 +39,7 @@ _LEVEL = re.compile(r"\{sizes = (\[[\d, ]*\]), interchange = (\[[\d, ]*\])\}|(\[
 
 def pipeline(name: Pipeline) -> ir.Attribute:
     """`#iree_gpu.spirv_pipeline<NAME>`."""
-    return ir.Attribute.parse(_PIPELINES[name])
+    return ir.Attribute.parse(f"#iree_gpu.spirv_pipeline<{name}>")
 
 
 def lowering_config(levels: Sequence[Sequence[int]], interchange: Sequence[int] = ()) -> ir.Attribute:

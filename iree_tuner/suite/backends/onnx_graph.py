@@ -113,14 +113,15 @@ class OnnxPrimitives:
         """Other elements; the same node where they are of this type."""
         if x.element_type == element_type:
             return x
-        if element_type.startswith("i") and not x.element_type.startswith("i"):
-            dtype = dtype_of(element_type)
+        wanted = ElementType.named(element_type)
+        if wanted.is_integer and not ElementType.named(x.element_type).is_integer:
+            dtype = wanted.dtype
             assert dtype is not None, "it is one of `TYPES`"
             limits = np.iinfo(dtype.name)
             ends = [np.float64(limits.min), np.nextafter(np.float64(limits.max) + 1, 0.0)]
             wide = self._add("Round", [self.cast(x, "f64")], x.shape, "f64")
             x = self._add("Clip", [wide, *(self._held(np.asarray(end)) for end in ends)], wide.shape, "f64")
-        more = {"saturate": 0} if element_type.startswith("f8") else {}
+        more = {"saturate": 0} if wanted.is_small_float else {}
         return self._add("Cast", [x], x.shape, element_type, to=_type_of(element_type), **more)
 
     def constant(self, value: float, like: Node) -> Node:

@@ -113,7 +113,7 @@ class Recorder:
 
 
 def _sums(x: Node) -> str:
-    if ElementType.named(x.element_type).kind == "integer":
+    if ElementType.named(x.element_type).is_integer:
         return "i32"
     return "f64" if x.element_type == "f64" else "f32"
 
