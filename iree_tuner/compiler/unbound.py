@@ -20,6 +20,18 @@ def attribute_from(text: str, context: ir.Context | None = None) -> ir.Attribute
     return ir.Attribute.parse(text, context)
 
 
+def parameters_of(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
+    """What an attribute without accessors holds: `#d.a<x = 1, y = [2]>`, `#d.a<{x = 1}>`, `#d.a<"n", {..}>`.
+
+    What stands in its brackets is read by MLIR's parser, as a dictionary.
+    """
+    inside = str(attribute).partition("<")[2].removesuffix(">")
+    if inside.startswith(("{", '"')):
+        inside = inside[inside.find("{") + 1 : inside.rfind("}")] if "{" in inside else ""
+    found = ir.DictAttr(ir.Attribute.parse(f"{{{inside}}}", attribute.context))
+    return {each.name: each.attr for each in found}
+
+
 def hal_type(name: Literal["buffer", "buffer_view", "device"], context: ir.Context | None = None) -> ir.Type:
     """`!hal.NAME`. The dialect has ops in Python, and no types."""
     return ir.Type.parse(f"!hal.{name}", context)

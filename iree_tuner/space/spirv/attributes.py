@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.unbound import attribute_from
+from iree_tuner.compiler.unbound import attribute_from, parameters_of
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 
 Pipeline = Literal[
@@ -34,7 +33,6 @@ driver picks; the pipeline's options; the two loops whose workgroups change plac
 companions' levels by label."""
 
 _SWAP = "swap"
-_LEVEL = re.compile(r"\{sizes = (\[[\d, ]*\]), interchange = (\[[\d, ]*\])\}|(\[[\d, ]*\])")
 
 
 def pipeline(name: Pipeline) -> ir.Attribute:
@@ -89,10 +87,12 @@ def spirv_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
     """
     info = iree_codegen.TranslationInfoAttr(attribute_from(translation))
     levels: list[ir.Attribute] = []
-    order = ""
-    for sizes, interchange, plain in _LEVEL.findall(lowering.partition("tile_sizes = [")[2]):
-        order = order or interchange
-        levels.append(ir.Attribute.parse(sizes or plain))
+    order: list[int] = []
+    for level in ir.ArrayAttr(parameters_of(attribute_from(lowering))["tile_sizes"]):
+        parts = {each.name: each.attr for each in level} if isinstance(level, ir.DictAttr) else {}
+        levels.append(parts.get("sizes", level))
+        if "interchange" in parts:
+            order = [ir.IntegerAttr(each).value for each in ir.ArrayAttr(parts["interchange"])]
     i64 = ir.IntegerType.get_signless(64)
     found: dict[str, ir.Attribute] = {
         TILE_SIZES: ir.ArrayAttr.get(levels),
@@ -101,7 +101,7 @@ def spirv_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
     }
     if info.configuration is not None and len(ir.DictAttr(info.configuration)):
         found[OPTIONS] = info.configuration
-    swapped = [place for place, loop in enumerate(_integers(order)) if place != loop]
+    swapped = [place for place, loop in enumerate(order) if place != loop]
     pair = {
         name: ir.IntegerAttr.get(i64, loop) for name, loop in zip(("first", "second"), swapped, strict=False)
     }
@@ -124,7 +124,3 @@ def _order(count: int, chosen: Mapping[str, int]) -> list[int]:
     first, second = chosen["first"], chosen["second"]
     order[first], order[second] = second, first
     return order
-
-
-def _integers(text: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", text)]

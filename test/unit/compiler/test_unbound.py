@@ -65,6 +65,24 @@ def test_the_builder_of_denormals_leaves_out_the_quotes(context: ir.Context) -> 
     assert "preserve-sign" in str(unbound.flushed_denormals())
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("#util.int.assumption<umin = 1, umax = 4>", "{umax = 4 : i64, umin = 1 : i64}"),
+        (
+            "#iree_codegen.lowering_config<tile_sizes = [{sizes = [4, 8], interchange = [1, 0]}, [2]]>",
+            "{tile_sizes = [{interchange = [1, 0], sizes = [4, 8]}, [2]]}",
+        ),
+        ('#hal.executable.object<{path = "x.o"}>', '{path = "x.o"}'),
+        ('#hal.executable.target<"cuda", "f", {n = 4 : i64, d = {a = "}"}}>', '{d = {a = "}"}, n = 4 : i64}'),
+        ('#hal.executable.target<"cuda", "f">', "{}"),
+        ("#iree_codegen.no_pipeline", "{}"),
+    ],
+)
+def test_parameters_are_read_as_a_dictionary(text: str, found: str) -> None:
+    assert ir.DictAttr.get(unbound.parameters_of(ir.Attribute.parse(text))) == ir.Attribute.parse(found)
+
+
 def test_what_a_binding_holds_is_taken_out_as_it_was_put_in() -> None:
     tensor = ir.Type.parse("tensor<2x?xf32>")
     assert unbound.held_by(unbound.held_type("readwrite", tensor)) == ("readwrite", tensor)
