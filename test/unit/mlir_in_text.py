@@ -62,7 +62,8 @@ class Place:
 
 
 def places(tree: ast.Module) -> list[Place]:
-    """All places in a file, each once."""
+    """All places in a file, each once. Constants of the file stand for their text wherever they are used."""
+    tree = _with_constants(tree)
     imported = (node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     handles_ir = any(name.split(".")[:2] == ["iree", "compiler"] for name in imported)
     found = [
@@ -74,6 +75,23 @@ def places(tree: ast.Module) -> list[Place]:
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and handles_ir]
     found += [place for function in functions for place in _asked_later(function)]
     return list(dict.fromkeys(found))
+
+
+def _with_constants(tree: ast.Module) -> ast.Module:
+    texts = {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and all(isinstance(each, ast.Constant | ast.Tuple | ast.Load) for each in ast.walk(node.value))
+    }
+
+    class Inlined(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            named = isinstance(node.ctx, ast.Load) and node.id in texts
+            return ast.copy_location(texts[node.id], node) if named else node
+
+    return Inlined().visit(tree)
 
 
 def _kinds(node: ast.expr, handles_ir: bool) -> Iterator[str]:
@@ -176,6 +194,8 @@ def literal(node: ast.expr) -> str:
         return node.value
     if isinstance(node, ast.JoinedStr):
         return "".join(literal(part) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return literal(node.value) if isinstance(node.value, ast.Constant) else "_"
     if isinstance(node, ast.BinOp):
         return literal(node.left) + literal(node.right)
     return "_"
