@@ -123,16 +123,17 @@ def data_of(data: object, kind: type[T]) -> T:
         ValueError: it is not one, and where.
     """
     found = msgspec.convert(data, kind)
-    _refuse_unknown(data, msgspec.to_builtins(found), "$")
+    refuse_unknown(data, msgspec.to_builtins(found))
     return found
 
 
-def _refuse_unknown(data: object, known: object, place: str) -> None:
+def refuse_unknown(data: object, known: object, place: str = "$") -> None:
+    """Raises ValueError for a key of the data, at any depth, that what was read of it does not have."""
     if isinstance(data, Mapping) and isinstance(known, Mapping):
         for name, value in cast("Mapping[str, object]", data).items():
             if name not in known:
                 raise ValueError(f"unknown key `{name}` - at `{place}`")
-            _refuse_unknown(value, cast("Mapping[str, object]", known)[name], f"{place}.{name}")
+            refuse_unknown(value, cast("Mapping[str, object]", known)[name], f"{place}.{name}")
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, object]:

@@ -25,7 +25,7 @@ def generic(
         kinds: of the loops: `parallel` or `reduction`.
         body: makes the result's element of one of each input and the one before.
     """
-    types = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]  # no binding
+    types = [linalg.iterator_type(kind) for kind in kinds]
     indexing = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
     op = linalg.GenericOp([out.type], list(operands), [out], indexing, ir.ArrayAttr.get(types))
     elements = [ir.ShapedType(each.type).element_type for each in (*operands, out)]

@@ -11,6 +11,7 @@ from typing import cast
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs import _mlirDialectsLinalg as _binding  # pyright: ignore
+from iree.compiler.dialects._linalg_enum_gen import IteratorType  # registers its builder
 from iree.compiler.dialects._linalg_ops_gen import GenericOp, IndexOp, SoftmaxOp, YieldOp
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "infer_convolution_dimensions_from_maps",
     "isa_contraction_op",
     "isa_convolution_op",
+    "iterator_type",
     "named",
 ]
 
@@ -35,6 +37,12 @@ infer_convolution_dimensions_from_maps = _binding.infer_convolution_dimensions_f
 isa_contraction_op = _binding.isa_contraction_op
 isa_convolution_op = _binding.isa_convolution_op
 get_indexing_maps = _binding.get_indexing_maps
+
+
+def iterator_type(kind: str, context: ir.Context | None = None) -> ir.Attribute:
+    """`#linalg.iterator_type<KIND>`, of `parallel` or `reduction`."""
+    build = ir.AttrBuilder.get("linalg.IteratorTypeEnum")
+    return build(IteratorType[kind], context=context or ir.Context.current)
 
 
 def named(name: str) -> Callable[..., ir.Value]:

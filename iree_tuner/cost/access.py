@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +13,6 @@ from numpy.typing import NDArray
 from iree_tuner.ops.workload import Workload
 
 Array = NDArray[np.float64]
-
-_TERM = re.compile(r"d(\d+)(?:\s*\*\s*(\d+))?")
-_BITS = re.compile(r"(\d+)")
-_INDEX_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -48,7 +43,7 @@ class Operand:
         for dim in self.dims:
             extent = np.ones(len(tiles))
             for loop, factor in dim:
-                extent += factor * (tiles[:, loop] - 1)
+                extent += abs(factor) * (tiles[:, loop] - 1)
             count *= extent
         return count
 
@@ -60,25 +55,9 @@ class Operand:
 def operands_of(workload: Workload) -> tuple[Operand, ...]:
     """The operands, the result last."""
     pairs = zip(workload.maps, workload.types, strict=False)
-    return tuple(Operand(_dims(text), bits_of(kind)) for text, kind in pairs)
-
-
-def bits_of(kind: str) -> int:
-    """Width of an element type: `f16`, `i8`, `f8E4M3FN`, `index`."""
-    found = _BITS.search(kind)
-    return int(found.group(1)) if found else _INDEX_BITS
+    return tuple(Operand(tuple(index.terms for index in each.results), kind.bits) for each, kind in pairs)
 
 
 def total(sizes: Sequence[int]) -> float:
     """Product of loops' sizes."""
     return float(math.prod(max(1, size) for size in sizes))
-
-
-def _dims(text: str) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """`(d0, d1, d2) -> (d0, d1 * 2 + d2)` as `(((0, 1),), ((1, 2), (2, 1)))`."""
-    results = text.rpartition("->")[2].strip().rstrip(">").strip()
-    inner = results.removeprefix("(").removesuffix(")").strip()
-    if not inner:
-        return ()
-    dims = (_TERM.findall(dim) for dim in inner.split(","))
-    return tuple(tuple((int(loop), int(factor or 1)) for loop, factor in dim) for dim in dims)

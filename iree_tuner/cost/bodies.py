@@ -1,9 +1,8 @@
-"""What an op does to each element: read off the workload's text, where it has one."""
+"""What an op does to each element, where its workload has a DAG."""
 
 from __future__ import annotations
 
-import re
-
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
 
 # Instructions for a vector: a polynomial for a function, a slow divider, one for the rest.
@@ -13,31 +12,19 @@ _FREE = ("constant", "extf", "truncf", "index_cast")
 _DIVIDERS = ("divf", "divsi", "divui", "remf", "remsi", "remui")
 _ORDERED = ("addf", "mulf")
 
-_LABEL = re.compile(r'iree_tuner\.label = "(\w+)"')
-_OP = re.compile(r"= (math|arith)\.(\w+)")
-
 
 def body_instructions(workload: Workload, label: str) -> float | None:
-    """Instructions for a vector of elements of the op with that label; None where the text does not say."""
-    found = _ops(workload, label)
-    return None if found is None else max(1.0, sum(_instructions(kind, name) for kind, name in found))
+    """Instructions for a vector of elements of the op with that label; None where the DAG does not say."""
+    body = facts_of(workload.dag).body(label)
+    return None if body is None else max(1.0, sum(_instructions(*each) for each in body.arithmetic))
 
 
 def keeps_order(workload: Workload, label: str) -> bool:
     """Whether an op that reduces must do so one element after the other: sums and products of floats."""
-    found = _ops(workload, label)
-    if found is None:
-        return workload.types[-1].startswith(("f", "bf"))
-    return bool(found) and found[-1][1] in _ORDERED
-
-
-def _ops(workload: Workload, label: str) -> list[tuple[str, str]] | None:
-    """Dialects and names of the ops in a body, in their order."""
-    for part in workload.dag.split("linalg.generic")[1:]:
-        named = _LABEL.search(part)
-        if named is not None and named.group(1) == label:
-            return [(found[0], found[1]) for found in _OP.findall(part.partition("linalg.yield")[0])]
-    return None
+    body = facts_of(workload.dag).body(label)
+    if body is None:
+        return workload.types[-1].is_float
+    return bool(body.arithmetic) and body.arithmetic[-1][1] in _ORDERED
 
 
 def _instructions(kind: str, name: str) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from iree_tuner.cost.access import Array, bits_of, operands_of, total
+from iree_tuner.cost.access import Array, operands_of, total
 from iree_tuner.cost.terms import Estimate, Term
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets.machine import Machine
@@ -115,7 +115,7 @@ def _extent(workload: Workload, knobs: Mapping[str, Array], role: str, level: st
 
 
 def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
-    left, right, result = (bits_of(kind) / 8 for kind in workload.types[:3])
+    left, right, result = (kind.bits / 8 for kind in workload.types[:3])
     m, n, k = found["tile_m"], found["tile_n"], found["tile_k"]
     shared = (m * left + n * right) * k
     held = (
@@ -170,7 +170,7 @@ def _conflicts(workload: Workload, found: Mapping[str, Array]) -> dict[str, Arra
 
 
 def _cycles(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
-    left, right, result = (bits_of(kind) / 8 for kind in workload.types[:3])
+    left, right, result = (kind.bits / 8 for kind in workload.types[:3])
     m, n, k, steps = found["tile_m"], found["tile_n"], found["tile_k"], found["steps"]
     rate = _MATRIX_OPS * 2.0 / left
     matrix = m * n * k * steps / rate * found["idle_x"]

@@ -144,7 +144,7 @@ def put_in_place(module: ir.Module, configuration: Configuration) -> dict[str, i
     tagged = dict(_tagged(module))
     expected: dict[str, ir.Attribute] = {}
     for item in configuration.ops:
-        attribute = ir.Attribute.parse(item.value)
+        attribute = item.to_ir()
         tagged[item.label].attributes[item.attribute] = attribute
         if isinstance(attribute, iree_codegen.CompilationInfoAttr):
             expected[item.label] = attribute.lowering_config

@@ -21,8 +21,8 @@ from iree_tuner.compiler.linalg import named
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.execute.check_layout import FUNCTION, WORD, FloatOutput, float_outputs, words_in_row
-from iree_tuner.execute.data import dtype_of
 from iree_tuner.execute.numerics import largest_finite
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import Target
@@ -79,14 +79,12 @@ def _of(shape: Sequence[int], element: ir.Type) -> ir.RankedTensorType:
 
 def _values(got: ir.Value, output: FloatOutput) -> ir.Value:
     """An output's elements, out of the buffer."""
-    element = ir.Type.parse(output.element_type)
-    dtype = dtype_of(output.element_type)
-    assert dtype is not None, "float outputs have types that NumPy has"
-    count = output.rows * output.columns * dtype.itemsize
+    element = ElementType.named(output.element_type)
+    count = output.rows * output.columns * element.bytes
     bytes_type = _of([count], ir.IntegerType.get_signless(8))
     whole = cast("ir.Value[ir.RankedTensorType]", got)
     part = tensor.ExtractSliceOp(bytes_type, whole, [], [], [], [output.start], [count], [1]).result
-    return iree_tensor_ext.BitCastOp(_of([output.rows, output.columns], element), part, [], []).result
+    return iree_tensor_ext.BitCastOp(_of([output.rows, output.columns], element.to_ir()), part, [], []).result
 
 
 def _changed(got: ir.Value, image: ir.Value, mask: ir.Value) -> ir.Value:

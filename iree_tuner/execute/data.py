@@ -7,32 +7,13 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Binding, TensorSlice
 
-_DTYPES: dict[str, npt.DTypeLike] = {
-    "f64": np.float64,
-    "f32": np.float32,
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-    "i1": np.int8,
-    "i4": np.int8,
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "i64": np.int64,
-    "index": np.int64,
-    "complex<f32>": np.complex64,
-}
-
-_PACKED = {"i4": 2}
+PACKED = {"i4": 2}
 """Element types of which several share a byte, and how many; they are made and compared as bytes."""
 
 _POISONS = ((0xFF, 0xFF), (0xF7, 0xFF), (0xFB, 0xFF))
@@ -62,8 +43,7 @@ def magnitudes_of(seed: int) -> int:
 
 def dtype_of(element_type: str) -> np.dtype[np.generic] | None:
     """NumPy's type for an MLIR element type; None when values of it cannot be made or compared here."""
-    found = _DTYPES.get(element_type)
-    return None if found is None else np.dtype(found)
+    return ElementType.named(element_type).dtype
 
 
 def random_values(
@@ -208,5 +188,5 @@ def span(binding: Binding, tensor: TensorSlice) -> tuple[int, int]:
 
 def stored_shape(tensor: TensorSlice) -> tuple[int, ...]:
     """Of a tensor's values in memory: packed ones share bytes."""
-    packed = _PACKED.get(tensor.element_type)
+    packed = PACKED.get(tensor.element_type)
     return tensor.shape if packed is None else (-(-math.prod(tensor.shape) // packed),)

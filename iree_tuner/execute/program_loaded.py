@@ -22,6 +22,7 @@ from iree_tuner.execute.program_inputs import arguments, why_no_values
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import InputValue, ProgramRun
 from iree_tuner.execute.recent import Recent
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
@@ -228,7 +229,7 @@ class LoadedProgram:
             for taken, value in zip(each.taken, values, strict=True):
                 if isinstance(value, np.ndarray):
                     each.arguments.push_ref(self._view(taken, value, keep=not nudged))
-                elif taken.element_type.startswith(("f", "bf")):
+                elif ElementType.named(taken.element_type).is_float:
                     each.arguments.push_float(float(value))
                 else:
                     each.arguments.push_int(int(value))

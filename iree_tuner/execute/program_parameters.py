@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.data import dtype_of, random_values
+from iree_tuner.execute.data import PACKED, dtype_of, random_values
 from iree_tuner.execute.program_run import ProgramRun, scopes_of
 from iree_tuner.program.parameters import Parameter
 
-_PACKED_BITS = {"i4": 4}
 _ALIGNMENT = 4096
 _PLACE = re.compile(r"c/\S+:\d+: \w+; ")  # in the runtime's source
 Archives = Sequence[tuple[str, str]]
@@ -42,8 +41,8 @@ def parameter_module(run: ProgramRun, instance: rt.VmInstance) -> rt.VmModule | 
 def stored_bytes(parameter: Parameter) -> int:
     """How long a parameter is in an archive. Raises TunerError for a type without values."""
     count = math.prod(parameter.shape)
-    if parameter.element_type in _PACKED_BITS:
-        return -(-count * _PACKED_BITS[parameter.element_type] // 8)
+    if parameter.element_type in PACKED:
+        return -(-count // PACKED[parameter.element_type])
     return count * _dtype(parameter).itemsize
 
 
@@ -72,7 +71,7 @@ def generate(parameter: Parameter) -> npt.NDArray[np.generic]:
     dtype = _dtype(parameter)
     rng = np.random.default_rng(zlib.crc32(f"{parameter.scope}::{parameter.key}".encode()))
     shape = parameter.shape
-    if parameter.element_type in _PACKED_BITS:
+    if parameter.element_type in PACKED:
         return random_values((stored_bytes(parameter),), "i8", 0, rng)
     if len(shape) < 2 or dtype.kind in "ibc" or not math.prod(shape):
         return np.ascontiguousarray(random_values(shape, parameter.element_type, 0, rng))

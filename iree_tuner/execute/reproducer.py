@@ -18,6 +18,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, iree_codegen, util
 
 from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.execute.candidate import put_in_place
 from iree_tuner.execute.causes import cause_of
 from iree_tuner.execute.outcome import Outcome
@@ -153,7 +154,7 @@ def _printed(module: ir.Module) -> str:
 def _expected(configuration: Configuration | None) -> list[str]:
     found: list[str] = []
     for item in configuration.ops if configuration else ():
-        attribute = ir.Attribute.parse(item.value)
+        attribute = item.to_ir()
         if isinstance(attribute, iree_codegen.CompilationInfoAttr):
             found.append(str(attribute.lowering_config))
         elif item.attribute == "lowering_config":
@@ -163,7 +164,7 @@ def _expected(configuration: Configuration | None) -> list[str]:
 
 def _add_run(module: ir.Module, function: str) -> None:
     """Add a function that IREE's tools can call: one run on the buffer of the view that they give."""
-    view, buffer = ir.Type.parse("!hal.buffer_view"), ir.Type.parse("!hal.buffer")
+    view, buffer = hal_type("buffer_view"), hal_type("buffer")
     i32 = ir.IntegerType.get_signless(32)
     signature = ir.FunctionType.get([view], [view])
     with ir.InsertionPoint(module.body):

@@ -27,7 +27,9 @@ from iree_tuner.kernels.shapes import (
     starts_with,
 )
 from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.family import family
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Iterator, Workload
 
@@ -292,20 +294,19 @@ class _Walk:
         return tuple(part for atom in own for part in self._whole(self.parts.get(atom, ())) or (atom,))
 
     def _workload(self, values: Sequence[ir.Value], every: Sequence[Names], order: Sequence[int]) -> Workload:
-        loops = ", ".join(f"d{number}" for number in range(len(order)))
+        rank = len(order)
+        scale = IndexingMap.through(rank, ())
         query, key, value, out = (
-            f"({loops}) -> ({', '.join(f'd{order.index(each)}' for own in names for each in own)})"
-            for names in every
+            IndexingMap.through(rank, [order.index(each) for own in names for each in own]) for names in every
         )
-        query_type, key_type, value_type, _ = (
-            str(ir.RankedTensorType(value.type).element_type) for value in values
-        )
+        query_type, key_type, value_type, _ = (ElementType.of(value.type) for value in values)
+        sums = ElementType.named("f32")
         batch = len(order) - 4
         kinds: tuple[Iterator, ...] = (*(_PARALLEL for _ in range(batch + 2)), "reduction", "reduction")
         roles = {"m": batch, "n": batch + 1, "k1": batch + 2, "k2": batch + 3}
         return Workload(
             "attention", "attention", tuple(self.sizes[each] for each in order), kinds,
-            (query_type, key_type, value_type, "f32", "f32"), (query, key, value, f"({loops}) -> ()", out),
+            (query_type, key_type, value_type, sums, sums), (query, key, value, scale, out),
             (("batch", tuple(range(batch))), *((role, (loop,)) for role, loop in roles.items())),
         )  # fmt: skip
 

@@ -13,6 +13,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
@@ -151,10 +152,10 @@ def configurations_of(specs: Sequence[Path], context: ir.Context) -> Mapping[str
     with context:
         for key, starters in read_starters(specs, context).items():
             info = iree_codegen.CompilationInfoAttr.get(
-                ir.Attribute.parse(starters[0].lowering_config),
-                ir.Attribute.parse(starters[0].translation_info),
+                attribute_from(starters[0].lowering_config),
+                attribute_from(starters[0].translation_info),
             )
-            found[key] = Configuration((OpConfiguration(ROOT, COMPILATION_INFO, str(info)),))
+            found[key] = Configuration((OpConfiguration.of(ROOT, COMPILATION_INFO, info),))
     return found
 
 

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import Conv, Gemm, KernelError, Problem, conv_of, gemm_of
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 
 ENTRY = "iree_tuner_gemm_f32"
 
 _SOURCE = "gemm_f32.c"
-_TYPES = ("f32", "f32", "f32")
+_TYPES = tuple(map(ElementType.named, ("f32", "f32", "f32")))
 _STEPS = ("bias", "residual", "relu", "gelu", "gelu_tanh")  # in any order
 _EXTRAS = ("bias", "residual")  # those that have an operand
 # Freestanding: the object is linked into an executable that has no C library.
@@ -55,7 +56,7 @@ class CGemm:
     def refuses(self, problem: Problem) -> str:
         """Other types, an epilogue, other layouts, columns that no tile divides."""
         if problem.workload.types != _TYPES:
-            return f"its types are {', '.join(problem.workload.types)}, not f32"
+            return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
         unknown = [step for step in problem.epilogue if step not in _STEPS]
         if unknown:
             return f"its epilogue has {unknown[0]}, which is none of {', '.join(_STEPS)}"

@@ -16,6 +16,7 @@ from iree_tuner.compiler import linalg
 from iree_tuner.kernels.expression import Atom, Polynomial, X, atom, gelu_of_x, varies
 from iree_tuner.kernels.scalar import constant_of, evaluate
 from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.element_type import ElementType
 
 _MOST_OPS = 16
 _EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
@@ -150,7 +151,7 @@ class _Walk:
         found = evaluate(op, operands) if len(op.results) == 1 else None
         if found is None or not alone:
             return found
-        name, extra = self._step(found, _element(op.results[0]))
+        name, extra = self._step(found, str(ElementType.of(op.results[0].type)))
         if not name:
             return found
         self.names.append(name)
@@ -237,12 +238,6 @@ def _repeated(value: ir.Value) -> list[ir.Operation] | None:
 def _constant(value: ir.Value) -> Polynomial | None:
     op = producer(value)
     return None if op is None else constant_of(op)
-
-
-def _element(value: ir.Value) -> str:
-    """Of a scalar its type, of a tensor that of its elements."""
-    kind = value.type
-    return str(kind.element_type if isinstance(kind, ir.ShapedType) else kind)
 
 
 def _is_like(value: ir.Value, other: ir.Value) -> bool:

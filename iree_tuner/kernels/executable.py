@@ -10,8 +10,10 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal
 
+from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.problem import Array, Problem
+from iree_tuner.ops.element_type import ElementType
 
 VARIANT = "variant"
 _BAREPTR, _STATIC = "llvm.bareptr", "hal.import.static"
@@ -113,7 +115,7 @@ def _build_export(name: str, code: Code, layout: ir.Attribute) -> None:
         name, layout, sym_visibility="public", ordinal=ir.IntegerAttr.get(index, 0), workgroup_size=size,
         workgroup_local_memory=shared,
     )  # fmt: skip
-    device = ir.Type.parse("!hal.device")
+    device = hal_type("device")
     counts = export.operation.regions[0].blocks.append(device, arg_locs=[ir.Location.unknown()])
     with ir.InsertionPoint(counts):
         values = [arith.constant(index, each) for each in code.launch.workgroups]
@@ -144,7 +146,7 @@ def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> No
 
 
 def _memref(array: Array) -> ir.Type:
-    return ir.MemRefType.get(array.shape, ir.Type.parse(array.element_type))
+    return ir.MemRefType.get(array.shape, ElementType.named(array.element_type).to_ir())
 
 
 def _block(op: ir.Operation) -> ir.Block:

@@ -193,7 +193,7 @@ def compare_here(
         if number != _OWN:
             problem = problems[number]
             blank = replace(blank, name=problem.name)
-            element, accumulator = problem.result.element_type, problem.workload.types[-1]
+            element, accumulator = problem.result.element_type, str(problem.workload.types[-1])
             reach = max(reach, problem.workload.reduction_length)
         seen = [
             _differ(ours, theirs, blank, compare(ours, theirs, element, accumulator, reach))

@@ -66,8 +66,8 @@ class Gemm:
     transposed: bool
 
 
-_LHS, _RESULT = "(d0, d2)", "(d0, d1)"
-_RHS = {"(d2, d1)": False, "(d1, d2)": True}
+_LHS, _RESULT = (0, 2), (0, 1)
+_RHS: dict[tuple[int | None, ...], bool] = {(2, 1): False, (1, 2): True}
 
 
 def gemm_of(problem: Problem) -> Gemm | None:
@@ -75,7 +75,7 @@ def gemm_of(problem: Problem) -> Gemm | None:
     workload = problem.workload
     if workload.family != "contraction" or len(workload.loops) != 3 or workload.dynamic:
         return None
-    lhs, rhs, result = (text.partition(" -> ")[2] for text in workload.maps)
+    lhs, rhs, result = (each.dimensions for each in workload.maps)
     if (lhs, result) != (_LHS, _RESULT) or rhs not in _RHS:
         return None
     return Gemm(*workload.loops, transposed=_RHS[rhs])
@@ -123,10 +123,8 @@ def conv_of(problem: Problem) -> Conv | None:
         return None
     (n,), (f,), (c,) = one["batch"], one["output_channel"], one["input_channel"]
     (y, x), (ky, kx) = image, window
-    results = [text.partition(" -> ")[2] for text in workload.maps]
-    if results[1:] != [f"(d{ky}, d{kx}, d{c}, d{f})", f"(d{n}, d{y}, d{x}, d{f})"]:
-        return None
-    if not (results[0].startswith(f"(d{n}, ") and results[0].endswith(f", d{c})")):
+    read, *others = (each.dimensions for each in workload.maps)
+    if others != [(ky, kx, c, f), (n, y, x, f)] or (read[0], read[-1]) != (n, c):
         return None
     strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
     if len(strides) != 2 or len(dilations) != 2:

@@ -8,12 +8,13 @@ from string import Template
 
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import KernelError, Problem, gemm_of
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 
 ENTRY = "iree_tuner_gemm_f16"
 
 _SOURCE = "gemm_f16.ptx"
-_TYPES = ("f16", "f16", "f32")
+_TYPES = tuple(map(ElementType.named, ("f16", "f16", "f32")))
 _EPILOGUES = ((), ("truncf",))
 _COLUMNS = 32  # of a workgroup's tile, as the source has it
 _ROWS_OF_WARP = 16
@@ -38,7 +39,7 @@ class PtxGemm:
     def refuses(self, problem: Problem) -> str:
         """Other types, layouts and epilogues, and sizes that are not multiples of the smallest tile."""
         if problem.workload.types != _TYPES:
-            return f"its types are {', '.join(problem.workload.types)}, not f16 with f32 sums"
+            return f"its types are {', '.join(map(str, problem.workload.types))}, not f16 with f32 sums"
         if problem.epilogue not in _EPILOGUES:
             return f"its epilogue is {', '.join(problem.epilogue)}, not truncf alone"
         if problem.result.element_type not in ("f32", "f16"):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from iree.compiler import ir
 from iree.compiler.dialects import hal
 
+from iree_tuner.compiler.unbound import attribute_from, parameters_of
 from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
 from iree_tuner.kernels.executable import object_attribute
@@ -18,8 +18,6 @@ from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import Placement, build_kernel_spec
 
 _SUFFIXES = {"object": ".o", "ptx": ".ptx"}
-_LINKED = re.compile(r'#hal\.executable\.object<\{path = "([^"\\]+)"\}>')
-"""An object that is not embedded. The attribute has no accessors."""
 
 
 def save_kernel_spec(
@@ -53,7 +51,7 @@ def save_kernel_spec(
         paths.append(path)
         named = path.relative_to(folder.parent) if movable else path
         placements.append(Placement(site, code, named.as_posix()))
-    write(output, str(build_kernel_spec(placements, ir.Attribute.parse(target, context), context)))
+    write(output, str(build_kernel_spec(placements, attribute_from(target, context), context)))
     return tuple(paths)
 
 
@@ -78,10 +76,10 @@ def located(spec: Path, context: ir.Context) -> ir.Module:
 
 
 def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
-    linked = _LINKED.fullmatch(str(code))
-    if linked is None:
+    fields = parameters_of(code)
+    if set(fields) != {"path"}:  # it is embedded
         return code
-    path = spec.resolve().parent / linked[1]
+    path = spec.resolve().parent / ir.StringAttr(fields["path"]).value
     if not path.is_file():
         hint = f"it belongs into the folder of {spec.name}"
         raise TunerError("no such file, and a kernel is in it", location=str(path), hint=hint)

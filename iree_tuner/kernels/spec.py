@@ -15,12 +15,14 @@ from iree.compiler import ir
 from iree.compiler.dialects import flow, preprocessing_transform, transform, util
 from iree.compiler.dialects.transform import structured
 
+from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.executable import VARIANT, Ports, build_executable, export_of, ports_of
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
 from iree_tuner.kernels.problem import Array
 from iree_tuner.kernels.site import Site, copy_ops
+from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"
 
@@ -72,7 +74,7 @@ def build_kernel_spec(
 
 
 def _own(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
-    return attribute if attribute.context == context else ir.Attribute.parse(str(attribute), context)
+    return attribute if attribute.context == context else attribute_from(str(attribute), context)
 
 
 @dataclass
@@ -144,7 +146,7 @@ def _build_function(name: str, executable: str, code: Code, ports: Ports) -> Non
 
 
 def _tensor(array: Array) -> ir.Type:
-    return ir.RankedTensorType.get(array.shape, ir.Type.parse(array.element_type))
+    return ir.RankedTensorType.get(array.shape, ElementType.named(array.element_type).to_ir())
 
 
 @contextmanager

@@ -88,12 +88,12 @@ class TritonAttention(TritonKernel):
 def _shape(problem: Problem) -> _Shape:
     workload = problem.workload
     batch, (m,), (n,), (k1,), (k2,) = (workload.role(role) for role in ("batch", "m", "n", "k1", "k2"))
-    maps = [text for number, text in enumerate(workload.maps) if number != _SCALE]
+    maps = [each for number, each in enumerate(workload.maps) if number != _SCALE]
     axes = {"Q": (m, k1), "K": (k2, k1), "V": (k2, n), "OUT": (m, n)}
     strides: dict[str, tuple[int, ...]] = {}
     sizes = workload.loops
-    for (name, own), text in zip(axes.items(), maps, strict=True):
-        loops = [int(each.strip()[1:]) for each in text.partition(" -> ")[2].strip("()").split(",")]
+    for (name, own), each in zip(axes.items(), maps, strict=True):
+        loops = each.loops
         steps = {loop: math.prod(sizes[each] for each in loops[at + 1 :]) for at, loop in enumerate(loops)}
         strides[name] = tuple(steps.get(loop, 0) for loop in batch)  # 0: it is the same for all of these
         strides[f"IN_{name}"] = tuple(steps[loop] for loop in own)

@@ -28,9 +28,9 @@ class TritonGemm(TritonKernel):
         """Other types, layouts and epilogues, and sizes that no tile divides."""
         if problem.workload.family != "contraction":
             return "it is no A B or A Bt"
-        lhs, rhs, sums = problem.workload.types
+        lhs, rhs, sums = map(str, problem.workload.types)
         if lhs != rhs or lhs not in ("f16", "bf16") or sums != "f32":
-            return f"its types are {', '.join(problem.workload.types)}, not f16 or bf16 with f32 sums"
+            return f"its types are {', '.join((lhs, rhs, sums))}, not f16 or bf16 with f32 sums"
         unknown = [step for step in problem.epilogue if step not in _STEPS]
         if unknown:
             return f"its epilogue has {unknown[0]}, which is none of {', '.join(_STEPS)}"

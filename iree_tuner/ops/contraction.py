@@ -10,18 +10,20 @@ from iree.compiler.dialects import preprocessing_transform
 from iree_tuner.compiler import linalg
 from iree_tuner.ops import matching
 from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.initial import initial_parameters
-from iree_tuner.ops.structure import inputs_of, multiplies_and_accumulates, structure, workload_of
+from iree_tuner.ops.scalar_body import ScalarBody
+from iree_tuner.ops.structure import inputs_of, structure, workload_of
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k")
 MAY_VARY = ("batch", "m")
 _OUTPUT = 2
-_PACKED: dict[tuple[str, ...], str] = {
-    ("(d0, d2, d3, d5)", "(d1, d2, d4, d5)", "(d0, d1, d3, d4)"): "mmt4d",
-    ("(d0, d1, d3, d4, d6)", "(d0, d2, d3, d5, d6)", "(d0, d1, d2, d4, d5)"): "batch_mmt4d",
+_PACKED: dict[tuple[tuple[int | None, ...], ...], str] = {
+    ((0, 2, 3, 5), (1, 2, 4, 5), (0, 1, 3, 4)): "mmt4d",
+    ((0, 1, 3, 4, 6), (0, 2, 3, 5, 6), (0, 1, 2, 4, 5)): "batch_mmt4d",
 }
-"""Contractions of operands that data tiling has packed, by what indexes lhs, rhs and result."""
+"""Contractions of operands that data tiling has packed, by the loops that walk lhs, rhs and result."""
 
 
 class Contraction:
@@ -35,11 +37,11 @@ class Contraction:
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """Describe a contraction of two operands whose n and k are static; None for anything else."""
-        roles, found = self.roles(op), structure(op, dynamic=True)
-        if roles is None or found is None or not multiplies_and_accumulates(op):
+        roles, found, body = self.roles(op), structure(op, dynamic=True), ScalarBody.of(op)
+        if roles is None or found is None or body is None or not body.multiplies_and_accumulates:
             return None
         parameters = initial_parameters(op)
-        called = _PACKED.get(_results(found.maps)) or _called(roles)
+        called = packed_name(found.maps) or _called(roles)
         return workload_of(self.name, called, found, list(roles.items()), parameters, MAY_VARY)
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
@@ -66,8 +68,9 @@ class Contraction:
         return {ROOT: handle}
 
 
-def _results(maps: Sequence[str]) -> tuple[str, ...]:
-    return tuple(text.partition(" -> ")[2] for text in maps)
+def packed_name(maps: Sequence[IndexingMap]) -> str | None:
+    """What a contraction of packed operands is called; None for any other."""
+    return _PACKED.get(tuple(each.dimensions for each in maps))
 
 
 def _called(roles: Mapping[str, tuple[int, ...]]) -> str:

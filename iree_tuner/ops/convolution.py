@@ -11,7 +11,8 @@ from iree_tuner.compiler import linalg
 from iree_tuner.ops import matching
 from iree_tuner.ops.family import ROOT
 from iree_tuner.ops.initial import initial_parameters
-from iree_tuner.ops.structure import inputs_of, multiplies_and_accumulates, structure, workload_of
+from iree_tuner.ops.scalar_body import ScalarBody
+from iree_tuner.ops.structure import inputs_of, structure, workload_of
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
@@ -37,8 +38,8 @@ class Convolution:
 
         Its batch and its image alone may be dynamic.
         """
-        roles, found = self.roles(op), structure(op, dynamic=True)
-        if roles is None or found is None or not multiplies_and_accumulates(op):
+        roles, found, body = self.roles(op), structure(op, dynamic=True), ScalarBody.of(op)
+        if roles is None or found is None or body is None or not body.multiplies_and_accumulates:
             return None
         name = _called(roles)
         dimensions = linalg.infer_convolution_dimensions(op)

@@ -18,10 +18,8 @@ from iree.compiler.dialects import func, preprocessing_transform, transform
 
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import captured, clone, strip_discardable
+from iree_tuner.ops.scalar_body import LABEL
 from iree_tuner.ops.signature import require_signature
-
-LABEL = "iree_tuner.label"
-"""The attribute that carries an op's label in a DAG's text; it is no part of what is matched."""
 
 PRODUCER = "iree_tuner.producer"
 """The attribute that carries, for an input, the name of the op it comes from; that is matched too.

@@ -8,10 +8,11 @@ too wide still match.
 from __future__ import annotations
 
 import math
-import re
 from typing import NamedTuple
 
 from iree.compiler import ir
+
+from iree_tuner.compiler.unbound import parameters_of
 
 _ASSUME = "util.assume.int"
 _SAME = "iree_tensor_ext.dispatch.workload.ordinal"
@@ -89,12 +90,9 @@ def quotient(op: ir.Operation) -> tuple[ir.Value, int] | None:
 
 
 def _assumed(assumptions: ir.Attribute) -> Bounds:
-    """What holds under each of several assumptions.
-
-    `#util.int.assumption` has no binding: its text is read.
-    """
+    """What holds under each of several assumptions."""
     found = [
-        {name: int(value) for name, value in re.findall(r"(umin|umax|udiv) = (\d+)", str(each))}
+        {name: ir.IntegerAttr(value).value for name, value in parameters_of(each).items()}
         for each in ir.ArrayAttr(assumptions)
     ]
     upper = max((each.get("umax", _SAYS_NOTHING) for each in found), default=_SAYS_NOTHING)

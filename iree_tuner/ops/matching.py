@@ -1,8 +1,4 @@
-"""Pieces that matchers are built of. All need a context, a location and an insertion point in place.
-
-Element types and affine maps have no builder that takes what a workload holds, so the two are
-parsed, and only here.
-"""
+"""Pieces that matchers are built of. All need a context, a location and an insertion point in place."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from collections.abc import Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import preprocessing_transform, transform
 
-from iree_tuner.ops.structure import dimension_of
 from iree_tuner.ops.workload import DynamicLoop, Workload
 
 ANY_SIZE = -1
@@ -28,24 +23,14 @@ def sizes_param() -> ir.Type:
     return transform.ParamType.get(ir.IntegerType.get_signless(64))
 
 
-def parse_type(text: str) -> ir.Type:
-    """An element type as a workload has it."""
-    return ir.Type.parse(text)
-
-
-def parse_map(text: str) -> ir.AffineMap:
-    """An indexing map as a workload has it."""
-    return ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{text}>")).value
-
-
 def element_types(workload: Workload) -> tuple[ir.Type, ...]:
     """The workload's element types, in the current context."""
-    return tuple(map(parse_type, workload.types))
+    return tuple(each.to_ir() for each in workload.types)
 
 
 def indexing_maps(workload: Workload) -> tuple[ir.AffineMap, ...]:
     """The workload's indexing maps, in the current context."""
-    return tuple(map(parse_map, workload.maps))
+    return tuple(each.to_ir() for each in workload.maps)
 
 
 def require_role(found: ir.Value, workload: Workload, role: str) -> None:
@@ -69,7 +54,7 @@ def require_bounds(handle: ir.Value, workload: Workload, operand: int) -> None:
     for loop in workload.dynamic:
         if loop == DynamicLoop(loop.loop):
             continue
-        position = dimension_of(loop.loop, parse_map(workload.maps[operand]))
+        position = workload.maps[operand].dimension_of(loop.loop)
         if position is None:
             raise ValueError(f"the first init of {workload.name} has no dimension of loop {loop.loop}")
         value = transform.GetOperandOp(transform.AnyValueType.get(), handle, [operand]).result

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.ops.structure import indexing_maps, inputs_of, iterators, multiplies_and_accumulates
+from iree_tuner.ops.scalar_body import ScalarBody
+from iree_tuner.ops.structure import accesses, inputs_of, iterators
 
 _NAMED = {"linalg.reduce": "reduction", "linalg.map": "elementwise"}
 _MAXIMA = frozenset({"arith.maxnumf", "arith.maximumf"})
@@ -32,30 +33,26 @@ def called(ops: Sequence[ir.Operation], root: ir.Operation) -> str:
 def _generic(op: ir.Operation) -> str:
     if "reduction" in iterators(op):
         if linalg.isa_convolution_op(op):
-            return "conv" if multiplies_and_accumulates(op) else "pooling"
+            body = ScalarBody.of(op)
+            return "conv" if body and body.multiplies_and_accumulates else "pooling"
         return "reduction"
     if not _is_plain_copy(op):
         return "elementwise"
-    source, destination = indexing_maps(op)
+    source, destination = accesses(op)
     if len(source.results) < len(destination.results):
         return "broadcast"
     return "copy" if source == destination else "transpose"
 
 
 def _is_plain_copy(op: ir.Operation) -> bool:
-    return len(inputs_of(op)) == 1 and len(op.results) == 1 and _body(op) == {"linalg.yield"}
+    return len(inputs_of(op)) == 1 and len(op.results) == 1 and ScalarBody.of(op) == ScalarBody(())
 
 
 def _is_softmax(ops: Sequence[ir.Operation]) -> bool:
-    bodies = [(_body(op), "reduction" in iterators(op)) for op in ops]
+    found = [(ScalarBody.of(op), "reduction" in iterators(op)) for op in ops]
+    bodies = [(set(body.ops) if body else set[str](), reduces) for body, reduces in found]
     return (
         any(reduces and body & _MAXIMA for body, reduces in bodies)
         and any(reduces and {"math.exp", "arith.addf"} <= body for body, reduces in bodies)
         and any("arith.divf" in body for body, _ in bodies)
     )
-
-
-def _body(op: ir.Operation) -> set[str]:
-    if len(op.regions) != 1:
-        return set()
-    return {inner.operation.name for inner in op.regions[0].blocks[0].operations}

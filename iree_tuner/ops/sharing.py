@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from iree.compiler import ir
 
-from iree_tuner.ops.structure import indexing_maps
+from iree_tuner.ops.structure import accesses
 
 _Loop = tuple[int, int]
 
@@ -19,10 +19,10 @@ def shared_loops(ops: Sequence[ir.Operation]) -> list[tuple[int | None, ...]]:
     """For each loop of each op, the loop of the first op that walks the same data; all are followed."""
     groups = _groups(ops)
     of_first: dict[_Loop, int] = {}
-    for loop in range(indexing_maps(ops[0])[0].n_dims):
+    for loop in range(accesses(ops[0])[0].rank):
         of_first.setdefault(groups[0, loop], loop)
     return [
-        tuple(of_first.get(groups[index, loop]) for loop in range(indexing_maps(op)[0].n_dims))
+        tuple(of_first.get(groups[index, loop]) for loop in range(accesses(op)[0].rank))
         for index, op in enumerate(ops)
     ]
 
@@ -37,7 +37,7 @@ def _groups(ops: Sequence[ir.Operation]) -> dict[_Loop, _Loop]:
 
     walked: dict[tuple[ir.Value, int], _Loop] = {}
     for index, op in enumerate(ops):
-        for loop in range(indexing_maps(op)[0].n_dims):
+        for loop in range(accesses(op)[0].rank):
             leader((index, loop))
         for value, dimension, loop in _accesses(op):
             first = walked.setdefault((value, dimension), (index, loop))
@@ -46,15 +46,15 @@ def _groups(ops: Sequence[ir.Operation]) -> dict[_Loop, _Loop]:
 
 
 def _accesses(op: ir.Operation) -> Iterable[tuple[ir.Value, int, int]]:
-    maps = indexing_maps(op)
+    maps = accesses(op)
     inits = len(maps) - len(op.results)
-    for value, indexing_map in [
+    for value, access in [
         *((value, each) for value, each in zip(op.operands, maps, strict=True) if not _is_blank(value)),
         *zip(op.results, maps[inits:], strict=True),
     ]:
-        for dimension, expression in enumerate(indexing_map.results):
-            if isinstance(expression, ir.AffineDimExpr):
-                yield value, dimension, expression.position
+        for dimension, loop in enumerate(access.dimensions):
+            if loop is not None:
+                yield value, dimension, loop
 
 
 def _is_blank(value: ir.Value) -> bool:

@@ -9,29 +9,22 @@ from typing import cast
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.extents import bounds, extent
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import DynamicLoop, Iterator, Workload
 
 _NOT_COMPUTE = frozenset({"linalg.fill", "linalg.index", "linalg.yield"})
-_CASTS = frozenset(
-    f"arith.{name}"
-    for name in (
-        "extf", "extsi", "extui", "truncf", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "index_cast",
-    )
-)  # fmt: skip
-_MULTIPLIES = frozenset({"arith.mulf", "arith.muli", "arith.andi", "complex.mul"})
-_ADDS = frozenset({"arith.addf", "arith.addi", "arith.ori", "complex.add"})
 
 
 @dataclass(frozen=True)
 class Structure:
-    """What every structured op has; all but `affine_maps` are as in `Workload`."""
+    """What every structured op has, as in `Workload`."""
 
     loops: tuple[int, ...]
     iterators: tuple[Iterator, ...]
-    types: tuple[str, ...]
-    maps: tuple[str, ...]
-    affine_maps: tuple[ir.AffineMap, ...]
+    types: tuple[ElementType, ...]
+    maps: tuple[IndexingMap, ...]
     dynamic: tuple[DynamicLoop, ...] = ()
 
 
@@ -52,56 +45,53 @@ def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...]:
     return tuple(ir.AffineMapAttr(attribute).value for attribute in cast("Iterable[ir.Attribute]", found))
 
 
+def accesses(op: ir.Operation) -> tuple[IndexingMap, ...]:
+    """How the loops index each operand; empty for an op without maps."""
+    return tuple(map(IndexingMap.of, indexing_maps(op)))
+
+
 def structure(op: ir.Operation, *, dynamic: bool = False) -> Structure | None:
     """Read an op's structure; None when it has none, or when a loop's size is not known.
 
     With `dynamic`, sizes that are known only at run time do: their loops are 0, and listed in `dynamic`.
     """
-    maps = indexing_maps(op)
+    maps = accesses(op)
     if not maps or len(maps) != len(op.operands):
         return None
     types = [operand.type for operand in op.operands]
     if not dynamic and any(None in shape_of(each) for each in types):
         return None
-    sizes = loop_sizes(maps, types)
+    sizes = loop_sizes(op)
     if sizes is None:
         return None
     return Structure(
         loops=tuple(size or 0 for size in sizes),
         iterators=iterators(op),
-        types=tuple(_element_type(operand.type) for operand in op.operands),
-        maps=tuple(map(str, maps)),
-        affine_maps=maps,
+        types=tuple(ElementType.of(operand.type) for operand in op.operands),
+        maps=maps,
         dynamic=tuple(_dynamic_loop(op, loop, maps) for loop, size in enumerate(sizes) if size is None),
     )
 
 
-def loop_sizes(maps: Sequence[ir.AffineMap], types: Sequence[ir.Type]) -> tuple[int | None, ...] | None:
+def loop_sizes(op: ir.Operation) -> tuple[int | None, ...] | None:
     """Sizes of the iteration space, None for a dynamic one; None when a loop indexes no dimension directly.
 
     The first operand that a loop indexes says its size, as in LinalgOp::getStaticLoopRanges.
     """
+    maps = accesses(op)
     sizes: dict[int, int | None] = {}
-    for indexing_map, shaped in zip(maps, types, strict=True):
-        for expression, size in zip(indexing_map.results, shape_of(shaped), strict=False):
-            if isinstance(expression, ir.AffineDimExpr):
-                sizes.setdefault(expression.position, size)
-    count = maps[0].n_dims
+    for access, operand in zip(maps, op.operands, strict=True):
+        for loop, size in zip(access.dimensions, shape_of(operand.type), strict=False):
+            if loop is not None:
+                sizes.setdefault(loop, size)
+    count = maps[0].rank
     return tuple(sizes[loop] for loop in range(count)) if len(sizes) == count else None
 
 
-def dimension_of(loop: int, indexing_map: ir.AffineMap) -> int | None:
-    """The dimension of an operand that a loop indexes directly; None when there is none."""
-    for position, expression in enumerate(indexing_map.results):
-        if isinstance(expression, ir.AffineDimExpr) and expression.position == loop:
-            return position
-    return None
-
-
-def _dynamic_loop(op: ir.Operation, loop: int, maps: Sequence[ir.AffineMap]) -> DynamicLoop:
+def _dynamic_loop(op: ir.Operation, loop: int, maps: Sequence[IndexingMap]) -> DynamicLoop:
     """What the first init says about a loop: `matching.require_bounds` asks the same operand."""
     init = len(op.operands) - len(op.results)
-    position = dimension_of(loop, maps[init])
+    position = maps[init].dimension_of(loop)
     return DynamicLoop(loop, *bounds(None if position is None else extent(op.operands[init], position)))
 
 
@@ -117,28 +107,14 @@ def iterators(op: ir.Operation) -> tuple[Iterator, ...]:
     if "iterator_types" in op.attributes:
         kinds = cast("Iterable[ir.Attribute]", op.attributes["iterator_types"])
         return tuple("parallel" if "parallel" in str(kind) else "reduction" for kind in kinds)
-    maps = indexing_maps(op)
-    parallel = {
-        expression.position
-        for each in maps[len(maps) - len(op.results) :]
-        for expression in each.results
-        if isinstance(expression, ir.AffineDimExpr)
-    }
-    return tuple("parallel" if loop in parallel else "reduction" for loop in range(maps[0].n_dims))
+    maps = accesses(op)
+    parallel = {loop for each in maps[len(maps) - len(op.results) :] for loop in each.dimensions}
+    return tuple("parallel" if loop in parallel else "reduction" for loop in range(maps[0].rank))
 
 
 def inputs_of(op: ir.Operation) -> list[ir.Value]:
     """Operands that are read and not also returned."""
     return list(op.operands)[: len(op.operands) - len(op.results)]
-
-
-def multiplies_and_accumulates(op: ir.Operation) -> bool:
-    """Whether the body is one product, accumulated, with only casts about it."""
-    if len(op.regions) != 1:
-        return False
-    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
-    work = [name for name in names[:-1] if name not in _CASTS]
-    return len(work) == 2 and work[0] in _MULTIPLIES and work[1] in _ADDS
 
 
 def workload_of(
@@ -170,7 +146,3 @@ def workload_of(
         parameters=tuple((name, tuple(values)) for name, values in parameters),
         dynamic=found.dynamic,
     )
-
-
-def _element_type(shaped: ir.Type) -> str:
-    return str(shaped.element_type if isinstance(shaped, ir.ShapedType) else shaped)

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from iree.compiler import ir
 
-from iree_tuner.ops.matching import parse_map
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.probe import all_ops, copy_of
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of
 from iree_tuner.ops.workload import DynamicLoop, Workload
@@ -17,14 +18,12 @@ _T = TypeVar("_T")
 
 _LARGE = 2**40
 _OTHER_TYPE = {
-    "f16": "bf16",
-    "bf16": "f16",
-    "f32": "f64",
-    "f64": "f32",
-    "i8": "i16",
-    "i16": "i8",
-    "i32": "i64",
-}
+    ElementType.named(one): ElementType.named(other)
+    for one, other in (
+        ("f16", "bf16"), ("bf16", "f16"), ("f32", "f64"), ("f64", "f32"), ("i8", "i16"), ("i16", "i8"),
+        ("i32", "i64"),
+    )
+}  # fmt: skip
 
 
 def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
@@ -45,9 +44,9 @@ def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
         if element in _OTHER_TYPE:
             other = _OTHER_TYPE[element]
             yield f"type {number} is {other}", replace(workload, types=_with(workload.types, number, other))
-    for number, text in enumerate(workload.maps):
-        other = _swapped(text)
-        if other != text:
+    for number, each in enumerate(workload.maps):
+        other = each.exchanged()
+        if other != each:
             yield f"map {number} is {other}", replace(workload, maps=_with(workload.maps, number, other))
 
 
@@ -64,7 +63,7 @@ def changed_payloads(module: ir.Module, root: int) -> Iterator[tuple[str, ir.Mod
     sizes = {size for operand in op.operands for size in shape_of(operand.type) if size is not None}
     for size in sorted(sizes):
         yield from _valid(f"size {size} is {size + 1}", module, lambda each, s=size: _resized(each, s))
-    for element in sorted({str(_element(operand.type)) for operand in op.operands}):
+    for element in sorted({ElementType.of(operand.type) for operand in op.operands}, key=str):
         if element in _OTHER_TYPE:
             other = _OTHER_TYPE[element]
             yield from _valid(
@@ -122,7 +121,7 @@ def _transpose(op: ir.Operation, number: int) -> bool:
     if len(list(value.uses)) != 1:
         return False
     with op.context, ir.Location.unknown():
-        maps[number] = parse_map(_swapped(str(maps[number])))
+        maps[number] = IndexingMap.of(maps[number]).exchanged().to_ir()
         op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
         first, second, *rest = ir.RankedTensorType(value.type).shape
         value.set_type(ir.RankedTensorType.get([second, first, *rest], _element(value.type)))
@@ -133,15 +132,6 @@ def _transpose(op: ir.Operation, number: int) -> bool:
     return True
 
 
-def _swapped(text: str) -> str:
-    """A map with its first two results exchanged, in MLIR's syntax as `str` of a map writes it."""
-    loops, _, results = text.partition(" -> ")
-    terms = results.strip("()").split(", ")
-    if len(terms) < 2:
-        return text
-    return f"{loops} -> ({', '.join([terms[1], terms[0], *terms[2:]])})"
-
-
 def _resized(each: ir.Type, size: int) -> ir.Type:
     if not isinstance(each, ir.RankedTensorType) or size not in each.shape:
         return each
@@ -149,10 +139,10 @@ def _resized(each: ir.Type, size: int) -> ir.Type:
     return ir.RankedTensorType.get(shape, each.element_type)
 
 
-def _recast(each: ir.Type, before: str, after: str) -> ir.Type:
+def _recast(each: ir.Type, before: ElementType, after: ElementType) -> ir.Type:
     if isinstance(each, ir.RankedTensorType):
         return ir.RankedTensorType.get(each.shape, _recast(each.element_type, before, after))
-    return ir.Type.parse(after) if str(each) == before else each
+    return after.to_ir() if ElementType.of(each) == before else each
 
 
 def _element(each: ir.Type) -> ir.Type:

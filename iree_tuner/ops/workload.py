@@ -11,6 +11,9 @@ from typing import Literal
 
 import msgspec
 
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.indexing_map import IndexingMap
+
 Iterator = Literal["parallel", "reduction"]
 
 
@@ -66,8 +69,8 @@ class Workload:
         loops: sizes of the iteration space, one a loop; for a dynamic loop the size that stands for all of
             its sizes, 0 until one is chosen.
         iterators: kind of each loop.
-        types: element types of the operands in order, results' inits last: `("f16", "f16", "f32")`.
-        maps: indexing maps in MLIR's syntax, one an operand.
+        types: element types of the operands in order, results' inits last: f16, f16, f32.
+        maps: indexing maps, one an operand.
         roles: which loops play which part: `(("m", (0,)), ("n", (1,)), ("k", (2,)))`.
         parameters: integers that are not sizes: `(("strides", (1, 1)), ("dilations", (1, 1)))`.
         companions: other ops that are configured with the root op.
@@ -80,8 +83,8 @@ class Workload:
     op: str
     loops: tuple[int, ...]
     iterators: tuple[Iterator, ...]
-    types: tuple[str, ...]
-    maps: tuple[str, ...]
+    types: tuple[ElementType, ...]
+    maps: tuple[IndexingMap, ...]
     roles: tuple[tuple[str, tuple[int, ...]], ...] = ()
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     companions: tuple[Companion, ...] = ()
@@ -127,7 +130,7 @@ class Workload:
         """
         sizes = "x".join("D" if self.dynamic_loop(i) else str(size) for i, size in enumerate(self.loops))
         sizes = sizes or "scalar"
-        return "_".join((self.op, sizes, *self.types))
+        return "_".join((self.op, sizes, *map(str, self.types)))
 
     @property
     def key(self) -> str:
@@ -147,8 +150,12 @@ class Workload:
 
 
 def to_json(workload: Workload) -> dict[str, object]:
-    """The workload as JSON-ready data; `from_json` reads it back. Static ones have no `dynamic`."""
-    data = asdict(workload)
+    """The workload as JSON-ready data; `from_json` reads it back. Static ones have no `dynamic`.
+
+    Element types and maps are texts: what is stored, and what keys are made of.
+    """
+    data: dict[str, object] = asdict(replace(workload, types=(), maps=()))
+    data |= {"types": tuple(map(str, workload.types)), "maps": tuple(map(str, workload.maps))}
     if not workload.dynamic:
         del data["dynamic"]  # keys of workloads, in specs and journals, are older than the field
     return data
@@ -156,4 +163,8 @@ def to_json(workload: Workload) -> dict[str, object]:
 
 def from_json(data: Mapping[str, object]) -> Workload:
     """Raises ValueError for data that `to_json` did not write."""
-    return msgspec.convert(data, Workload)
+    found = dict(data)
+    for name, read in (("types", ElementType.named), ("maps", IndexingMap.parse)):
+        if name in data:
+            found[name] = [read(text) for text in msgspec.convert(data[name], list[str])]
+    return msgspec.convert(found, Workload, from_attributes=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
 
-_TYPE = re.compile(r"^(bf|f|i)(\d+)")
+from iree_tuner.ops.element_type import ElementType
+
+_LETTERS = {"float": "f", "integer": "i"}
 _REFERENCE_BITS = 32
 
 Speed = Annotated[float, msgspec.Meta(gt=0)]
@@ -56,11 +57,10 @@ class Roofline:
         known = dict(self.flops_per_s)
         if element_type in known:
             return known[element_type]
-        found = _TYPE.match(element_type)
-        if found is None:
+        kind = ElementType.named(element_type)
+        if kind.kind not in _LETTERS:
             return None
-        kind, bits = found[1], int(found[2])
-        same = known.get(f"{'f' if kind == 'bf' else kind}{bits}")
+        bits, same = kind.bits, known.get(f"{_LETTERS[kind.kind]}{kind.bits}")
         base = known.get("f32")
         return same if same is not None or base is None else base * _REFERENCE_BITS / bits
 

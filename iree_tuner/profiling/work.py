@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from iree_tuner.cost.access import bits_of, operands_of
+from iree_tuner.cost.access import operands_of
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.bindings import Harness, TensorSlice
 from iree_tuner.program.dispatch import Dispatch
 
 _MULTIPLY_ADD = ("contraction", "convolution", "scaled_contraction")
-_ARITHMETIC = re.compile(r"= (?:math|arith)\.(\w+)")
 _NO_ARITHMETIC = ("constant", "extf", "truncf", "index_cast", "sitofp", "uitofp", "fptosi", "extsi", "extui",
                   "trunci", "bitcast", "select")  # fmt: skip
-_BODY = re.compile(r"linalg\.generic.*?linalg\.yield", re.DOTALL)
-_LABEL = re.compile(r'iree_tuner\.label = "(\w+)"')
 
 
 @dataclass(frozen=True)
@@ -83,17 +81,14 @@ def flops_of(workload: Workload) -> float:
 def element_type_of(workload: Workload) -> str:
     """Type of what is multiplied; for an op that does not multiply, the type of its result."""
     if workload.family in (*_MULTIPLY_ADD, "attention") and len(workload.types) > 1:
-        return max(workload.types[:2], key=bits_of)
-    return workload.types[-1] if workload.types else ""
+        return max(workload.types[:2], key=lambda kind: kind.bits).name
+    return workload.types[-1].name if workload.types else ""
 
 
 def _body_operations(workload: Workload, label: str) -> int:
     """Arithmetic ops in the body of the op with that label; 1 where the workload does not say."""
-    for body in _BODY.findall(workload.dag):
-        found = _LABEL.search(body)
-        if found is not None and found[1] == label:
-            return sum(name not in _NO_ARITHMETIC for name in _ARITHMETIC.findall(body))
-    return 1
+    body = facts_of(workload.dag).body(label)
+    return 1 if body is None else sum(name not in _NO_ARITHMETIC for _, name in body.arithmetic)
 
 
 def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:
@@ -115,7 +110,7 @@ def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:
 
 def _tensor_bytes(tensor: TensorSlice, most: int | None) -> float:
     count = math.prod(tensor.shape)
-    return (count if most is None else min(count, most)) * bits_of(tensor.element_type) / 8
+    return (count if most is None else min(count, most)) * ElementType.named(tensor.element_type).bits / 8
 
 
 def _operand_bytes(workload: Workload) -> tuple[float, float]:

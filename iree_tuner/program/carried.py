@@ -9,8 +9,8 @@ dispatch, where it is read and the configuration is taken off.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from typing import cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
@@ -32,7 +32,6 @@ DECOMPOSITION_CONFIG = "decomposition_config"
 _ON_OPS = (COMPILATION_INFO, LOWERING_CONFIG, DECOMPOSITION_CONFIG)
 _EXECUTABLE = "hal.executable"
 _DUMPED = (_EXECUTABLE, "util.global", "util.initializer")
-_PLACE = re.compile(r'"([^"]*)":(\d+):(\d+)')
 
 
 def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
@@ -112,11 +111,24 @@ def _translation_around(op: ir.Operation) -> str:
 
 def place_of(op: ir.Operation, name: str) -> str:
     """`file:line:column` of an op. What is read from memory is called `-` by the parser."""
-    found = _PLACE.search(str(op.location))
+    found = _first_place(op.location)
     if found is None:
         return name
-    file, line, column = found.groups()
-    return f"{name if file == '-' else file}:{line}:{column}"
+    return f"{name if found.filename == '-' else found.filename}:{found.start_line}:{found.start_col}"
+
+
+def _first_place(location: ir.Location) -> ir.FileLineColLoc | None:
+    """Of what a location is made of, the first that is in a file."""
+    if isinstance(location, ir.FileLineColLoc):
+        return location
+    inner: list[ir.Location] = []
+    if isinstance(location, ir.FusedLoc):
+        inner = cast("list[ir.Location]", list(location.locations))
+    elif isinstance(location, ir.NameLoc):
+        inner = [location.child_loc]
+    elif isinstance(location, ir.CallSiteLoc):
+        inner = [location.callee, location.caller]
+    return next(filter(None, map(_first_place, inner)), None)
 
 
 def _walk(op: ir.Operation) -> Iterator[ir.Operation]:

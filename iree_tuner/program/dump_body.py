@@ -14,7 +14,9 @@ from typing import cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, iree_codegen, iree_tensor_ext, memref, stream
 
+from iree_tuner.compiler.unbound import binding_type, held_type
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import held
 
@@ -161,10 +163,10 @@ def _undo_copies(entry: ir.Block) -> None:
         ):
             continue
         inside = op.regions[0].blocks[0]
-        maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(op.attributes["indexing_maps"])]
+        maps = indexing_maps(op)
         identity = ir.AffineMap.get_identity(maps[0].n_dims)
         copies = list(inside.operations)[-1].operation.operands[0] == inside.arguments[0]
-        if not copies or len(inside.operations) != 1 or maps != [identity] * 2:
+        if not copies or len(inside.operations) != 1 or maps != (identity, identity):
             continue
         source, target = op.operands
         kind = ir.MemRefType(source.type)
@@ -232,13 +234,12 @@ def _accesses(buffer: ir.Value, view: memref.SubViewOp | None) -> Iterator[_Acce
 
 def _as_argument(place: _Place, entry: ir.Block) -> None:
     """Make a tensor an argument, and have the function load and store it there."""
-    binding = entry.add_argument(ir.Type.parse("!stream.binding"), entry.owner.location)
+    binding = entry.add_argument(binding_type(), entry.owner.location)
     mode = "readwrite" if place.read and place.written else "readonly" if place.read else "writeonly"
-    # The type has no builder in Python.
-    held_type = ir.Type.parse(f"!iree_tensor_ext.dispatch.tensor<{mode}:{place.type}>")
+    held = held_type(mode, place.type)
     first = place.subspans[0]
     with ir.InsertionPoint(first), first.location:
-        span = stream.BindingSubspanOp(held_type, binding, index(0), place.dims).result
+        span = stream.BindingSubspanOp(held, binding, index(0), place.dims).result
     for access in place.accesses:
         if access.op.name in (_LOAD_BUFFER, _STORE_BUFFER):
             with ir.InsertionPoint(access.op), access.op.location:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
+from iree_tuner.ops.structure import iterators
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import Target
 
@@ -66,7 +67,7 @@ def _are_merged(ops: Sequence[ir.Operation]) -> bool:
             continue
         own = _expressions(op)
         extends = any(each[0] in _EXTENSIONS for each in own)
-        if own & seen or (extends and "reduction" in str(op.attributes["iterator_types"])):
+        if own & seen or (extends and "reduction" in iterators(op)):
             return True
         seen |= own
     return False

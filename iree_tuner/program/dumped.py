@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import CompilerSession, parse_module
+from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.program.harness import run_passes
 from iree_tuner.targets import CpuLimits, Target, parse_target
 from iree_tuner.targets.limits import limits_of
@@ -38,8 +37,8 @@ def target_name(target: ir.Attribute) -> str:
     """`llvm-cpu:znver4`, `cuda:sm_80`, of a `#hal.executable.target`."""
     limits = limits_of(target)
     if isinstance(limits, CpuLimits):
-        chosen = re.search(r'\bcpu = "([^"]*)"', str(target))  # its dictionary has no binding
-        return f"llvm-cpu:{(chosen[1] if chosen else '') or 'generic'}"
+        chosen = parameters_of(target).get("cpu")
+        return f"llvm-cpu:{(ir.StringAttr(chosen).value if chosen else '') or 'generic'}"
     return f"{limits.backend}:{_OTHERWISE_CALLED.get(limits.arch, limits.arch)}"
 
 

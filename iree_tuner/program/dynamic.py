@@ -18,7 +18,7 @@ from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.ops.dynamic import dynamic_parts
 from iree_tuner.ops.extents import extent
-from iree_tuner.ops.structure import dimension_of, indexing_maps
+from iree_tuner.ops.structure import accesses
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import run_passes
@@ -145,8 +145,8 @@ def why_wrong(workload: Workload) -> str:
 
 
 def _size(op: ir.Operation, loop: int, constants: Sequence[int]) -> int | None:
-    for operand, indexing_map in zip(op.operands, indexing_maps(op), strict=True):
-        position = dimension_of(loop, indexing_map)
+    for operand, access in zip(op.operands, accesses(op), strict=True):
+        position = access.dimension_of(loop)
         value = None if position is None else extent(operand, position)
         size = None if value is None else fold(value, constants)
         if size is not None:

@@ -9,6 +9,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.feeds import Feed, feeds_of
 from iree_tuner.program.source import Program
 
@@ -86,13 +87,15 @@ def taken_from(text: str) -> Taken | None:
 
 
 def _taken(kind: ir.Type) -> Taken | None:
-    if str(kind) in _TORCH_SCALARS:
-        return Taken(_TORCH_SCALARS[str(kind)])
-    torch = _TORCH.fullmatch(str(kind))
+    if isinstance(kind, ir.RankedTensorType):
+        sizes = (None if kind.is_dynamic_dim(i) else kind.shape[i] for i in range(kind.rank))
+        return Taken(str(ElementType.of(kind)), tuple(sizes))
+    written = str(kind)  # types of torch have no class in Python
+    torch = _TORCH.fullmatch(written)
     if torch is not None:
         sizes = [size for size in torch[1].split(",") if size]
         return Taken(torch[3], tuple(int(size) if size.isdigit() else None for size in sizes))
-    return taken_from(str(kind))
+    return taken_from(_TORCH_SCALARS.get(written, written))
 
 
 def _is_public(op: ir.Operation) -> bool:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from iree_tuner.ops.structure import iterators
+
 _SAME = (
     "transpose", "reshape", "broadcast", "convert", "cast", "expand_shape", "collapse_shape", "permute",
     "view", "slice", "squeeze", "numpy_t", "aten.t", "extf", "truncf", "import", "barrier", "clone",
@@ -105,8 +107,7 @@ def _moves(op: ir.Operation) -> bool:
 
 
 def _adds_up(op: ir.Operation) -> bool:
-    kinds = ir.ArrayAttr(op.attributes["iterator_types"])
-    return any("reduction" in str(kind) for kind in kinds)
+    return "reduction" in iterators(op)
 
 
 def _takes_root(op: ir.Operation, place: int) -> bool:

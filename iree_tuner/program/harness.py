@@ -25,6 +25,8 @@ from iree.compiler.passmanager import PassManager
 
 from iree_tuner.compiler.diagnostics import Diagnostic
 from iree_tuner.compiler.session import CompileError, CompilerSession
+from iree_tuner.compiler.unbound import hal_type, held_by
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
 from iree_tuner.program.folding import fold
 
@@ -95,7 +97,7 @@ def take_buffer(benchmark: ir.Module) -> list[RawHarness]:
 
 def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int]) -> RawHarness:
     entry = function.regions[0].blocks[0]
-    buffer_type = ir.Type.parse("!hal.buffer", module.context)
+    buffer_type = hal_type("buffer", module.context)
     integer = entry.arguments[0].type
     copies, first = (entry.add_argument(integer, function.location) for _ in range(2))
     argument = entry.add_argument(buffer_type, function.location)
@@ -257,12 +259,10 @@ def _range(subspan: ir.Operation, constants: list[int]) -> tuple[int, int] | Non
         plain = parsed.encoding is None
     else:
         plain = parsed.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(parsed.rank))
-    element, parts = parsed.element_type, 1
-    if isinstance(element, ir.ComplexType):
-        element, parts = element.element_type, 2
-    if not plain or not isinstance(element, ir.IntegerType | ir.FloatType):
+    element = ElementType.of(parsed)
+    if not plain or element.kind not in ("integer", "float", "complex"):
         return None
-    size = math.prod(found.shape) * parts * -(-element.width // 8)
+    size = math.prod(found.shape) * -(-element.bits // 8)
     return found.offset, found.offset + size
 
 
@@ -283,21 +283,16 @@ def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
 
 
 def held(subspan: ir.Operation) -> tuple[Access, ir.Type]:
-    """What a dispatch does with a subspan, and the type of what is in it.
-
-    `!iree_tensor_ext.dispatch.tensor<readonly:tensor<..>>` has no binding in Python: its printed form is
-    taken apart, and the tensor type in it parsed.
-    """
-    access: Access = "read_write"
-    text = str(subspan.result.type)
-    if "dispatch.tensor<" in text:
-        mode, _, text = text.partition("dispatch.tensor<")[2].removesuffix(">").partition(":")
-        access = _ACCESS.get(mode, "read_write")
-    elif "descriptor_flags" in subspan.attributes and "ReadOnly" in str(
-        subspan.attributes["descriptor_flags"]
+    """What a dispatch does with a subspan, and the type of what is in it."""
+    mode, kind = held_by(subspan.result.type)
+    access = _ACCESS.get(mode, "read_write")
+    if (
+        not mode
+        and "descriptor_flags" in subspan.attributes
+        and "ReadOnly" in str(subspan.attributes["descriptor_flags"])
     ):
         access = "read"
-    return access, ir.Type.parse(text, subspan.context)
+    return access, kind
 
 
 def _constant(value: ir.Value) -> int:
@@ -314,7 +309,7 @@ def is_benchmark(op: ir.Operation) -> bool:
 
 
 def _is_buffer(op: util.GlobalOp) -> bool:
-    return str(ir.TypeAttr(op.attributes["type"]).value) == "!hal.buffer"
+    return ir.TypeAttr(op.attributes["type"]).value == hal_type("buffer", op.operation.context)
 
 
 def _symbol(op: ir.Operation) -> str:

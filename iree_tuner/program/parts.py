@@ -15,8 +15,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import hal, util
 
 from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.fillings import fill, is_public_function, symbol_of, take_byte
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import Target
@@ -30,7 +32,7 @@ _CHEAP = ("flow.tensor.", "arith.", "tensor.", "util.global.load", "util.align",
 _STATE = ("util.global.store", "util.call", "func.call")
 _ROUNDING = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "math.")
 _NARROW = ("bf16", "f16")
-_BOOLEAN = 1
+_BOOLEAN = ElementType.named("i1")
 _EXPORT_DEPTH = 2
 
 
@@ -238,7 +240,7 @@ class _Apart:
         """A function that computes values of known ones: the numbers of these, and dispatches on the way."""
         ops, leaves = self._slice(wanted, known)
         views = [self._values[self._numbers[leaf]].shape is not None for leaf in leaves]
-        view = ir.Type.parse("!hal.buffer_view")  # no binding
+        view = hal_type("buffer_view")
         inputs = [view if is_view else leaf.type for is_view, leaf in zip(views, leaves, strict=True)]
         kind = ir.TypeAttr.get(ir.FunctionType.get(inputs, [view] * len(wanted)))
         function = util.FuncOp(name, kind, ip=ir.InsertionPoint(self._module.body)).operation
@@ -365,10 +367,8 @@ def _can_be_handed_over(kind: ir.Type) -> bool:
     """Whether a tensor has a shape and a layout that a caller can know."""
     if not isinstance(kind, ir.RankedTensorType) or kind.encoding is not None or not kind.has_static_shape:
         return False
-    element = kind.element_type
-    if isinstance(element, ir.IntegerType):
-        return element.width == _BOOLEAN or element.width % 8 == 0
-    return isinstance(element, ir.FloatType) and element.width % 8 == 0
+    element = ElementType.of(kind)
+    return element == _BOOLEAN or ((element.is_integer or element.is_float) and element.bits % 8 == 0)
 
 
 def _mutable(module: ir.Module) -> set[str]:

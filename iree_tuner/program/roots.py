@@ -8,6 +8,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError, CompilerSession
+from iree_tuner.ops.structure import iterators
 from iree_tuner.program.harness import find_function
 
 _COMPUTE = ("linalg.", "iree_linalg_ext.")
@@ -83,6 +84,4 @@ def _root_by_rule(ops: list[ir.Operation]) -> int | None:
 
 
 def _reduces(op: ir.Operation) -> bool:
-    if op.name != "linalg.generic":
-        return True
-    return "reduction" in str(op.attributes["iterator_types"])
+    return op.name != "linalg.generic" or "reduction" in iterators(op)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.space.constraints import COMPANIONS
 from iree_tuner.space.gpu.idle_padding import drop_idle_padding
@@ -20,13 +21,11 @@ _PIPELINE = re.compile(r"pipeline = #\w+\.\w*pipeline<(\w+)>")
 _LEVEL = re.compile(r"(\w+) = \[([-\d, ]*)\]")
 _ANY_LEVEL = re.compile(r"(\w+) = \[")
 _CPU_OPTIONS = re.compile(r"\{([\w, ]*)\}")
-_CONFIGS = (
-    ("#iree_cpu.", "#iree_cpu.lowering_config<"),
-    ("#iree_gpu.spirv_pipeline", "#iree_codegen.lowering_config<"),
-    ("#iree_gpu.", "#iree_gpu.lowering_config<"),
-)
-"""Of a pipeline whose attribute begins so, what its lowering configs are."""
+_CPU, _SPIRV = "iree_cpu.pipeline", "iree_gpu.spirv_pipeline"
+_CONFIGS = {_CPU: "#iree_cpu.lowering_config", _SPIRV: "#iree_codegen.lowering_config"}
+"""What lowering configs of a kind of pipeline are; of others, the GPU dialect's."""
 
+_GPU_CONFIG = "#iree_gpu.lowering_config"
 _UNTILED = "cache_"  # levels at which a loop of tile 0 is not tiled; elsewhere the tile is the whole loop
 _VECTOR = "vector_"
 _DECOMPOSITION = "decomposition_config"
@@ -90,12 +89,6 @@ class Written:
         return cls(str(info.lowering_config), str(info.translation_info), decomposition, companions)
 
 
-def pipeline_of(translation: str) -> str:
-    """The pipeline that a translation info names; empty for none."""
-    found = _PIPELINE.search(translation)
-    return found.group(1) if found else ""
-
-
 def read_written(space: Space, written: Written) -> Chosen:
     """A configuration against a space's knobs, those of other ops than the root too."""
     chosen = read_choice(space, written.lowering, written.translation, written.decomposition)
@@ -103,7 +96,7 @@ def read_written(space: Space, written: Written) -> Chosen:
     if chosen.misfits or COMPANIONS not in knobs:
         return chosen
     template = ir.DictAttr(knobs[COMPANIONS])
-    cpu = str(space.op.pipeline).startswith("#iree_cpu.")
+    cpu = pipeline_of(space.op.pipeline)[0] == _CPU
     with space.op.operation.context:
         for companion in space.workload.companions:
             text = written.companions.get(companion.label, "")
@@ -130,19 +123,21 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
         translation: the function's translation info.
         decomposition: an attention's `decomposition_config`; it is not read when it is empty.
     """
-    other = pipeline_of(translation)
-    if other != space.pipeline:
-        return Chosen(misfits=[f"the compiler uses {other or 'no pipeline'}, not {space.pipeline}"])
-    kind = str(space.op.pipeline)
-    config = next(config for start, config in _CONFIGS if kind.startswith(start))
-    if not lowering.startswith(config):
-        found = lowering.partition("<")[0] or "missing"
-        return Chosen(misfits=[f"the lowering config is {found}, and {config[:-1]} for {space.pipeline}"])
+    named = _PIPELINE.search(translation)
+    if named is None or named.group(1) != space.pipeline:
+        other = named.group(1) if named else "no pipeline"
+        return Chosen(misfits=[f"the compiler uses {other}, not {space.pipeline}"])
+    kind, _ = pipeline_of(space.op.pipeline)
+    config = _CONFIGS.get(kind, _GPU_CONFIG)
+    if (found := lowering.partition("<")[0]) != config:
+        return Chosen(
+            misfits=[f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"]
+        )
     chosen = Chosen()
     with space.op.operation.context:
-        if kind.startswith("#iree_cpu."):
+        if kind == _CPU:
             _read_cpu(space, lowering, translation, chosen)
-        elif kind.startswith("#iree_gpu.spirv_pipeline"):
+        elif kind == _SPIRV:
             _read_spirv(space, lowering, translation, chosen)
         else:
             _read_gpu(space, lowering, translation, decomposition, chosen)

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from iree.compiler import ir
+
+from iree_tuner.compiler.unbound import attribute_from
+
 
 @dataclass(frozen=True)
 class Assignment(Mapping[str, int]):
@@ -34,17 +38,28 @@ class Assignment(Mapping[str, int]):
 
 @dataclass(frozen=True)
 class OpConfiguration:
-    """One attribute for one op.
+    """One attribute for one op, in the form in which it goes to other processes, databases and specs.
+
+    An attribute belongs to a context, and candidates are chosen in one and compiled in others.
 
     Attributes:
         label: which op of the workload: `root`, or a companion's label.
         attribute: its name: `compilation_info` on the root, `lowering_config` on companions.
-        value: the attribute, printed; it is parsed again where it is put in place.
+        value: the attribute as text; `of` and `to_ir` alone write and read it.
     """
 
     label: str
     attribute: str
     value: str
+
+    @staticmethod
+    def of(label: str, attribute: str, value: ir.Attribute) -> OpConfiguration:
+        """An attribute to be put on an op."""
+        return OpConfiguration(label, attribute, str(value))
+
+    def to_ir(self) -> ir.Attribute:
+        """The attribute, in the current context. Raises MLIRError where it is none."""
+        return attribute_from(self.value)
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import End, Ok, Timeout, Workers, session_for
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
-from iree_tuner.program.harness import run_passes
+from iree_tuner.program.extract import prepare
 from iree_tuner.targets import Target
 
 _PASS = "iree-codegen-insert-smt-constraints"
-_NEST = f"builtin.module(hal.executable(hal.executable.variant(builtin.module(func.func({_PASS})))))"
 _TIMEOUT_S = 60.0
 
 
@@ -88,7 +87,7 @@ def emit_here(harness: bytes, flags: tuple[str, ...]) -> tuple[bytes, ...]:
     with session.context, ir.Location.unknown():
         module = session.parse(harness)
         _mark_root(module)
-        run_passes(module, session, _NEST)
+        prepare(module, (_PASS,), session)
         return tuple(to_bytecode(alone(op)) for op in ir.get_ops_of_type(module, iree_codegen.ConstraintsOp))
 
 

@@ -29,7 +29,7 @@ def searching() -> Generator[None]:
 
 def is_of_search(op: ir.Operation) -> bool:
     """Whether an assert was built while `searching`."""
-    return str(op.location) == f'loc("{_SEARCH}")'  # the bindings do not tell a location's name
+    return isinstance(op.location, ir.NameLoc) and op.location.name_str == _SEARCH
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.space.constraints import COMPANIONS
 from iree_tuner.space.llvm_cpu.attributes import cpu_configuration
@@ -23,22 +24,22 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
     """Substitute the knobs. The compiler does it for its own pipelines; llvm-cpu's has no support there."""
     with op.operation.context, ir.Location.unknown(op.operation.context):
         pipeline = op.pipeline  # reading it searches for modules each time (3.13)
-        kind = str(pipeline)
-        if kind.startswith("#iree_cpu.pipeline"):
+        kind, _ = pipeline_of(pipeline)
+        if kind == "iree_cpu.pipeline":
             return cpu_configuration(pipeline, substitute(ir.DictAttr(op.knobs), assignment))
-        if kind.startswith("#iree_gpu.spirv_pipeline"):
+        if kind == "iree_gpu.spirv_pipeline":
             return spirv_configuration(pipeline, substitute(ir.DictAttr(op.knobs), assignment))
         values = dict(assignment)
         info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values), _optional(op))
-        found = [OpConfiguration(_ROOT, "compilation_info", str(info))]
+        found = [OpConfiguration.of(_ROOT, "compilation_info", info)]
         if COMPANIONS in ir.DictAttr(op.knobs):
             told = iree_codegen.materialize_configuration_attr(op.operation, COMPANIONS, values)
             for each in ir.DictAttr(told):
                 config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr(each.attr))
-                found.append(OpConfiguration(each.name, "lowering_config", str(config)))
+                found.append(OpConfiguration.of(each.name, "lowering_config", config))
         if _DECOMPOSITION in ir.DictAttr(op.knobs):
             other = iree_codegen.materialize_configuration_attr(op.operation, _DECOMPOSITION, values)
-            found.append(OpConfiguration(_ROOT, _DECOMPOSITION, str(other)))
+            found.append(OpConfiguration.of(_ROOT, _DECOMPOSITION, other))
         return Configuration(tuple(found))
 
 

@@ -13,6 +13,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 from numpy.typing import NDArray
 
+from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment, Configuration
@@ -74,7 +75,7 @@ class Space:
     @property
     def pipeline(self) -> str:
         """The code generation pipeline that the space is for: `DoubleTilingExpert`, `TileAndFuse`."""
-        return str(self.op.pipeline).partition("<")[2].rstrip(">")
+        return pipeline_of(self.op.pipeline)[1]
 
     @property
     def label(self) -> str:

@@ -10,6 +10,7 @@ from iree.compiler.dialects import transform
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.family import ROOT, family
+from iree_tuner.space.configuration import OpConfiguration
 from iree_tuner.spec.entry import ANNOTATION, FLAGS, SpecEntry, annotation
 from iree_tuner.spec.grammar import (
     COMPILATION_INFO,
@@ -142,7 +143,7 @@ class _Builder:
             missing = next((label for label in labels if label not in handles), None)
             if missing is not None:
                 raise TunerError(f"{entry.workload.name} has no op labelled '{missing}' to configure")
-            values = [transform.ParamConstantOp(any_param, _parse(entry, op.value)) for op in operations]
+            values = [transform.ParamConstantOp(any_param, _attribute(entry, op)) for op in operations]
             transform.YieldOp([handles[label] for label in labels] + [value.param for value in values])
         return name
 
@@ -176,10 +177,9 @@ def _distinct(entries: Sequence[SpecEntry]) -> list[SpecEntry]:
     return list(found.values())
 
 
-def _parse(entry: SpecEntry, value: str) -> ir.Attribute:
-    """Configurations travel printed; attributes such as `#iree_cpu.lowering_config` have no builder."""
+def _attribute(entry: SpecEntry, op: OpConfiguration) -> ir.Attribute:
     try:
-        return ir.Attribute.parse(value)
+        return op.to_ir()
     except ir.MLIRError as error:
         reason = error.error_diagnostics[0].message if error.error_diagnostics else "not an attribute"
         raise TunerError(f"the configuration of {entry.workload.name} does not parse: {reason}") from None

@@ -10,6 +10,7 @@ from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
+from iree_tuner.ops.workload import from_json as workload_from_json
 from iree_tuner.ops.workload import to_json as workload_to_json
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.grammar import ENTRYPOINT
@@ -78,7 +79,10 @@ def entry_from_json(data: object, *, location: str | None = None) -> SpecEntry:
         record = msgspec.convert(data, dict[str, object])
         if isinstance(record.get("configuration"), list):
             record = {**record, "configuration": {"ops": record["configuration"]}}
-        return msgspec.convert(record, SpecEntry)
+        if "workload" in record:
+            own = msgspec.convert(record["workload"], dict[str, object])
+            record = {**record, "workload": workload_from_json(own)}
+        return msgspec.convert(record, SpecEntry, from_attributes=True)
     except ValueError as error:
         raise TunerError(f"the spec entry is not well-formed: {error}", location=location) from None
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached, symbol_name, walk
@@ -276,8 +277,8 @@ def _value(
 
 
 def _pipeline(translation: ir.Attribute) -> str:
-    text = str(iree_codegen.TranslationInfoAttr(translation).pass_pipeline)
-    return text.partition("<")[2].removesuffix(">") or text
+    kind, name = pipeline_of(iree_codegen.TranslationInfoAttr(translation).pass_pipeline)
+    return name or f"#{kind}"
 
 
 def _short(text: str) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _OP_MARK = "iree_tuner_matched_"
 _FUNCTION_MARK = "iree_tuner_matched_in_"
-_HANDLES = ("!transform.any_op", "!transform.op<")
+_HANDLES = (transform.AnyOpType, transform.OperationType)
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def _marked_action(pair: Pair, index: int, name: str, *, mark_only: bool) -> boo
         for op in [op for op in walk(copy) if op.name == "transform.annotate"]:
             op.erase()
     block = copy.regions[0].blocks[0]
-    handles = [value for value in block.arguments if str(value.type).startswith(_HANDLES)]
+    handles = [value for value in block.arguments if isinstance(value.type, _HANDLES)]
     target = handles[0] if handles else None
     if target is None:
         return False

@@ -15,6 +15,8 @@ from typing import cast
 
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.trial import Trial
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import named, unnamed
@@ -85,7 +87,7 @@ def _header(recording: Recording) -> dict[str, object]:
     }  # fmt: skip
     header |= {role: workload.loops[loops[0]] for role, loops in workload.roles if len(loops) == 1}
     if len(workload.types) == len(_OPERANDS):
-        header |= dict(zip(_OPERANDS, workload.types, strict=True))
+        header |= dict(zip(_OPERANDS, map(str, workload.types), strict=True))
     if recording.machine is not None:
         header["machine"] = machines.to_json(recording.machine)
     if recording.start is not None:
@@ -95,7 +97,7 @@ def _header(recording: Recording) -> dict[str, object]:
         header["conditions"] = _conditions(recording.trials)
     # What the form says in short does not give the study back; its key does.
     return header | {
-        "indexing_maps": list(workload.maps),
+        "indexing_maps": list(map(str, workload.maps)),
         "space_size": key.space_size,
         "study": to_json(key),
     }
@@ -177,14 +179,14 @@ def workload_of(header: Mapping[str, object]) -> Workload:
     if own is not None:
         return from_json(cast("Record", own)).workload
     maps = cast("Sequence[str]", header["indexing_maps"])
-    loops = maps[0].partition("->")[0].strip(" ()").replace(" ", "").split(",")
+    loops = _terms(maps[0].partition("->")[0])
     results = [text.partition("->")[2] for text in maps]
     return Workload(
         family="contraction",
         op=str(header["op"]),
         loops=tuple(int(number(header[loop])) for loop in loops),
-        iterators=tuple("parallel" if _names(results[-1]) & {loop} else "reduction" for loop in loops),
-        types=tuple(str(header[operand]) for operand in _OPERANDS),
+        iterators=tuple("parallel" if loop in _terms(results[-1]) else "reduction" for loop in loops),
+        types=tuple(ElementType.named(str(header[operand])) for operand in _OPERANDS),
         maps=tuple(_numbered(text, loops) for text in results),
         roles=(("batch", ()), *((loop, (place,)) for place, loop in enumerate(loops))),
     )
@@ -205,12 +207,10 @@ def _of_pipeline(base: StudyKey, pipeline: str, header: Mapping[str, object]) ->
     return StudyKey(base.setting, base.workload, base.code, digest, pipeline, base.space_size)
 
 
-def _names(results: str) -> set[str]:
-    return set(results.strip(" ()").replace(" ", "").split(","))
+def _terms(results: str) -> list[str]:
+    return results.strip(" ()").replace(" ", "").split(",")
 
 
-def _numbered(results: str, loops: Sequence[str]) -> str:
+def _numbered(results: str, loops: Sequence[str]) -> IndexingMap:
     """`(m,k)` as `(d0, d1, d2) -> (d0, d2)`."""
-    numbers = {loop: f"d{place}" for place, loop in enumerate(loops)}
-    terms = results.strip(" ()").replace(" ", "").split(",")
-    return f"({', '.join(numbers.values())}) -> ({', '.join(numbers[term] for term in terms)})"
+    return IndexingMap.through(len(loops), [loops.index(term) for term in _terms(results)])

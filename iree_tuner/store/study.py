@@ -7,8 +7,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+import msgspec
+
 from iree_tuner.execute.setting import Setting
-from iree_tuner.files import data_of
+from iree_tuner.files import refuse_unknown
 from iree_tuner.ops import workload as workloads
 from iree_tuner.ops.workload import Workload
 
@@ -64,4 +66,7 @@ def to_json(key: StudyKey) -> dict[str, object]:
 
 def from_json(data: Mapping[str, object]) -> StudyKey:
     """The key again. Raises ValueError for data that `to_json` did not write."""
-    return data_of(data, StudyKey)
+    read = {**data, "workload": workloads.from_json(msgspec.convert(data.get("workload"), dict[str, object]))}
+    found = msgspec.convert(read, StudyKey, from_attributes=True)
+    refuse_unknown(data, msgspec.to_builtins(found))
+    return found

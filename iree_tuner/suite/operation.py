@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from iree.compiler import ir
 
-from iree_tuner.cost.access import bits_of
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.bench import Tolerance
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.suite.primitives import Primitives, T
 
 Value = int | float | str | bool
@@ -34,7 +34,7 @@ class TensorType:
     @property
     def bytes(self) -> float:
         """Of all its elements."""
-        return math.prod(self.shape) * bits_of(self.element_type) / 8
+        return math.prod(self.shape) * ElementType.named(self.element_type).bits / 8
 
     def __str__(self) -> str:
         return "x".join(map(str, (*self.shape, self.element_type)))

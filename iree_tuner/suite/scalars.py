@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from iree.compiler import ir
 from iree.compiler.dialects import arith, math
 
+from iree_tuner.ops.element_type import ElementType
+
 
 def unary(kind: str, x: ir.Value) -> ir.Value:
     """One of `primitives.Unary`; of integers `relu`, `abs` and `negate` alone."""
@@ -27,7 +29,7 @@ def converted(x: ir.Value, element_type: ir.Type) -> ir.Value:
     if _is_integer(x):
         wide = isinstance(element_type, ir.IntegerType)
         return arith.extsi(element_type, x) if wide else arith.sitofp(element_type, x)
-    if _bits(x.type) < _bits(element_type):
+    if ElementType.of(x.type).bits < ElementType.of(element_type).bits:
         return arith.extf(element_type, x)
     return arith.truncf(element_type, x)
 
@@ -50,11 +52,6 @@ def constant(value: float, element_type: ir.Type) -> ir.Value:
 
 def _is_integer(x: ir.Value) -> bool:
     return isinstance(x.type, ir.IntegerType)
-
-
-def _bits(element_type: ir.Type) -> int:
-    assert isinstance(element_type, ir.FloatType), "integers are handled before"
-    return element_type.width
 
 
 def _number(value: float, x: ir.Value) -> ir.Value:

@@ -10,13 +10,14 @@ from iree.compiler.dialects import arith, tensor
 
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.linalg import IndexOp, named
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.suite.operation import TensorType
 from iree_tuner.suite.scalars import constant, converted
 
 
 def element(name: str) -> ir.Type:
     """An element type by MLIR's name."""
-    return ir.Type.parse(name)
+    return ElementType.named(name).to_ir()
 
 
 def tensor_type(kind: TensorType) -> ir.RankedTensorType:

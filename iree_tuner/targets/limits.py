@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
+
+from iree_tuner.compiler.unbound import parameters_of
 
 
 @dataclass(frozen=True)
@@ -78,29 +81,29 @@ def limits_from(data: dict[str, object]) -> Limits:
 
 
 def cpu_limits(target: ir.Attribute) -> CpuLimits:
-    """From `#hal.executable.target<"llvm-cpu", ..., {native_vector_size, max_stack_allocation_size}>`.
+    """From `#hal.executable.target<"llvm-cpu", ..., {native_vector_size, max_stack_allocation_size}>`."""
+    found, default = parameters_of(target), CpuLimits()
 
-    The attribute has no binding for its dictionary, so its printed form is searched.
-    """
-    text = str(target)
-    found = {
-        name: int(value)
-        for name, value in re.findall(r"(native_vector_size|max_stack_allocation_size) = (\d+)", text)
-    }
-    default = CpuLimits()
+    def size(name: str, otherwise: int) -> int:
+        return ir.IntegerAttr(found[name]).value if name in found else otherwise
+
     return CpuLimits(
-        native_vector_bytes=found.get("native_vector_size", default.native_vector_bytes),
-        max_stack_bytes=found.get("max_stack_allocation_size", default.max_stack_bytes),
-        mmt4d_microkernel=_has_mmt4d_microkernel(text),
+        native_vector_bytes=size("native_vector_size", default.native_vector_bytes),
+        max_stack_bytes=size("max_stack_allocation_size", default.max_stack_bytes),
+        mmt4d_microkernel=_has_mmt4d_microkernel(found),
     )
 
 
-def _has_mmt4d_microkernel(target: str) -> bool:
+def _has_mmt4d_microkernel(target: Mapping[str, ir.Attribute]) -> bool:
     """Source: hasUkernel, Codegen/Utils/Utils.cpp. Where none is chosen, x86-64 and AArch64 have mmt4d's."""
-    chosen = _first(r'\bukernels = "([^"]*)"', target) or "default"
+    chosen = _text(target, "ukernels") or "default"
     if chosen == "default":
-        return _first(r'target_triple = "(\w+)', target) in ("x86_64", "aarch64")
+        return _text(target, "target_triple").partition("-")[0] in ("x86_64", "aarch64")
     return chosen == "all" or "mmt4d" in chosen.split(",")
+
+
+def _text(target: Mapping[str, ir.Attribute], name: str) -> str:
+    return ir.StringAttr(target[name]).value if name in target else ""
 
 
 def gpu_limits(target: ir.Attribute, backend: str) -> GpuLimits:
@@ -111,7 +114,6 @@ def gpu_limits(target: ir.Attribute, backend: str) -> GpuLimits:
     """
     info = iree_gpu.TargetInfo.get_gpu_target_info(target)
     text = str(target)
-    mma = _first(r"\bmma = \[([^\]]*)\]", text)
     scaled = _first(r"scaled_mma = \[([^\]]*)\]", text)
     return GpuLimits(
         backend=backend,
@@ -122,7 +124,7 @@ def gpu_limits(target: ir.Attribute, backend: str) -> GpuLimits:
         max_threads=info.max_thread_count_per_workgroup,
         shared_memory_bytes=info.max_workgroup_memory_bytes,
         max_load_bits=int(_first(r"max_load_instruction_bits = (\d+)", text) or 128),
-        mma=tuple(re.findall(r"<(\w+)>", mma)),
+        mma=tuple(each.name for each in info.mma_intrinsics if isinstance(each, iree_gpu.MMAIntrinsic)),
         scaled_mma=tuple(re.findall(r"<([^<>]*)>", scaled)),
     )
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.session import CompileError, CompilerSession, Phase
 from iree_tuner.compiler.worker import Crash, WorkerError, Workers, session_for
@@ -90,11 +91,16 @@ def _compile_here(data: bytes, name: str, target: Target, script: bytes) -> Scri
     return _finish(module, session, script)
 
 
+def _is_lowered(info: ir.Attribute) -> bool:
+    pipeline = iree_codegen.TranslationInfoAttr(info).pass_pipeline
+    return isinstance(pipeline, iree_codegen.NoPipelineAttr)
+
+
 def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scripted:
     """From `executable-sources` to the end."""
     embed(module, script, replace=True)
     session.run(module, start="executable-sources", stop=_CONFIGURED)
     functions = [op for op in walk(module) if op.name == "func.func" and _INFO in op.attributes]
-    mine = tuple(symbol_of(op) for op in functions if _LOWERED in str(op.attributes[_INFO]))
+    mine = tuple(symbol_of(op) for op in functions if _is_lowered(op.attributes[_INFO]))
     others = tuple(name for name in map(symbol_of, functions) if name not in mine)
     return Scripted(session.to_vmfb(module, start=_CONFIGURED), mine, others)

@@ -124,8 +124,8 @@ def tolerance_of(workload: Workload) -> Tolerance:
 
     Attention rounds its probabilities to the type of the values that they are multiplied by.
     """
-    sums, length = workload.types[-1] if workload.types else "f32", workload.reduction_length
+    sums, length = str(workload.types[-1]) if workload.types else "f32", workload.reduction_length
     if workload.family != "attention":
         return Tolerance(sums, length)
     keys = math.prod(workload.sizes("k2"))
-    return Tolerance(sums, length, workload.types[_VALUES], keys, softmax=True)
+    return Tolerance(sums, length, str(workload.types[_VALUES]), keys, softmax=True)

@@ -14,8 +14,10 @@ import numpy as np
 from iree.compiler import ir
 
 from iree_tuner.execute.reference.structured import Body, Loops
-from iree_tuner.execute.reference.values import UnsupportedError, Value, element_type, rounded
-from iree_tuner.ops.structure import indexing_maps
+from iree_tuner.execute.reference.values import UnsupportedError, Value, rounded
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.indexing_map import IndexingMap
+from iree_tuner.ops.structure import accesses
 
 _STEPS = 128  # of a product by BLAS, which take as long as the evaluation of a body
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -26,7 +28,7 @@ def evaluate(
 ) -> list[Value]:
     """The results of an attention op, online or not."""
     online = op.name == "iree_linalg_ext.online_attention"
-    maps = [_loops(each) for each in indexing_maps(op)]
+    maps = [_loops(each) for each in accesses(op)]
     written = 3 if online else 1
     query, key, _, scale = operands[:4]
     masks = list(zip(maps, operands, strict=True))[4:-written]
@@ -46,8 +48,8 @@ def evaluate(
         scores = _elementwise(op, scores, score_loops, sizes, body)
         for mask_loops, mask in masks:
             placed = _spread(mask, mask_loops, score_loops)
-            kind = element_type(op.operands[4].type)
-            is_boolean = isinstance(kind, ir.IntegerType)
+            kind = ElementType.of(op.operands[4].type)
+            is_boolean = kind.is_integer
             scores = np.where(placed != 0, scores, -np.inf) if is_boolean else scores + placed
         return _softmax_product(op, operands, maps, scores, score_loops, rows, written)
 
@@ -65,7 +67,7 @@ def _softmax_product(
     total = weights.sum(axis=axes)
     if written == 1:
         weights = weights / np.expand_dims(total, axes)
-    weights = rounded(weights, element_type(op.operands[2].type))
+    weights = rounded(weights, ElementType.of(op.operands[2].type))
     result = _product(weights, score_loops, value, value_loops, result_loops)
     if written == 1:
         return [result]
@@ -102,10 +104,10 @@ class _Scores(Loops):
         return np.arange(self.sizes[loop]).reshape(shape)
 
 
-def _loops(indexing_map: ir.AffineMap) -> list[int]:
-    found = [each.position for each in indexing_map.results if isinstance(each, ir.AffineDimExpr)]
-    if len(found) != len(list(indexing_map.results)):
-        raise UnsupportedError(f"attention with a map {indexing_map}")
+def _loops(access: IndexingMap) -> list[int]:
+    found = [loop for loop in access.dimensions if loop is not None]
+    if len(found) != len(access.results):
+        raise UnsupportedError(f"attention with a map {access}")
     return found
 
 

@@ -10,20 +10,20 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.dialects import hal
 
-from iree_tuner.execute.data import dtype_of
+from iree_tuner.execute.data import PACKED
 from iree_tuner.execute.reference import attention, scalars, shapes, structured
 from iree_tuner.execute.reference.structured import WORK_LIMIT, Loops
 from iree_tuner.execute.reference.values import (
     UnsupportedError,
     Value,
-    element_type,
     from_memory,
-    is_float,
     rounded,
     to_memory,
 )
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Binding
 from iree_tuner.program.folding import fold
+from iree_tuner.program.harness import held
 
 _PASSED_ON = (
     "memref.assume_alignment",
@@ -86,7 +86,7 @@ class Interpreter:
                 self._values[result] = _in_type(value, result.type)
             return
         for target, value in zip(list(op.operands)[len(operands) - len(found) :], found, strict=True):
-            self._values[target][...] = to_memory(value, element_type(target.type))
+            self._values[target][...] = to_memory(value, ElementType.of(target.type))
 
     def _body(self, block: ir.Block, arguments: Sequence[Value], loops: Loops) -> list[Value]:
         outer, self._loops = self._loops, loops
@@ -107,7 +107,7 @@ class Interpreter:
         """A value as the interpreter computes with it; what is in memory is converted."""
         found = self._values[value]
         if isinstance(value.type, ir.MemRefType):
-            return from_memory(found, element_type(value.type))
+            return from_memory(found, ElementType.of(value.type))
         return found
 
     def _get_constant(self, value: ir.Value) -> Value:
@@ -131,15 +131,16 @@ class Interpreter:
         assert isinstance(view, hal.InterfaceBindingSubspanOp)
         binding = self._bindings[ir.IntegerAttr(op.attributes["binding"]).value]
         offset = 0 if view.byte_offset is None else int(self._get(view.byte_offset))
-        shaped = _tensor_type(op.results[0].type)
+        shaped = _tensor_type(op)
         dynamic = iter(view.dynamic_dims)
         shape = [
             int(self._get(next(dynamic))) if shaped.is_dynamic_dim(i) else shaped.shape[i]
             for i in range(shaped.rank)
         ]
-        dtype = dtype_of(str(shaped.element_type))
-        if dtype is None or str(shaped.element_type) == "i4":
-            raise UnsupportedError(f"a tensor of {shaped.element_type}")
+        element = ElementType.of(shaped)
+        dtype = element.dtype
+        if dtype is None or element.name in PACKED:
+            raise UnsupportedError(f"a tensor of {element}")
         start = binding.offset + offset
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         if start + size > len(self._memory):
@@ -149,13 +150,13 @@ class Interpreter:
     def _load(self, op: ir.Operation) -> None:
         kind = op.results[0].type
         part = self._values[op.operands[0]][shapes.slices(op, self._get)]
-        found = from_memory(part, element_type(kind))
+        found = from_memory(part, ElementType.of(kind))
         self._set(op, found.reshape([-1 if size < 0 else size for size in ir.ShapedType(kind).shape]))
 
     def _store(self, op: ir.Operation) -> None:
         source, target = op.operands[0], op.operands[1]
         place = self._values[target][shapes.slices(op, self._get)]
-        value = to_memory(self._get(source), element_type(source.type))
+        value = to_memory(self._get(source), ElementType.of(source.type))
         place[...] = value.reshape(place.shape)
 
     def _load_whole(self, op: ir.Operation) -> None:
@@ -163,7 +164,7 @@ class Interpreter:
 
     def _store_whole(self, op: ir.Operation) -> None:
         source, target = op.operands[0], op.operands[1]
-        self._values[target][...] = to_memory(self._get(source), element_type(source.type))
+        self._values[target][...] = to_memory(self._get(source), ElementType.of(source.type))
 
     def _subview(self, op: ir.Operation) -> None:
         part = self._values[op.operands[0]][shapes.slices(op, self._get)]
@@ -176,7 +177,7 @@ class Interpreter:
         shape = [
             int(self._get(next(sizes))) if kind.is_dynamic_dim(i) else kind.shape[i] for i in range(kind.rank)
         ]
-        holds_floats = is_float(kind.element_type)
+        holds_floats = ElementType.of(kind).is_float
         # What was never written must not look like a result.
         self._set(op, np.full(shape, np.nan) if holds_floats else np.full(shape, 0x55, np.int64))
 
@@ -185,7 +186,7 @@ class Interpreter:
         if len(op.results):
             self._set(op, np.broadcast_to(value, self._get(target).shape))
         else:
-            self._values[target][...] = to_memory(value, element_type(target.type))
+            self._values[target][...] = to_memory(value, ElementType.of(target.type))
 
     def _index(self, op: ir.Operation) -> None:
         if self._loops is None:
@@ -221,12 +222,9 @@ class Interpreter:
     }
 
 
-def _tensor_type(kind: ir.Type) -> ir.RankedTensorType | ir.MemRefType:
-    """The tensor that a subspan holds. Its own type has no binding: its printed form is taken apart."""
-    text = str(kind)
-    if "dispatch.tensor<" in text:
-        text = text.partition("dispatch.tensor<")[2].removesuffix(">").partition(":")[2]
-    parsed = ir.Type.parse(text, kind.context)
+def _tensor_type(subspan: ir.Operation) -> ir.RankedTensorType | ir.MemRefType:
+    """The tensor that a subspan holds."""
+    _, parsed = held(subspan)
     if isinstance(parsed, ir.MemRefType):
         strides, _ = parsed.get_strides_and_offset()
         known = list(parsed.shape)
@@ -240,9 +238,9 @@ def _tensor_type(kind: ir.Type) -> ir.RankedTensorType | ir.MemRefType:
 
 def _in_type(value: Value, kind: ir.Type) -> Value:
     """Floats that lie in a tensor of a narrow type between two ops may overflow there; digits are kept."""
-    if not is_float(element_type(kind)):
+    if not ElementType.of(kind).is_float:
         return value
-    narrow = rounded(value, element_type(kind))
+    narrow = rounded(value, ElementType.of(kind))
     return np.where(np.isinf(narrow), narrow, value)
 
 

@@ -15,6 +15,7 @@ from iree.compiler.dialects import arith, func, hal, tensor, util
 
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.session import CompileError, CompilerSession
+from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.data import values_in, written
@@ -91,7 +92,7 @@ def _retarget(module: ir.Module, session: CompilerSession) -> None:
     device = ir.get_ops_of_type(example, util.GlobalOp)[0].attributes[_INITIAL_VALUE]
     target = ir.get_ops_of_type(example, hal.ExecutableVariantOp)[0].attributes[_TARGET]
     for op in ir.get_ops_of_type(module, util.GlobalOp):
-        if str(ir.TypeAttr(op.attributes["type"]).value) == "!hal.device":
+        if ir.TypeAttr(op.attributes["type"]).value == hal_type("device", module.context):
             op.attributes[_INITIAL_VALUE] = device
     for op in ir.get_ops_of_type(module, hal.ExecutableVariantOp):
         op.attributes[_TARGET] = target

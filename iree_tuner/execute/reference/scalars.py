@@ -17,13 +17,12 @@ from iree_tuner.execute.reference.values import (
     UnsupportedError,
     Value,
     constant,
-    element_type,
-    is_float,
     rounded,
     unsigned,
     width,
     wrap,
 )
+from iree_tuner.ops.element_type import ElementType
 
 Binary = Callable[[Value, Value], Value]
 
@@ -124,7 +123,7 @@ def knows(name: str) -> bool:
 
 def evaluate(op: ir.Operation, operands: Sequence[Value]) -> Value:
     """The value of an op. Raises UnsupportedError."""
-    name, kind = op.name, element_type(op.results[0].type)
+    name, kind = op.name, ElementType.of(op.results[0].type)
     with np.errstate(all="ignore"):
         if name == "arith.constant":
             return constant(op.attributes["value"])
@@ -150,8 +149,8 @@ def evaluate(op: ir.Operation, operands: Sequence[Value]) -> Value:
         return _convert(op, operands[0], kind)
 
 
-def _convert(op: ir.Operation, value: Value, kind: ir.Type) -> Value:
-    source = element_type(op.operands[0].type) if len(op.operands) else kind
+def _convert(op: ir.Operation, value: Value, kind: ElementType) -> Value:
+    source = ElementType.of(op.operands[0].type) if len(op.operands) else kind
     match op.name:
         case "arith.extf":
             return value
@@ -180,8 +179,8 @@ def _to_integer(value: Value, bits: int) -> Value:
 
 def _compare(op: ir.Operation, operands: Sequence[Value]) -> Value:
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
-    kind = element_type(op.operands[0].type)
-    if not is_float(kind):
+    kind = ElementType.of(op.operands[0].type)
+    if not kind.is_float:
         if predicate < 6:
             found = _COMPARE[predicate](operands[0], operands[1])
         else:

@@ -9,7 +9,8 @@ import numpy as np
 from iree.compiler import ir
 
 from iree_tuner.execute.reference.values import UnsupportedError, Value
-from iree_tuner.ops.structure import indexing_maps, iterators
+from iree_tuner.ops.indexing_map import IndexingMap
+from iree_tuner.ops.structure import accesses, indexing_maps, iterators
 
 WORK_LIMIT = 1 << 27
 """Evaluations of a body. A step of a reduction counts as `STEP_WORK` more: NumPy's calls cost that much."""
@@ -76,7 +77,7 @@ def evaluate(
     maps = indexing_maps(op)
     if len(maps) != len(operands):
         raise UnsupportedError(op.name)
-    loops = Loops(_sizes(maps, operands, op.name), iterators(op))
+    loops = Loops(_sizes(accesses(op), operands, op.name), iterators(op))
     spend(loops.work)
     inits = len(operands) - _results(op)
     sources = operands[:inits]
@@ -101,51 +102,38 @@ def _results(op: ir.Operation) -> int:
     return segments[1]
 
 
-def _sizes(maps: Sequence[ir.AffineMap], operands: Sequence[Value], name: str) -> list[int]:
+def _sizes(maps: Sequence[IndexingMap], operands: Sequence[Value], name: str) -> list[int]:
     sizes: dict[int, int] = {}
-    for indexing_map, operand in zip(maps, operands, strict=True):
-        for expression, size in zip(indexing_map.results, operand.shape, strict=True):
-            if isinstance(expression, ir.AffineDimExpr):
-                sizes.setdefault(expression.position, size)
-    if len(sizes) != maps[0].n_dims:
+    for access, operand in zip(maps, operands, strict=True):
+        for loop, size in zip(access.dimensions, operand.shape, strict=True):
+            if loop is not None:
+                sizes.setdefault(loop, size)
+    if len(sizes) != maps[0].rank:
         raise UnsupportedError(f"{name} with a loop that indexes no dimension directly")
-    return [sizes[loop] for loop in range(maps[0].n_dims)]
+    return [sizes[loop] for loop in range(maps[0].rank)]
 
 
 def _initial(loops: Loops, maps: Sequence[ir.AffineMap], inits: Sequence[Value]) -> list[Value]:
     loops.at([0] * len(loops.reduction))
     for each in maps:
-        if any(_uses(expression, loops.reduction) for expression in each.results):
+        if not set(IndexingMap.of(each).loops).isdisjoint(loops.reduction):
             raise UnsupportedError(f"a result indexed by a reduction: {each}")
     return [_fetch(loops, each, init) for each, init in zip(maps, inits, strict=True)]
-
-
-def _uses(expression: ir.AffineExpr, loops: Sequence[int]) -> bool:
-    if isinstance(expression, ir.AffineDimExpr):
-        return expression.position in loops
-    if isinstance(expression, ir.AffineBinaryExpr):
-        return _uses(expression.lhs, loops) or _uses(expression.rhs, loops)
-    return False
 
 
 def _fetch(loops: Loops, indexing_map: ir.AffineMap, operand: Value) -> Value:
     """An operand's elements at all points of the current step."""
     if not operand.ndim:
         return operand
-    expressions = list(indexing_map.results)
-    positions = [e.position if isinstance(e, ir.AffineDimExpr) else None for e in expressions]
-    if None in positions or len(set(positions)) != len(positions):
-        return operand[tuple(loops.value(expression) for expression in expressions)]
+    access = IndexingMap.of(indexing_map)
+    if not access.is_permutation:
+        return operand[tuple(loops.value(expression) for expression in indexing_map.results)]
     # Each dimension is a loop: a view, without a copy.
-    free = [loop for loop in positions if loop is not None and not loops.is_step(loop)]
-    step = tuple(int(loops.index(loop)) if loops.is_step(loop) else slice(None) for loop in _known(positions))
+    free = [loop for loop in access.loops if not loops.is_step(loop)]
+    step = tuple(int(loops.index(loop)) if loops.is_step(loop) else slice(None) for loop in access.loops)
     order = sorted(range(len(free)), key=free.__getitem__)
     shape = [loops.sizes[loop] if loop in free else 1 for loop in loops.parallel]
     return operand[step].transpose(order).reshape(shape)
-
-
-def _known(positions: Sequence[int | None]) -> list[int]:
-    return [loop for loop in positions if loop is not None]
 
 
 def _store(loops: Loops, indexing_map: ir.AffineMap, state: Value, init: Value) -> Value:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from iree_tuner.execute.data import dtype_of
 from iree_tuner.execute.numerics import in_blocks
+from iree_tuner.ops.element_type import ElementType
 
 Value = npt.NDArray[Any]
 """Floats are held in double precision, integers as int64 wrapped to their width, in [-2^(w-1), 2^(w-1))."""
@@ -27,23 +27,11 @@ class UnsupportedError(Exception):
     """Raised on the way to `Unsupported`."""
 
 
-def element_type(kind: ir.Type) -> ir.Type:
-    """Of a tensor its elements' type, of anything else the type itself."""
-    return kind.element_type if isinstance(kind, ir.ShapedType) else kind
-
-
-def is_float(kind: ir.Type) -> bool:
-    """Whether a type is one of MLIR's float types."""
-    return isinstance(kind, ir.FloatType)
-
-
-def width(kind: ir.Type) -> int:
+def width(kind: ElementType) -> int:
     """Bits of an integer type; index has 64."""
-    if isinstance(kind, ir.IndexType):
-        return 64
-    if isinstance(kind, ir.IntegerType):
-        return kind.width
-    raise UnsupportedError(f"a value of type {kind}")
+    if not (kind.is_integer or kind.kind == "index"):
+        raise UnsupportedError(f"a value of type {kind}")
+    return kind.bits
 
 
 def wrap(values: Value, bits: int) -> Value:
@@ -64,9 +52,9 @@ def unsigned(values: Value, bits: int) -> Value:
     return np.asarray(values).astype(np.int64) & np.int64((1 << bits) - 1)
 
 
-def rounded(values: Value, kind: ir.Type) -> Value:
+def rounded(values: Value, kind: ElementType) -> Value:
     """Floats rounded to a type, in double precision: overflow and lost digits are seen."""
-    dtype = dtype_of(str(kind))
+    dtype = kind.dtype
     if dtype is None:
         raise UnsupportedError(f"a value of type {kind}")
     own = np.asarray(values)
@@ -84,16 +72,16 @@ def rounded(values: Value, kind: ir.Type) -> Value:
     return found
 
 
-def from_memory(values: Value, kind: ir.Type) -> Value:
+def from_memory(values: Value, kind: ElementType) -> Value:
     """A tensor's elements as the interpreter holds them."""
-    if is_float(kind):
+    if kind.is_float:
         return values.astype(np.float64)
     return wrap(values, width(kind))
 
 
-def to_memory(values: Value, kind: ir.Type) -> Value:
+def to_memory(values: Value, kind: ElementType) -> Value:
     """The interpreter's values in the tensor's type in memory."""
-    dtype = dtype_of(str(kind))
+    dtype = kind.dtype
     if dtype is None:
         raise UnsupportedError(f"a value of type {kind}")
     with np.errstate(all="ignore"):
@@ -107,7 +95,7 @@ def constant(attribute: ir.Attribute) -> Value:
     if isinstance(attribute, ir.BoolAttr):
         return np.asarray(int(attribute.value))
     if isinstance(attribute, ir.IntegerAttr):
-        return wrap(np.asarray(attribute.value), width(attribute.type))
+        return wrap(np.asarray(attribute.value), width(ElementType.of(attribute.type)))
     if isinstance(attribute, ir.DenseElementsAttr):
         return _dense(attribute)
     raise UnsupportedError(f"a constant {str(attribute)[:40]}")
@@ -122,4 +110,4 @@ def _dense(attribute: ir.DenseElementsAttr) -> Value:
         values = np.array(attribute)
     except (TypeError, ValueError) as error:  # what the bindings have no NumPy type for
         raise UnsupportedError(f"a constant of type {attribute.type}: {error}") from None
-    return from_memory(values.reshape(shape), shaped.element_type)
+    return from_memory(values.reshape(shape), ElementType.of(shaped))

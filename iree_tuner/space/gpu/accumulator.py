@@ -7,7 +7,7 @@ from iree.compiler import ir
 from iree_tuner.ops.initial import ACCUMULATES
 from iree_tuner.space.expressions import product, require, total
 from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.operands import bytes_of
+from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.supplement import Supplement
 
 CONVERT = "convert_acc_gemm"
@@ -18,7 +18,7 @@ def _limit_shared_memory(draft: Draft) -> None:
     workload, limit = draft.workload, draft.limits.shared_memory_bytes
     rows = product([draft.value(f"wg_{loop}") for loop in workload.role("m")])
     columns = product([draft.value(f"wg_{loop}") for loop in workload.role("n")])
-    lhs, rhs, result = (bytes_of(kind) for kind in workload.types)
+    lhs, rhs, result = (kind.bytes for kind in workload.types)
     *_, depth = draft.mma_shape()
     with draft.extending():
         k = product([draft.value(f"red_{workload.role('k')[-1]}"), depth])
@@ -32,7 +32,7 @@ def _convert(draft: Draft) -> None:
 
 
 def _uses_mma_sync(draft: Draft) -> bool:
-    return any("NV_MMA_SYNC" in str(mma) for mma in draft.mma())
+    return needs_separate_accumulation(draft.mma())
 
 
 ACCUMULATOR_SUPPLEMENTS = (

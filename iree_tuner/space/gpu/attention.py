@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import derived_thread_config, flushed_denormals
 from iree_tuner.space.constraints import one_of_attribute
 from iree_tuner.space.expressions import (
     Boolean,
@@ -25,7 +26,8 @@ from iree_tuner.space.expressions import (
     total,
 )
 from iree_tuner.space.gpu.draft import Draft, shape_of
-from iree_tuner.space.gpu.operands import bits_of, bytes_of, operand_tile
+from iree_tuner.space.gpu.instructions import column_major, name_of
+from iree_tuner.space.gpu.operands import operand_tile
 from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS
 from iree_tuner.space.gpu.supplement import Supplement
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
@@ -134,7 +136,7 @@ def _open_promotion(draft: Draft) -> None:
             shape = operand_tile(draft.workload, operand, tiles)
             # What is not promoted has a layout without further ado: that of a single element.
             asked = [if_else(promoted, size, 1) for size in shape]
-            bits = bits_of(draft.workload.types[operand])
+            bits = draft.workload.types[operand].bits
             require_thread_layout(asked, draft.value("wg_size_x"), bits, f"the {_OPERANDS[operand]}")
     set_matmul_entries(draft, QK, _promotions(PROMOTE_QK, _QK_CHOICES))
     set_matmul_entries(draft, PV, _promotions(PROMOTE_VALUE, _PV_CHOICES))
@@ -149,7 +151,7 @@ def promoted_operands(draft: Draft) -> tuple[Boolean, Boolean, Boolean]:
 def _promotions(knob: str, choices: Sequence[Sequence[int]]) -> dict[str, ir.Attribute]:
     i64 = ir.IntegerType.get_signless(64)
     operands = [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, each) for each in choice]) for choice in choices]
-    how = ir.Attribute.parse("#iree_gpu.derived_thread_config")
+    how = derived_thread_config()
     types = [ir.ArrayAttr.get([how] * len(choice)) for choice in choices]
     return {
         "promote_operands": one_of_attribute(knob, operands),
@@ -176,7 +178,7 @@ def _fill_score_tile(draft: Draft) -> None:
 
 
 def _has_two_orders(draft: Draft) -> bool:
-    return all("NV_" not in str(each) for each in instructions(draft, QK))
+    return not any(name_of(each).startswith("NV_") for each in instructions(draft, QK))
 
 
 def _open_order(draft: Draft) -> None:
@@ -191,7 +193,7 @@ def _open_order(draft: Draft) -> None:
                 index < 2 * len(kinds), f"{name} ({{}}) must be one of {2 * len(kinds)} instructions", index
             )
             orders.append(index // len(kinds))
-        options = [*kinds, *map(_column_major, kinds)]
+        options = [*kinds, *map(column_major, kinds)]
         set_matmul_entries(draft, which, {_MMA: one_of_attribute(name, options)})
     with draft.extending():
         require(orders[0].equals(orders[1]), "both instructions or none must be transposed")
@@ -211,11 +213,6 @@ def _is_transposed(draft: Draft) -> Boolean:
     return ~(draft.value("qk_mma_idx") < len(options) // 2)
 
 
-def _column_major(mma: ir.Attribute) -> ir.Attribute:
-    """The instruction with its operands exchanged. Parsed: the bindings do not tell an attribute's number."""
-    return ir.Attribute.parse(str(mma).removesuffix(">") + ", col_major = true>")
-
-
 def _limit_memory(draft: Draft) -> None:
     draft.remove("per-matmul shared memory must fit")
     types, tiles = draft.workload.types, attention_tiles(draft)
@@ -223,8 +220,8 @@ def _limit_memory(draft: Draft) -> None:
         parts: list[Integer | int] = []
         for operand, promoted in enumerate(promoted_operands(draft)):
             shape = operand_tile(draft.workload, operand, tiles)
-            parts.append(if_else(promoted, product([*shape, bytes_of(types[operand])]), 0))
-        scores = product([draft.value("m_tile"), draft.value("red_k2"), bytes_of(types[2])])
+            parts.append(if_else(promoted, product([*shape, types[operand].bytes]), 0))
+        scores = product([draft.value("m_tile"), draft.value("red_k2"), types[2].bytes])
         stays = _scores_stay(draft)
         parts.append(if_else(stays, 0, scores) if stays is not None else 0)
         used, most = total(parts), draft.limits.shared_memory_bytes
@@ -269,7 +266,7 @@ def _limit_registers(draft: Draft) -> None:
 
 
 def _declare_options(draft: Draft) -> None:
-    flushed = ir.Attribute.parse('#iree_codegen.denormal_fp_math<"preserve-sign">')
+    flushed = flushed_denormals()
     draft.set_entries(**{OPTIONS: ir.DictAttr.get({}), DENORMALS: flushed})
 
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import flushed_denormals
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
 from iree_tuner.space.gpu.attention import DECOMPOSITION, LOWERING_CONFIG, PV, QK
-from iree_tuner.space.gpu.operands import bits_of
 from iree_tuner.space.gpu.options import DENORMALS, OPTIONS
 from iree_tuner.targets import GpuLimits
 
@@ -71,7 +71,7 @@ class _Reduction:
     def _spread(self, name: str, operand: int, role: str, threads: Integer) -> Integer:
         """Declare what a thread reads at once along a loop; returns what it has of the loop in all."""
         size = self._workload.loops[self._workload.role(role)[-1]]
-        most = max(1, _VECTOR_BITS // bits_of(self._workload.types[operand]))
+        most = max(1, _VECTOR_BITS // self._workload.types[operand].bits)
         vector = knob(name, _powers(most), f"a power of two up to {most}")
         self._vectors[role] = vector
         pieces = (vector + (size - 1)) // vector
@@ -130,7 +130,7 @@ class _Reduction:
             "workgroup": integers(workgroup),
             "partial_reduction": integers(reduction),
             DECOMPOSITION: ir.DictAttr.get(configs),
-            DENORMALS: ir.Attribute.parse('#iree_codegen.denormal_fp_math<"preserve-sign">'),
+            DENORMALS: flushed_denormals(),
             OPTIONS: ir.DictAttr.get({}),
             "workgroup_size": integers(["wg_size_x", 1, 1]),
             "subgroup_size": integers([self._limits.subgroup_size])[0],

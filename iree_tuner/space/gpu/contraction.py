@@ -6,7 +6,7 @@ from iree_tuner.space.expressions import Integer
 from iree_tuner.space.gpu.accumulator import ACCUMULATOR_SUPPLEMENTS
 from iree_tuner.space.gpu.direct_loads import DIRECT_LOAD_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.operands import bits_of, operand_tile
+from iree_tuner.space.gpu.operands import operand_tile
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
 from iree_tuner.space.gpu.padding import PADDING_SUPPLEMENTS
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
@@ -21,7 +21,7 @@ def _limit_layouts(draft: Draft) -> None:
     tiles = tiles_by_loop(draft)
     for operand, what in enumerate(_OPERANDS):
         shape = operand_tile(draft.workload, operand, tiles)
-        bits = bits_of(draft.workload.types[operand])
+        bits = draft.workload.types[operand].bits
         with draft.extending():
             require_thread_layout(shape, draft.value("wg_size_x"), bits, what)
 

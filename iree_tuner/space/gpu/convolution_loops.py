@@ -9,7 +9,6 @@ from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.gpu.draft import Draft, shape_of
-from iree_tuner.space.gpu.operands import operand_loops
 
 
 @dataclass(frozen=True)
@@ -53,13 +52,13 @@ def roles_of(draft: Draft) -> Roles:
 
 def channels_outside(workload: Workload) -> bool:
     """Whether the output has its channels before the image: NCHW."""
-    order = operand_loops(workload, len(workload.maps) - 1)
+    order = workload.maps[-1].loops
     return order.index(workload.role("output_channel")[-1]) < order.index(workload.role("output_image")[0])
 
 
 def channels_inside(workload: Workload) -> bool:
     """Whether the channels are the innermost dimension of the image that is read: NHWC."""
-    return operand_loops(workload, 0)[-1] == workload.role("input_channel")[-1]
+    return workload.maps[0].loops[-1] == workload.role("input_channel")[-1]
 
 
 def fuses_reductions(draft: Draft) -> bool:

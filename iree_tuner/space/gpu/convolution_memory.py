@@ -7,7 +7,6 @@ from iree_tuner.space.expressions import Integer, product, require, total
 from iree_tuner.space.gpu.convolution_loops import channels_inside, channels_outside, roles_of
 from iree_tuner.space.gpu.draft import Draft, shape_of
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation
-from iree_tuner.space.gpu.operands import bits_of, bytes_of, operand_loops
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
 from iree_tuner.space.gpu.thread_layout import COPY_BITS, require_thread_layout
@@ -20,7 +19,7 @@ _GATHERS = 128
 
 def _limit_shared_memory(draft: Draft) -> None:
     roles, limit = roles_of(draft), draft.limits.shared_memory_bytes
-    image, filter_, result = (bytes_of(kind) for kind in draft.workload.types)
+    image, filter_, result = (kind.bytes for kind in draft.workload.types)
     depth = draft.mma_shape()[2]
     with draft.extending():
         rows = product([draft.value(f"wg_{loop}") for loop in roles.rows])
@@ -36,7 +35,7 @@ def _limit_shared_memory(draft: Draft) -> None:
 def _limit_gathers(draft: Draft) -> None:
     """A thread reads its part of a tile of patches element by element, or in vectors of inner channels."""
     workload, roles = draft.workload, roles_of(draft)
-    vector = COPY_BITS // bits_of(workload.types[0])
+    vector = COPY_BITS // workload.types[0].bits
     channels = workload.loops[roles.depth_loop]
     width = vector if channels_inside(workload) and channels % vector == 0 else 1
     pixels = workload.role("batch") + workload.role("output_image")
@@ -79,11 +78,11 @@ def _limit_layouts(draft: Draft) -> None:
     workload, threads = draft.workload, draft.value("wg_size_x")
     for operand, what in enumerate(("the image", "the filter")):
         shape: list[Integer | int] = []
-        for loop in operand_loops(workload, operand):
+        for loop in workload.maps[operand].loops:
             name = f"wg_{loop}" if workload.iterators[loop] == "parallel" else f"red_{loop}"
             shape.append(draft.value(name) if draft.has(name) else 1)
         with draft.extending():
-            require_thread_layout(shape, threads, bits_of(workload.types[operand]), what)
+            require_thread_layout(shape, threads, workload.types[operand].bits, what)
 
 
 MEMORY_SUPPLEMENTS = (

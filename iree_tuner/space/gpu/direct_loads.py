@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.unbound import direct_load, swizzled_direct_load
 from iree_tuner.space.constraints import one_of_attribute
 from iree_tuner.space.expressions import all_of, any_of, lookup, product, require
-from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.operands import bits_of, operand_loops
+from iree_tuner.space.gpu.draft import Draft, shape_of
 from iree_tuner.space.gpu.options import CONFLICTS
 from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.space.gpu.supplement import Supplement
@@ -16,22 +16,15 @@ _KNOB = "direct_loads"
 _PROMOTION = "promotion_types"
 _ARCHITECTURES = "gfx95"  # 9.5 and later of 9 (targetSupportsGlobalLoadDMA)
 _TYPES = ("f16", "bf16")
-_DIRECT = "#iree_gpu.use_global_load_dma"
-_SWIZZLED = (
-    "#iree_gpu.swizzle_operand<copy_config = #iree_gpu.use_global_load_dma, "
-    "swizzle = #iree_codegen.xor_shuffle<64, 8>>"
-)
-"""Neither has a binding in 3.13."""
-
-_SWIZZLING = ("16x16x32_", "32x32x16_")
+_SWIZZLING = ((16, 16, 32), (32, 32, 16))
 """Instructions of gfx950 for which the compiler knows a swizzle (getXorShuffleParamsForGfx950)."""
 
 
 def _open(draft: Draft) -> None:
     workload = draft.workload
     k = workload.role("k")[-1]
-    rows = [operand_loops(workload, operand)[-1] == k for operand in (0, 1)]  # read along the reduction
-    direct, swizzled = ir.Attribute.parse(_DIRECT), ir.Attribute.parse(_SWIZZLED)
+    rows = [workload.maps[operand].loops[-1] == k for operand in (0, 1)]  # read along the reduction
+    direct, swizzled = direct_load(), swizzled_direct_load()
     kinds = [[direct, direct]] + ([[swizzled if each else direct for each in rows]] if any(rows) else [])
     options = [ir.UnitAttr.get(), *map(ir.ArrayAttr.get, kinds)]
     said = ["0 (through registers)", "1 (directly)", "2 (directly, and swizzled)"][: len(options)]
@@ -40,7 +33,7 @@ def _open(draft: Draft) -> None:
     chosen, stages, plain = draft.value(_KNOB), draft.value(PREFETCH), draft.value(CONFLICTS)
     m, n = workload.role("m")[-1], workload.role("n")[-1]
     *_, step = draft.mma_shape()
-    swizzles = [int(any(part in str(each) for part in _SWIZZLING)) for each in draft.mma()]
+    swizzles = [int(shape_of(each) in _SWIZZLING) for each in draft.mma()]
     with draft.extending():
         none = chosen.equals(0)
         require(any_of([none, plain.equals(1)]), f"{_KNOB} ({{}}) writes rows that are not padded", chosen)
@@ -51,7 +44,7 @@ def _open(draft: Draft) -> None:
             chosen,
         )
         depth = product([draft.value(f"red_{k}"), step])
-        bits = bits_of(workload.types[0])
+        bits = workload.types[0].bits
         tiles = product([draft.value(f"wg_{m}"), depth]) + product([draft.value(f"wg_{n}"), depth])
         most = draft.limits.shared_memory_bytes * 8 // bits
         fits = [all_of([stages.equals(count), tiles * max(1, count) <= most]) for count in (0, 2, 3)]
@@ -68,7 +61,7 @@ def _applies(draft: Draft) -> bool:
     return (
         draft.pipeline == "TileAndFuse"
         and draft.limits.arch.startswith(_ARCHITECTURES)
-        and all(each in _TYPES for each in types)
+        and all(each.name in _TYPES for each in types)
         and draft.has(PREFETCH)
         and draft.has(CONFLICTS)
     )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import declared_knobs, knob
@@ -36,7 +37,7 @@ class Draft:
     @property
     def pipeline(self) -> str:
         """`TileAndFuse` or `VectorDistribute`."""
-        return str(self.op.pipeline).partition("<")[2].rstrip(">")
+        return pipeline_of(self.op.pipeline)[1]
 
     @property
     def entries(self) -> dict[str, ir.Attribute]:
@@ -48,7 +49,10 @@ class Draft:
         """Whether a convolution becomes a matrix multiplication of gathered patches (IGEMM)."""
         pinned = any("use_igemm_convolution=true" in text for text, _ in self._asserts())
         options = self.entries.get("gpu_pipeline_options")
-        return pinned or (options is not None and "use_igemm_convolution = true" in str(options))
+        if pinned or options is None:
+            return pinned
+        wanted = [each.attr for each in ir.DictAttr(options) if each.name == "use_igemm_convolution"]
+        return wanted == [ir.BoolAttr.get(True, options.context)]
 
     def has(self, name: str) -> bool:
         """Whether the op declares a knob."""

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.gpu.operands import bits_of, operand_loops
 from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.targets import GpuLimits
 
 _FILL = "fill"
-_LEAST_BITS = 16
-"""Floats with fewer are not converted without a matrix instruction (`space.gpu.spaces`)."""
 
 
 def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
@@ -26,13 +24,13 @@ def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
     None for floats of a byte or less, for products beside other reductions, and for copies between buffers,
     which these pipelines do not tile.
     """
-    if "memref<" in workload.dag:
+    if facts_of(workload.dag).on_buffers:
         return []
     product = _is_product(workload)
     beside = [companion for companion in workload.companions if _FILL not in companion.op]
     if product and any("reduction" in companion.iterators for companion in beside):
         return []
-    if any(kind.startswith("f") and bits_of(kind) < _LEAST_BITS for kind in workload.types):
+    if any(kind.is_small_float for kind in workload.types):
         return []
     return simt_constraints(workload, limits, context, shared=not product)
 
@@ -42,6 +40,6 @@ def _is_product(workload: Workload) -> bool:
     kinds = list(enumerate(workload.iterators))
     wide = {loop for loop, kind in kinds if kind == "parallel" and workload.loops[loop] > 1}
     reduced = {loop for loop, kind in kinds if kind == "reduction" and workload.loops[loop] > 1}
-    inputs = [set(operand_loops(workload, operand)) for operand in range(len(workload.types) - 1)]
+    inputs = [set(each.loops) for each in workload.maps[:-1]]
     factors = [loops for loops in inputs if loops & reduced]
     return len(factors) >= 2 and not any(wide <= loops for loops in factors)

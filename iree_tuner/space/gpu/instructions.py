@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import GpuLimits
 
 _BLOCK = re.compile(r"x\d+B_")
@@ -21,7 +22,7 @@ _VERY_SKINNY = 4
 
 
 def fitting_instructions(
-    types: Sequence[str], rows: int, columns: int, limits: GpuLimits
+    types: Sequence[ElementType], rows: int, columns: int, limits: GpuLimits
 ) -> list[iree_gpu.MMAAttr]:
     """Those that getCompatibleMMAAttrs (LLVMGPUConstraintGenerator.cpp) takes; call in a context.
 
@@ -51,15 +52,39 @@ def needs_separate_accumulation(mmas: Sequence[ir.Attribute]) -> bool:
 
     getMatmulOrIGEMMLoweringConfigAndWorkgroupSize in ConfigUtils.cpp (iree-org/iree issue 23370).
     """
-    return any("NV_MMA_SYNC" in str(mma) for mma in mmas)
+    return any(name_of(mma).startswith("NV_MMA_SYNC") for mma in mmas)
 
 
-def _fits(mma: iree_gpu.MMAAttr, types: Sequence[str]) -> bool:
+def name_of(mma: ir.Attribute) -> str:
+    """`MFMA_F32_16x16x16_F16`; empty for an attribute that is no plain matrix instruction."""
+    plain = isinstance(mma, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
+    return _intrinsic_of(mma).name if plain else ""
+
+
+def column_major(mma: ir.Attribute) -> ir.Attribute:
+    """The instruction with its operands exchanged."""
+    kind = iree_gpu.VirtualMMAAttr if isinstance(mma, iree_gpu.VirtualMMAAttr) else iree_gpu.MMAAttr
+    return kind.get(_intrinsic_of(mma), True, ctx=mma.context)
+
+
+def _intrinsic_of(mma: ir.Attribute) -> iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic:
+    """Found by building it again: the attribute does not tell its number (docs/upstream/bindings.md)."""
+    if isinstance(mma, iree_gpu.VirtualMMAAttr):
+        kind, numbers = iree_gpu.VirtualMMAAttr, iree_gpu.VirtualMMAIntrinsic
+    else:
+        kind, numbers = iree_gpu.MMAAttr, iree_gpu.MMAIntrinsic
+    known = {
+        kind.get(each, exchanged, ctx=mma.context): each for each in numbers for exchanged in (False, True)
+    }
+    return known[mma]
+
+
+def _fits(mma: iree_gpu.MMAAttr, types: Sequence[ElementType]) -> bool:
     """All types equal. canTargetIntrinsic takes wider accumulators too, but nothing converts the result.
 
     See `gpu/result_type.py`, and docs/upstream/narrow_result.md.
     """
-    return tuple(str(kind) for kind in mma.abc_element_types) == (types[0], types[1], types[-1])
+    return tuple(map(ElementType.of, mma.abc_element_types)) == (types[0], types[1], types[-1])
 
 
 def _is_very_skinny(rows: int, columns: int, subgroup: int) -> bool:

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.space.constraints import integers, knob, knob_attribute, one_of_attribute
 from iree_tuner.space.expressions import Integer, lookup, product, require
 from iree_tuner.space.gpu.ladders import divisors, powers
 from iree_tuner.space.gpu.matrix_problem import MatrixProblem
-from iree_tuner.space.gpu.operands import bits_of, bytes_of
 from iree_tuner.space.gpu.options import OPTIONS
 from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
@@ -91,8 +91,8 @@ class MatrixLayouts:
             ("the right operand", self.problem.right, kinds[1]),
         ):
             shape = [self.tiles.get(loop, 1) for loop in loops]
-            require_thread_layout(shape, self.threads, bits_of(kind), what)
-            sizes.append(product([*shape, bytes_of(kind)]))
+            require_thread_layout(shape, self.threads, kind.bits, what)
+            sizes.append(product([*shape, kind.bytes]))
         size = sizes[0] + sizes[1]
         limit = self.limits.shared_memory_bytes
         require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
@@ -102,7 +102,7 @@ class MatrixLayouts:
         m, n, k = self._loops()
         ones: dict[int, int | str] = dict.fromkeys(self.problem.batch, 1)
         every: dict[int, int | str] = dict.fromkeys(range(len(self.problem.loops)), 1)
-        derived = ir.Attribute.parse("#iree_gpu.derived_thread_config")
+        derived = derived_thread_config()
         return {
             "workgroup": self._level({**ones, m: f"wg_{m}", n: f"wg_{n}"}),
             "reduction": self._level({k: f"red_{k}"}),

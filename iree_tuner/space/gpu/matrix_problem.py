@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.gpu.operands import operand_loops
 
 Group = tuple[int, ...]
 
@@ -36,7 +35,7 @@ class MatrixProblem:
     m: Group
     n: Group
     k: Group
-    types: tuple[str, str, str]
+    types: tuple[ElementType, ElementType, ElementType]
     left: Group
     right: Group
     pixels: Group = ()
@@ -63,7 +62,7 @@ def contraction_problem(workload: Workload) -> MatrixProblem | None:
     batch, m, n, k = (workload.role(name) for name in ("batch", "m", "n", "k"))
     if not (m and n and k):
         return None
-    left, right = operand_loops(workload, 0), operand_loops(workload, 1)
+    left, right = workload.maps[0].loops, workload.maps[1].loops
     types = (workload.types[0], workload.types[1], workload.types[-1])
     return MatrixProblem(workload.loops, batch, m, n, k, types, left, right)
 
@@ -83,13 +82,13 @@ def igemm_problem(workload: Workload) -> MatrixProblem | None:
     reduced = [loop for loop in order if loop in places]
     renamed = {loop: places[i] for i, loop in enumerate(reduced)}
     gathered = [renamed.get(loop, loop) for loop in order]
-    kernel = [renamed.get(loop, loop) for loop in operand_loops(workload, 1)]
+    kernel = [renamed.get(loop, loop) for loop in workload.maps[1].loops]
     sizes = list(workload.loops)
     for loop, place in renamed.items():
         sizes[place] = workload.loops[loop]
     groups = _collapsed(workload, gathered, kernel)
     number = {loop: i for i, group in enumerate(groups) for loop in group}
-    output = operand_loops(workload, len(workload.maps) - 1)
+    output = workload.maps[-1].loops
     channel_first = output.index(channels[-1]) < output.index(image[0])
     pixels = sorted((*workload.role("batch"), *image))
     sides = (channels, pixels) if channel_first else (pixels, channels)
@@ -121,8 +120,8 @@ def direct_problem(workload: Workload) -> MatrixProblem | None:
         return None
     pixels = tuple(sorted((*workload.role("batch"), *image)))
     types = (workload.types[0], workload.types[1], workload.types[-1])
-    left = tuple(loops[0] for loops in _loops_of_results(workload.maps[0]))
-    right = operand_loops(workload, 1)
+    left = tuple(index.terms[0][0] for index in workload.maps[0].results)
+    right = workload.maps[1].loops
     depth, reduced = workload.role("depth"), (*workload.role("filter"), *inputs)
     return MatrixProblem(workload.loops, depth, pixels, channels, reduced, types, left, right)
 
@@ -137,7 +136,8 @@ def _image_order(workload: Workload) -> list[int]:
     image, window = workload.role("output_image"), workload.role("filter")
     channels = workload.role("input_channel")
     order: list[int] = []
-    for found in _loops_of_results(workload.maps[0]):
+    for index in workload.maps[0].results:
+        found = [loop for loop, _ in index.terms]
         pixel = [loop for loop in found if loop in image]
         loop = pixel[0] if pixel else found[0]
         if loop not in window and loop not in order:
@@ -173,9 +173,3 @@ def _collapsed(workload: Workload, *maps: list[int]) -> list[list[int]]:
 
 def _follows(dims: list[int], first: int, second: int) -> bool:
     return dims.index(second) == dims.index(first) + 1
-
-
-def _loops_of_results(text: str) -> list[Group]:
-    """The loops in each result of a map: two where a window slides over pixels."""
-    results = text.rpartition("-> (")[2].rstrip(")>").split(", ")
-    return [tuple(int(loop) for loop in re.findall(r"\bd(\d+)\b", result)) for result in results]

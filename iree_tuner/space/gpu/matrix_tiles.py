@@ -16,7 +16,6 @@ from iree_tuner.space.expressions import Integer, constant, if_else, lookup, pro
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.ladders import divisors, powers, round_up
 from iree_tuner.space.gpu.matrix_problem import MatrixProblem
-from iree_tuner.space.gpu.operands import bytes_of
 from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.targets import GpuLimits
 
@@ -127,7 +126,7 @@ class MatrixTiles:
 
     def limit_memory(self) -> None:
         """Both operands' tiles stand in shared memory."""
-        left, right, _ = (bytes_of(kind) for kind in self.problem.types)
+        left, right, _ = (kind.bytes for kind in self.problem.types)
         rows, columns = self._extent(self.problem.m), self._extent(self.problem.n)
         size = product([rows * left + columns * right, self.depth])
         limit = self.limits.shared_memory_bytes

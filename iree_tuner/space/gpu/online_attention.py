@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import derived_thread_config
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
 from iree_tuner.space.expressions import Integer, constant, lookup, require
@@ -23,6 +25,7 @@ from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.targets import GpuLimits
 
 _LARGEST_TILE = 512
+_SUMS = ElementType.named("f32")
 _SKINNY = 4
 """With no more rows than this there is nothing for a matrix instruction (kVerySkinnyDimThreshold)."""
 
@@ -53,8 +56,8 @@ def _problem(workload: Workload, limits: GpuLimits) -> _Matrices | None:
     rows = math.prod(workload.sizes("m"))
     if not workload.role("m") or not workload.role("n") or rows <= _SKINNY:
         return None
-    scores = fitting_instructions((query, key, "f32"), rows, math.prod(workload.sizes("k2")), limits)
-    result = fitting_instructions((value, value, "f32"), rows, math.prod(workload.sizes("n")), limits)
+    scores = fitting_instructions((query, key, _SUMS), rows, math.prod(workload.sizes("k2")), limits)
+    result = fitting_instructions((value, value, _SUMS), rows, math.prod(workload.sizes("n")), limits)
     depth = workload.loops[workload.role("k1")[-1]]
     width, keys = (workload.loops[workload.role(role)[-1]] for role in ("n", "k2"))
     scores = [mma for mma in scores if depth % mma.mnk_shape[2] == 0]
@@ -129,7 +132,7 @@ class _Matrices:
         for loop in self._workload.role("k2"):
             reduction[loop] = 1
         reduction[k2] = "red_k2"
-        how = ir.Attribute.parse("#iree_gpu.derived_thread_config")
+        how = derived_thread_config()
         configs: dict[str, ir.Attribute] = {
             QK: self._matmul(QK, "qk_mma_idx", "n"),
             PV: self._matmul(PV, "pv_mma_idx", "k1"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
 
+from iree_tuner.compiler.unbound import flushed_denormals
 from iree_tuner.space.constraints import one_of_attribute
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.prefetch import PREFETCH_SUPPLEMENTS
@@ -42,7 +43,7 @@ def _open_reordering(draft: Draft) -> None:
 
 def _open_denormals(draft: Draft) -> None:
     draft.declare("flush_denormals", (0, 1), "0 (as they are) or 1 (flushed to zero)")
-    kinds = [ir.UnitAttr.get(), ir.Attribute.parse('#iree_codegen.denormal_fp_math<"preserve-sign">')]
+    kinds = [ir.UnitAttr.get(), flushed_denormals()]
     draft.set_entries(**{DENORMALS: one_of_attribute("flush_denormals", kinds)})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from iree_tuner.space.expressions import product, require
 from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.operands import bits_of
 from iree_tuner.space.gpu.supplement import Supplement
 
 _REGISTER_BITS = 32
@@ -23,7 +22,7 @@ def _limit_accumulators(draft: Draft) -> None:
     """Every loop with a workgroup tile is one of the result's."""
     limit = registers_of(draft.limits.arch)
     names = [f"wg_{loop}" for loop in range(len(draft.workload.loops))]
-    bits = max(_REGISTER_BITS, bits_of(draft.workload.types[-1]))
+    bits = max(_REGISTER_BITS, draft.workload.types[-1].bits)
     with draft.extending():
         results = product([*(draft.value(name) for name in names if draft.has(name)), bits // _REGISTER_BITS])
         taken = results // draft.value("wg_size_x")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.space.expressions import require
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.supplement import Supplement
@@ -16,9 +17,9 @@ def fitting(draft: Draft) -> list[int]:
     return [place for place, mma in enumerate(draft.mma()) if _accumulator(mma) == wanted]
 
 
-def _accumulator(mma: ir.Attribute) -> str:
+def _accumulator(mma: ir.Attribute) -> ElementType:
     assert isinstance(mma, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
-    return str(mma.abc_element_types[2])
+    return ElementType.of(mma.abc_element_types[2])
 
 
 def _limit(draft: Draft) -> None:

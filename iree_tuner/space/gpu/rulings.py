@@ -23,7 +23,7 @@ from iree_tuner.space.gpu.matrix_problem import (
     direct_problem,
     igemm_problem,
 )  # fmt: skip
-from iree_tuner.space.gpu.operands import bits_of, bytes_of, operand_loops, operand_tile
+from iree_tuner.space.gpu.operands import operand_tile
 from iree_tuner.space.gpu.padding import PAD_K, PADDING
 from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
@@ -111,7 +111,7 @@ def _stage_results(
     """
     threads, limit = _threads(draft), draft.limits.shared_memory_bytes
     rows, columns = (product([tiles[loop] for loop in group]) for group in (problem.m, problem.n))
-    left, right, result = map(bytes_of, problem.types)
+    left, right, result = (each.bytes for each in problem.types)
     operands = product([rows * left + columns * right, depth])
     require(operands <= limit, f"the operands take {{}} of {limit} bytes of shared memory", operands)
     used = operands + product([rows, columns, result])
@@ -156,17 +156,17 @@ def _vector_distribute(draft: Draft) -> None:
 
 def _operand(draft: Draft, place: int, tiles: Mapping[int, Integer | int]) -> Sequence[Integer | int]:
     if draft.workload.family == "convolution":
-        return [tiles.get(loop, 1) for loop in operand_loops(draft.workload, place)]
+        return [tiles.get(loop, 1) for loop in draft.workload.maps[place].loops]
     return operand_tile(draft.workload, place, tiles)
 
 
 def _require_layout(draft: Draft, shape: Sequence[Integer | int], place: int, what: str) -> None:
-    require_thread_layout(shape, _threads(draft), bits_of(draft.workload.types[place]), f"the {what}")
+    require_thread_layout(shape, _threads(draft), draft.workload.types[place].bits, f"the {what}")
 
 
 def _limit_memory(draft: Draft, shapes: Sequence[Sequence[Integer | int]]) -> None:
     limit, types = draft.limits.shared_memory_bytes, draft.workload.types
-    used = total([product([*shape, bytes_of(kind)]) for shape, kind in zip(shapes, types, strict=False)])
+    used = total([product([*shape, kind.bytes]) for shape, kind in zip(shapes, types, strict=False)])
     require(used <= limit, f"the operands take {{}} of {limit} bytes of shared memory", used)
 
 
@@ -216,7 +216,7 @@ def _attention(draft: Draft) -> None:
         ):
             shape = operand_tile(workload, place, filled)
             _require_layout(draft, [if_else(is_read, each, 1) for each in shape], place, what)
-            held.append(if_else(is_read, product([*shape, bytes_of(workload.types[place])]), 0))
+            held.append(if_else(is_read, product([*shape, workload.types[place].bytes]), 0))
         used, limit = total(held), draft.limits.shared_memory_bytes
         require(used <= limit, f"the operands take {{}} of {limit} bytes of shared memory", used)
         _require_lanes(draft)

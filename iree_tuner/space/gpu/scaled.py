@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
 from iree_tuner.space.expressions import Integer, any_of, constant, if_else, lookup, product, require, total
-from iree_tuner.space.gpu.operands import bits_of
 from iree_tuner.targets import GpuLimits
 
 _TILES = (1, 2, 4, 8)
@@ -26,7 +26,6 @@ _MOST_ACCUMULATORS = 256
 """32-bit accumulators of one thread: half of its registers."""
 _ROW_PADDING_BYTES = 8
 """What GPUReduceBankConflicts adds to each row of an allocation, where rows are not shuffled."""
-_PLAIN = "#iree_gpu.derived_thread_config"
 _SHUFFLED = (
     "#iree_gpu.swizzle_operand<copy_config = #iree_gpu.derived_thread_config, "
     "swizzle = #iree_codegen.xor_shuffle<256, 32>>"
@@ -142,8 +141,8 @@ class _Scaled:
         types, block = self._workload.types, self._found[0].shape[3]
         parts: list[Integer] = []
         for operand, tile in enumerate(tiles):
-            parts.append(product([tile, blocks, padding + block * bits_of(types[operand]) // 8]))
-            parts.append(product([tile, blocks * (bits_of(types[operand + 2]) // 8) + padding]))
+            parts.append(product([tile, blocks, padding + block * types[operand].bits // 8]))
+            parts.append(product([tile, blocks * (types[operand + 2].bits // 8) + padding]))
         used, most = total(parts), self._limits.shared_memory_bytes
         require(used <= most, f"{{}} bytes of shared memory are more than {most}", used)
 
@@ -161,7 +160,7 @@ class _Scaled:
         for loop in (self._m, self._n):
             workgroup[loop], subgroup[loop] = f"wg_{loop}", f"sg_{loop}"
         reduction[self._k] = f"red_{self._k}"
-        plain, shuffled = ir.Attribute.parse(_PLAIN), ir.Attribute.parse(_SHUFFLED)
+        plain, shuffled = derived_thread_config(), ir.Attribute.parse(_SHUFFLED)  # neither has a builder
         chosen = one_of_attribute("swizzle", [plain, shuffled])
         flags = [ir.BoolAttr.get(False), ir.BoolAttr.get(True)]
         options = {

@@ -17,7 +17,6 @@ from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import COMPANIONS, integers, knob
 from iree_tuner.space.expressions import Integer, constant, product, require
 from iree_tuner.space.gpu.ladders import divisors, powers
-from iree_tuner.space.gpu.operands import bits_of
 from iree_tuner.space.gpu.options import OPTIONS
 from iree_tuner.space.gpu.simt_tiles import is_by_rows, plain_options
 from iree_tuner.targets import GpuLimits
@@ -103,7 +102,7 @@ class Reduction:
     @property
     def _widest(self) -> int:
         """Elements that a lane reads at once at most: of a generic op the narrowest type decides."""
-        kinds = [bits_of(kind) for kind in self.workload.types]
+        kinds = [kind.bits for kind in self.workload.types]
         bits = max(kinds[:2]) if self.workload.family == "contraction" else min(kinds)
         return max(1, self.limits.max_load_bits // bits)
 

@@ -16,7 +16,6 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import flag, integers, knob, one_of_attribute
 from iree_tuner.space.expressions import Integer, constant, product, require
 from iree_tuner.space.gpu.ladders import divisors, next_power, powers
-from iree_tuner.space.gpu.operands import bytes_of, operand_loops
 from iree_tuner.space.gpu.options import OPTIONS
 from iree_tuner.targets import GpuLimits
 
@@ -145,8 +144,8 @@ class SimtTiles:
 
     def _bytes(self, operand: int) -> Integer:
         """Of an operand's tile in shared memory, its rows padded by 64 bits (GPUReduceBankConflicts)."""
-        *rows, last = operand_loops(self.workload, operand)
-        width = bytes_of(self.workload.types[operand])
+        *rows, last = self.workload.maps[operand].loops
+        width = self.workload.types[operand].bytes
         row = self._tile(last) * width + 8
         return product([row, *(self._tile(loop) for loop in rows)])
 

@@ -72,7 +72,7 @@ def _matrix_or_threads(
             return [*modules, *gathered]
         for build in builders:
             if build is simt_constraints and _is_tiny(workload):
-                types = ", ".join(workload.types)
+                types = ", ".join(map(str, workload.types))
                 target = f"{limits.backend}:{limits.arch}"
                 raise TunerError(f"no instruction of {target} takes {types}, and nothing converts them")
             modules = build(workload, limits, context)
@@ -86,7 +86,7 @@ def _is_tiny(workload: Workload) -> bool:
 
     "F8E5M2 and F8E4M3FN types are not supported on gfx942", and on CUDA an untranslated cast.
     """
-    return any(kind.startswith(("f4", "f6", "f8")) for kind in workload.types)
+    return any(kind.is_small_float for kind in workload.types)
 
 
 def _reads_on(modules: Sequence[ir.Module], workload: Workload, limits: GpuLimits) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.expressions import require
@@ -15,7 +16,7 @@ from iree_tuner.space.llvm_cpu.tiles import require_small_vector
 from iree_tuner.targets import CpuLimits
 
 # Scores and the running output are kept in f32, whatever the operands' types.
-_ACCUMULATOR = "f32"
+_ACCUMULATOR = ElementType.named("f32")
 
 
 def attention_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:

@@ -67,9 +67,9 @@ def cpu_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, obje
     companions = cast(Mapping[str, Mapping[str, Sequence[int]]], knobs.get(COMPANIONS, {}))
     return Configuration(
         (
-            OpConfiguration("root", "compilation_info", str(info)),
+            OpConfiguration.of("root", "compilation_info", info),
             *(
-                OpConfiguration(label, "lowering_config", str(lowering_config(levels)))
+                OpConfiguration.of(label, "lowering_config", lowering_config(levels))
                 for label, levels in companions.items()
             ),
         )

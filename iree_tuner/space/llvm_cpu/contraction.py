@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.expressions import Integer, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
 from iree_tuner.space.llvm_cpu.mmt4d import is_mmt4d, mmt4d_constraints
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
-from iree_tuner.space.llvm_cpu.tiles import element_bytes
 from iree_tuner.targets import CpuLimits
 
 _LONGEST_SCALAR_REDUCTION = 512
@@ -49,9 +49,9 @@ def _limit_vectors(tiling: Tiling) -> None:
     if not workload.role("n") or not workload.role("m"):
         return
     row = workload.role("n")[-1]
-    if workload.maps[-1].rpartition("-> (")[2].rstrip(")>").split(", ")[-1] != f"d{row}":
+    if workload.maps[-1].dimensions[-1] != row:
         return
-    lanes = max(1, limits.native_vector_bytes // element_bytes(workload.types[-1]))
+    lanes = max(1, limits.native_vector_bytes // workload.types[-1].bytes)
     along = (_integer(tiling.vector[row]) + (lanes - 1)) // lanes
     count = product([along, *(_integer(tile) for loop, tile in tiling.vector.items() if loop != row)])
     message = (
@@ -68,7 +68,7 @@ def _limit_unrolling(tiling: Tiling) -> None:
     """
     workload = tiling.workload
     reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
-    if not any(_is_strided(text, reduced) for text in workload.maps[:-1]):
+    if not any(_is_strided(each, reduced) for each in workload.maps[:-1]):
         return
     results = product([_integer(tile) for loop, tile in tiling.vector.items() if loop not in reduced])
     length = product([_integer(tiling.vector[loop]) for loop in reduced])
@@ -76,11 +76,10 @@ def _limit_unrolling(tiling: Tiling) -> None:
     require((results > 1) | (length <= _LONGEST_SCALAR_REDUCTION), message, length)
 
 
-def _is_strided(map_text: str, reduced: list[int]) -> bool:
+def _is_strided(access: IndexingMap, reduced: list[int]) -> bool:
     """Whether an operand is read along a reduction loop that is not its innermost dimension."""
-    dims = map_text.rpartition("-> (")[2].rstrip(")>").split(", ")
-    names = {f"d{loop}" for loop in reduced}
-    return bool(names & set(dims)) and dims[-1] not in names
+    found = set(access.dimensions) & set(reduced)
+    return bool(found) and access.dimensions[-1] not in found
 
 
 def _integer(value: Integer | int) -> Integer:

@@ -22,9 +22,9 @@ from iree_tuner.targets import CpuLimits
 # LLVMCPU/KernelDispatch.cpp takes: conv_2d_nhwc_hwcf, conv_2d_nchw_fchw, depthwise_conv_2d_nhwc_hwc.
 _ROLES = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
 _DECOMPOSABLE = (
-    (((0,), (1, 2), (3,), (4, 5), (6,), ()), "(d4, d5, d6, d3)", "(d0, d1, d2, d3)"),
-    (((0,), (2, 3), (1,), (5, 6), (4,), ()), "(d1, d4, d5, d6)", "(d0, d1, d2, d3)"),
-    (((0,), (1, 2), (), (4, 5), (), (3,)), "(d4, d5, d3)", "(d0, d1, d2, d3)"),
+    (((0,), (1, 2), (3,), (4, 5), (6,), ()), (4, 5, 6, 3), (0, 1, 2, 3)),
+    (((0,), (2, 3), (1,), (5, 6), (4,), ()), (1, 4, 5, 6), (0, 1, 2, 3)),
+    (((0,), (1, 2), (), (4, 5), (), (3,)), (4, 5, 3), (0, 1, 2, 3)),
 )
 
 
@@ -52,8 +52,7 @@ def convolution_constraints(workload: Workload, limits: CpuLimits, context: ir.C
 def is_decomposable(workload: Workload) -> bool:
     """Whether the compiler can rewrite tiles of this convolution as one-dimensional ones."""
     roles = tuple(workload.role(name) for name in _ROLES)
-    shapes = tuple(text.rpartition("-> ")[2].rstrip(">") for text in workload.maps[1:])
-    return (roles, *shapes) in _DECOMPOSABLE
+    return (roles, *(each.dimensions for each in workload.maps[1:])) in _DECOMPOSABLE
 
 
 def _require_decomposition(tiling: Tiling) -> None:

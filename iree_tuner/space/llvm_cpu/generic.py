@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.llvm_cpu.attributes import pipeline
@@ -21,7 +23,7 @@ def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Conte
     A dispatch that only copies is bufferized before specs run (BufferizeCopyOnlyDispatches), and is
     lowered by BufferOpsTileAndVectorize.
     """
-    buffers = "memref<" in workload.dag
+    buffers = facts_of(workload.dag).on_buffers
 
     def fill() -> Mapping[str, ir.Attribute]:
         tiling = Tiling(workload, limits, cached=not buffers)
@@ -42,5 +44,5 @@ def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Conte
 
 def _produces(companion: Companion, workload: Workload) -> bool:
     """Whether the companion comes before the root op in its dispatch."""
-    root, other = workload.dag.find('"root"'), workload.dag.find(f'"{companion.label}"')
-    return 0 <= other < root
+    labels = facts_of(workload.dag).labels
+    return companion.label in labels[: labels.index(ROOT)] if ROOT in labels else False

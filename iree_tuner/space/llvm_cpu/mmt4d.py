@@ -25,21 +25,16 @@ from dataclasses import replace
 
 from iree.compiler import ir
 
+from iree_tuner.ops.contraction import packed_name
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers
 from iree_tuner.space.expressions import Integer, product, require
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, pipeline
 from iree_tuner.space.llvm_cpu.ladders import coarseness_for
-from iree_tuner.space.llvm_cpu.tiles import element_bytes, require_small_vector, tile
+from iree_tuner.space.llvm_cpu.tiles import require_small_vector, tile
 from iree_tuner.targets import CpuLimits
 
 _INNER = 3  # m0, n0, k0: the last loops
-_SHAPES = {
-    6: ("(d0, d2, d3, d5)", "(d1, d2, d4, d5)", "(d0, d1, d3, d4)"),
-    7: ("(d0, d1, d3, d4, d6)", "(d0, d2, d3, d5, d6)", "(d0, d1, d2, d4, d5)"),
-}
-"""Operands of mmt4d and of batch_mmt4d, by the number of loops."""
-
 _MICROKERNEL_TYPES = {
     ("f32", "f32", "f32"), ("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"),
     ("bf16", "bf16", "bf16"), ("i8", "i8", "i32"), ("i8", "i4", "i32"), ("i16", "i16", "i32"),
@@ -54,8 +49,7 @@ more than a minute (f32 tiles of 16x16)."""
 
 def is_mmt4d(workload: Workload) -> bool:
     """Whether a contraction is on packed operands, as `linalg.mmt4d` and `linalg.batch_mmt4d` are."""
-    shapes = tuple(text.rpartition("-> ")[2].rstrip(">") for text in workload.maps)
-    return _SHAPES.get(len(workload.loops)) == shapes
+    return packed_name(workload.maps) is not None
 
 
 def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
@@ -63,7 +57,7 @@ def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context
     count = len(workload.loops) - _INNER
     k1 = count - 1
     spread = range(k1)  # what is distributed: a batch, m1, n1
-    vectorized = not (limits.mmt4d_microkernel and workload.types in _MICROKERNEL_TYPES)
+    vectorized = not (limits.mmt4d_microkernel and tuple(map(str, workload.types)) in _MICROKERNEL_TYPES)
     grouped = [*workload.role("m")[:1], *workload.role("n")[:1], *([k1] if vectorized else [])]
 
     def fill() -> Mapping[str, ir.Attribute]:
@@ -124,7 +118,7 @@ def _levels(
 def _tile_bytes(workload: Workload) -> int:
     """Bytes of one tile of the result."""
     m0, n0, _ = workload.loops[-_INNER:]
-    return m0 * n0 * element_bytes(workload.types[-1])
+    return m0 * n0 * workload.types[-1].bytes
 
 
 def _limit_accumulator(workload: Workload, tiles: Sequence[Integer], limits: CpuLimits) -> None:
@@ -136,7 +130,7 @@ def _limit_accumulator(workload: Workload, tiles: Sequence[Integer], limits: Cpu
 def _limit_unrolling(workload: Workload, tiles: Sequence[Integer], limits: CpuLimits) -> None:
     """Without the microkernel every multiplication of the vector tile is unrolled."""
     inner = math.prod(workload.loops[-_INNER:])
-    once = inner * element_bytes(workload.types[-1])
+    once = inner * workload.types[-1].bytes
     limit = max(once, min(_UNROLLED * limits.native_vector_bytes, limits.max_stack_bytes - 1))
     size = product([*tiles, once])
     require(size <= limit, f"{{}} bytes of products compile for too long: at most {limit} are unrolled", size)

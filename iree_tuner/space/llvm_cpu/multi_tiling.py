@@ -13,7 +13,7 @@ from iree_tuner.space.constraints import COMPANIONS, flag, integers, knob, knob_
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.llvm_cpu.ladders import coarseness_for, ladder
-from iree_tuner.space.llvm_cpu.tiles import element_bytes, require_small_vector, tile
+from iree_tuner.space.llvm_cpu.tiles import require_small_vector, tile
 from iree_tuner.targets import CpuLimits
 
 PEELING = "enable_loop_peeling"
@@ -41,11 +41,11 @@ class Tiling:
         workload = _rounded_up(workload)
         self.workload = workload
         self.limits = limits
-        self.widest = max(workload.types, key=element_bytes)
+        self.widest = max(workload.types, key=lambda kind: kind.bytes)
         self.distribution: dict[int, Integer | int] = {}
         self.cache: dict[int, Integer] = {}
         self.vector: dict[int, Integer | int] = {}
-        elements = limits.max_stack_bytes // element_bytes(self.widest)
+        elements = limits.max_stack_bytes // self.widest.bytes
         own = [
             companion.loops[i] for companion in workload.companions for i in _own_loops(companion, workload)
         ]
@@ -107,7 +107,7 @@ class Tiling:
         What fills the result is then fused no deeper than into the distribution tile, and becomes one vector.
         """
         limit = self.limits.max_stack_bytes
-        size = product([*self.distribution.values(), element_bytes(self.workload.types[-1])])
+        size = product([*self.distribution.values(), self.workload.types[-1].bytes])
         message = f"with {name}, the initial value of {{}} bytes must stay below {limit} (large vector check)"
         require(any_of([cache.equals(0), size < limit]), message, size)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.expressions import Integer, product, require
 from iree_tuner.space.llvm_cpu.ladders import ladder
 from iree_tuner.targets import CpuLimits
 
-_BYTES = {"f64": 8, "i64": 8, "index": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
 _STEPS = (
     "a divisor of {size}, a power of two or three times one, at most {size}",
     "a divisor of {size} or a power of two, at most {size}",
@@ -24,13 +24,10 @@ def tile(name: str, size: int, coarseness: int = 0) -> Integer:
     return knob(name, ladder(size, coarseness), _STEPS[coarseness].format(size=size))
 
 
-def element_bytes(kind: str) -> int:
-    """Bytes of an element; types narrower than a byte, and those not known here, count as one."""
-    return _BYTES.get(kind, 1)
-
-
-def require_small_vector(factors: Sequence[Integer | int], kind: str, what: str, limits: CpuLimits) -> None:
+def require_small_vector(
+    factors: Sequence[Integer | int], kind: ElementType, what: str, limits: CpuLimits
+) -> None:
     """A vector of that many elements passes LLVMCPUVerifyVectorSizeLegality."""
-    size = product([*factors, element_bytes(kind)])
+    size = product([*factors, kind.bytes])
     message = f"{what}: {{}} bytes must stay below {limits.max_stack_bytes} (large vector check)"
     require(size < limits.max_stack_bytes, message, size)

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.compiler.unbound import attribute_from, parameters_of
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 
 Pipeline = Literal[
@@ -21,14 +21,6 @@ Pipeline = Literal[
     "MatmulPromoteVectorize",
     "SubgroupReduce",
 ]
-
-_PIPELINES: dict[Pipeline, str] = {
-    "BaseDistribute": "#iree_gpu.spirv_pipeline<BaseDistribute>",
-    "BaseVectorize": "#iree_gpu.spirv_pipeline<BaseVectorize>",
-    "CooperativeMatrixVectorize": "#iree_gpu.spirv_pipeline<CooperativeMatrixVectorize>",
-    "MatmulPromoteVectorize": "#iree_gpu.spirv_pipeline<MatmulPromoteVectorize>",
-    "SubgroupReduce": "#iree_gpu.spirv_pipeline<SubgroupReduce>",
-}
 
 TILE_SIZES = "tile_sizes"
 WORKGROUP_SIZE = "workgroup_size"
@@ -41,12 +33,11 @@ driver picks; the pipeline's options; the two loops whose workgroups change plac
 companions' levels by label."""
 
 _SWAP = "swap"
-_LEVEL = re.compile(r"\{sizes = (\[[\d, ]*\]), interchange = (\[[\d, ]*\])\}|(\[[\d, ]*\])")
 
 
 def pipeline(name: Pipeline) -> ir.Attribute:
     """`#iree_gpu.spirv_pipeline<NAME>`."""
-    return ir.Attribute.parse(_PIPELINES[name])
+    return ir.Attribute.parse(f"#iree_gpu.spirv_pipeline<{name}>")
 
 
 def lowering_config(levels: Sequence[Sequence[int]], interchange: Sequence[int] = ()) -> ir.Attribute:
@@ -79,9 +70,9 @@ def spirv_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, ob
     companions = cast(Mapping[str, Sequence[Sequence[int]]], knobs.get(COMPANIONS, {}))
     return Configuration(
         (
-            OpConfiguration("root", "compilation_info", str(info)),
+            OpConfiguration.of("root", "compilation_info", info),
             *(
-                OpConfiguration(label, "lowering_config", str(lowering_config(own)))
+                OpConfiguration.of(label, "lowering_config", lowering_config(own))
                 for label, own in companions.items()
             ),
         )
@@ -94,12 +85,14 @@ def spirv_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
     Companions are left out: the compiler gives them what the root has. An interchange that is not the one
     that `spirv_configuration` writes is left as it is, under its key.
     """
-    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
+    info = iree_codegen.TranslationInfoAttr(attribute_from(translation))
     levels: list[ir.Attribute] = []
-    order = ""
-    for sizes, interchange, plain in _LEVEL.findall(lowering.partition("tile_sizes = [")[2]):
-        order = order or interchange
-        levels.append(ir.Attribute.parse(sizes or plain))
+    order: list[int] = []
+    for level in ir.ArrayAttr(parameters_of(attribute_from(lowering))["tile_sizes"]):
+        parts = {each.name: each.attr for each in level} if isinstance(level, ir.DictAttr) else {}
+        levels.append(parts.get("sizes", level))
+        if "interchange" in parts:
+            order = [ir.IntegerAttr(each).value for each in ir.ArrayAttr(parts["interchange"])]
     i64 = ir.IntegerType.get_signless(64)
     found: dict[str, ir.Attribute] = {
         TILE_SIZES: ir.ArrayAttr.get(levels),
@@ -108,7 +101,7 @@ def spirv_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
     }
     if info.configuration is not None and len(ir.DictAttr(info.configuration)):
         found[OPTIONS] = info.configuration
-    swapped = [place for place, loop in enumerate(_integers(order)) if place != loop]
+    swapped = [place for place, loop in enumerate(order) if place != loop]
     pair = {
         name: ir.IntegerAttr.get(i64, loop) for name, loop in zip(("first", "second"), swapped, strict=False)
     }
@@ -131,7 +124,3 @@ def _order(count: int, chosen: Mapping[str, int]) -> list[int]:
     first, second = chosen["first"], chosen["second"]
     order[first], order[second] = second, first
     return order
-
-
-def _integers(text: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", text)]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
@@ -61,10 +62,10 @@ def instruction_shapes(problem: Problem, limits: GpuLimits) -> tuple[Shape, ...]
         intrinsic = getattr(iree_gpu.MMAIntrinsic, name)
         instruction = iree_gpu.MMAAttr(iree_gpu.MMAAttr.get(intrinsic))
         m, n, k = instruction.mnk_shape
-        types = tuple(str(each) for each in instruction.abc_element_types)
+        types = tuple(map(ElementType.of, instruction.abc_element_types))
         divides = all(size % step == 0 for size, step in zip(problem.sizes, (m, n, k), strict=True))
         cubic = m == n == k or lhs == result
-        if types == (lhs, rhs, result) and lhs not in _NO_MATRIX_TYPES and divides and cubic:
+        if types == (lhs, rhs, result) and lhs.name not in _NO_MATRIX_TYPES and divides and cubic:
             found.add((m, n, k))
     return tuple(sorted(found))
 

@@ -13,7 +13,7 @@ from iree.compiler import ir
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.spirv.attributes import pipeline
-from iree_tuner.space.spirv.ladders import element_bits, powers, writes_in_order
+from iree_tuner.space.spirv.ladders import powers, writes_in_order
 from iree_tuner.space.spirv.tiling import Tiling
 from iree_tuner.targets import GpuLimits
 
@@ -23,7 +23,7 @@ def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Co
 
     Tiles need not divide the loops: what is beyond their end is left out by each thread.
     """
-    if any(0 < element_bits(kind) < 8 for kind in workload.types) or not in_step(workload):
+    if any(0 < kind.bits < 8 for kind in workload.types) or not in_step(workload):
         return None
 
     def fill() -> Mapping[str, ir.Attribute]:

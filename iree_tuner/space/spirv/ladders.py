@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
 from iree_tuner.ops.workload import Workload
 
 _NARROW_POWER = 32
-
-
-def element_bits(kind: str) -> int:
-    """Bits of an element type: 16 for `bf16`. 0 for one without a fixed width, as `index`."""
-    found = re.match(r"[a-z]+(\d+)", kind)
-    return int(found.group(1)) if found else 0
 
 
 def powers(largest: int, smallest: int = 1) -> list[int]:
@@ -55,19 +46,7 @@ def _reduction_factor(size: int) -> int:
     return next((step for step in range(2, 50) if size % step == 0), 1)
 
 
-def is_permutation(map_text: str) -> bool:
-    """Whether a map only picks loops, each at most once: `(d0, d1, d2) -> (d2, d0)`."""
-    results = results_of(map_text)
-    return all(re.fullmatch(r"d\d+", each) for each in results) and len(set(results)) == len(results)
-
-
-def results_of(map_text: str) -> Sequence[str]:
-    """The results of a map: `["d2", "d0 + d1"]`."""
-    inner = map_text.rpartition("-> (")[2].rstrip(")>")
-    return [each.strip() for each in inner.split(",") if each.strip()]
-
-
 def writes_in_order(workload: Workload) -> bool:
     """Whether the result's dimensions are the parallel loops in their order."""
-    parallel = [f"d{loop}" for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
-    return list(results_of(workload.maps[-1])) == parallel
+    parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
+    return list(workload.maps[-1].dimensions) == parallel

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.spirv.ladders import element_bits, is_permutation, results_of
 
 
 @dataclass(frozen=True)
@@ -28,12 +27,12 @@ class Problem:
     @property
     def input_bits(self) -> int:
         """Bits of an element of the operands, which have one type."""
-        return element_bits(self.workload.types[0])
+        return self.workload.types[0].bits
 
     @property
     def output_bits(self) -> int:
         """Bits of an element of the result."""
-        return element_bits(self.workload.types[-1])
+        return self.workload.types[-1].bits
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -43,7 +42,7 @@ class Problem:
 
     def operand(self, index: int) -> tuple[int, int]:
         """The last two loops of an operand, as it lies in memory."""
-        rows, columns = (int(each[1:]) for each in results_of(self.workload.maps[index])[-2:])
+        rows, columns = self.workload.maps[index].loops[-2:]
         return rows, columns
 
 
@@ -60,7 +59,7 @@ def problem_of(workload: Workload) -> Problem | None:
     found = Problem(workload, batch, m, n, k)
     if min(found.sizes) < 2 or k != len(workload.loops) - 1 or workload.types[0] != workload.types[1]:
         return None
-    if not all(is_permutation(each) for each in workload.maps):
+    if not all(each.is_permutation for each in workload.maps):
         return None
     widths = (found.input_bits, found.output_bits)
     return found if all(bits in (8, 16, 32) for bits in widths) else None

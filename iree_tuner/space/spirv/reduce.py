@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob
 from iree_tuner.space.expressions import any_of, product, require
 from iree_tuner.space.spirv.attributes import COMPANIONS, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.ladders import element_bits, is_permutation, power_divisors, powers
+from iree_tuner.space.spirv.ladders import power_divisors, powers
 from iree_tuner.targets import GpuLimits
 
 VECTOR_BITS = 128
@@ -39,13 +40,13 @@ def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
 
     def fill() -> Mapping[str, ir.Attribute]:
         threads = knob("threads_x", groups, f"whole subgroups of {lanes} that divide the reduction evenly")
-        largest = groups[-1] * VECTOR_BITS // element_bits(workload.types[-1])
+        largest = groups[-1] * VECTOR_BITS // workload.types[-1].bits
         tiles = {
             loop: knob(f"reduction_{loop}", _sizes(workload, loop, largest), "a power of two that divides")
             for loop in reduced
         }
         taken = product(list(tiles.values()))
-        vectors = powers(VECTOR_BITS // element_bits(workload.types[-1]))
+        vectors = powers(VECTOR_BITS // workload.types[-1].bits)
         # A longer vector is not cut: "failed to legalize operation 'arith.constant'".
         message = f"{{}} elements at once must be 1 to {vectors[-1]} for each of {{}} threads"
         require(any_of([taken.equals(threads * each) for each in vectors]), message, taken, threads)
@@ -70,10 +71,10 @@ def _reducible(workload: Workload, reduced: list[int]) -> bool:
         return False
     if workload.family == "contraction" and all(math.prod(workload.sizes(role)) > 1 for role in ("m", "n")):
         return False
-    if workload.family not in ("contraction", "generic") or "memref<" in workload.dag:
+    if workload.family not in ("contraction", "generic") or facts_of(workload.dag).on_buffers:
         return False
-    plain = all(is_permutation(each) for each in workload.maps)
-    return plain and all(element_bits(kind) in (8, 16, 32) for kind in workload.types)
+    plain = all(each.is_permutation for each in workload.maps)
+    return plain and all(kind.bits in (8, 16, 32) for kind in workload.types)
 
 
 def _sizes(workload: Workload, loop: int, largest: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from iree_tuner.space.expressions import any_of, constant, require
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.ruling import Ruling
-from iree_tuner.space.spirv.ladders import element_bits, powers
+from iree_tuner.space.spirv.ladders import powers
 from iree_tuner.space.spirv.reduce import VECTOR_BITS
 
 _MEMORY = r"bytes of shared memory must be"
@@ -35,7 +35,7 @@ def _reduce(draft: Draft) -> None:
     if len(tiled) != 1:
         return
     size = loops[tiled[0]]
-    vectors = powers(VECTOR_BITS // element_bits(draft.workload.types[-1]))
+    vectors = powers(VECTOR_BITS // draft.workload.types[-1].bits)
     with draft.extending():
         taken, threads = draft.value(f"reduction_{tiled[0]}"), draft.value("threads_x")
         fits = [taken.equals(threads * each) for each in vectors]

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.spirv.attributes import pipeline
 from iree_tuner.space.spirv.ladders import (
-    element_bits,
-    is_permutation,
     power_divisors,
     reduction_tiles,
     thread_counts,
@@ -65,10 +64,15 @@ def _vectorizable(workload: Workload) -> bool:
     maps that only permute, and no use of the loops' positions. A convolution's maps add two loops; it is
     vectorized along the others.
     """
-    kinds = all(8 <= element_bits(kind) <= 32 for kind in workload.types)
+    kinds = all(8 <= kind.bits <= 32 for kind in workload.types)
     if workload.family == "generic":
-        plain = "memref<" not in workload.dag and "linalg.index" not in workload.dag
-        kinds = kinds and plain and all(is_permutation(each) for each in workload.maps)
+        dag = facts_of(workload.dag)
+        kinds = (
+            kinds
+            and not dag.on_buffers
+            and not dag.uses_indices
+            and all(each.is_permutation for each in workload.maps)
+        )
     long = [size for size, kind in zip(workload.loops, workload.iterators, strict=True) if kind == "parallel"]
     return kinds and any(size > 1 for size in long)
 
@@ -98,4 +102,4 @@ def _reduction(workload: Workload, loop: int) -> list[int]:
 
 
 def _has_short_vectors(workload: Workload) -> bool:
-    return any(kind in _SHORT_VECTORS for kind in workload.types)
+    return any(kind.name in _SHORT_VECTORS for kind in workload.types)

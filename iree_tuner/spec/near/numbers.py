@@ -10,7 +10,7 @@ from iree.compiler.dialects import transform
 from iree_tuner.compiler import linalg
 from iree_tuner.ops import attention, contraction, convolution
 from iree_tuner.ops.matching import ANY_SIZE
-from iree_tuner.ops.structure import indexing_maps, loop_sizes
+from iree_tuner.ops.structure import loop_sizes
 from iree_tuner.spec.grammar import walk
 from iree_tuner.spec.near.conditions import Failure, number_of
 from iree_tuner.spec.near.difference import (
@@ -80,7 +80,7 @@ def _numbers(failure: Failure, param: ir.Value) -> tuple[str, Sequence[int | Non
     if role in convolution.PARAMETERS:
         return role, list(getattr(linalg.infer_convolution_dimensions(op), role))
     loops = FAMILIES[kind].roles(op)
-    sizes = loop_sizes(indexing_maps(op), [operand.type for operand in op.operands])
+    sizes = loop_sizes(op)
     return role, None if loops is None or sizes is None else [sizes[loop] for loop in loops[role]]
 
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from iree.compiler import ir
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.extents import bounds, extent
 from iree_tuner.ops.structure import indexing_maps, iterators
 from iree_tuner.spec.near.conditions import Condition, Failure
@@ -185,17 +186,16 @@ def _typed(failure: Failure) -> Comparisons:
             )
         for name, operand in zip(_OPERANDS[kind], op.operands, strict=False):
             if f"{name}_type" in asked:
-                wanted = ir.TypeAttr(asked[f"{name}_type"]).value
-                yield compare("element_type", f"element type of {name}", _element_type(operand.type), wanted)
+                given, wanted = (
+                    ElementType.of(operand.type),
+                    ElementType.of(ir.TypeAttr(asked[f"{name}_type"]).value),
+                )
+                yield compare("element_type", f"element type of {name}", given, wanted)
         if "indexing_maps" in asked:
             maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(asked["indexing_maps"])]
             yield compare("map", "number of indexing maps", len(indexing_maps(op)), len(maps))
             for name, given, wanted in zip(_OPERANDS[kind], indexing_maps(op), maps, strict=True):
                 yield compare("map", f"indexing map of {name}", given, wanted)
-
-
-def _element_type(kind: ir.Type) -> ir.Type:
-    return kind.element_type if isinstance(kind, ir.ShapedType) else kind
 
 
 def _regions(failure: Failure) -> Comparisons:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from iree_tuner.execute.data import dtype_of
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
@@ -44,7 +45,6 @@ TYPES: dict[str, int] = {
     "i8": onnx.TensorProto.INT8,
 }
 
-_BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16, "i64": 64, "i32": 32, "i16": 16}
 _FILTERS: dict[FilterLayout, tuple[int, ...]] = {
     "hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2),
 }  # fmt: skip
@@ -113,14 +113,15 @@ class OnnxPrimitives:
         """Other elements; the same node where they are of this type."""
         if x.element_type == element_type:
             return x
-        if element_type.startswith("i") and not x.element_type.startswith("i"):
-            dtype = dtype_of(element_type)
+        wanted = ElementType.named(element_type)
+        if wanted.is_integer and not ElementType.named(x.element_type).is_integer:
+            dtype = wanted.dtype
             assert dtype is not None, "it is one of `TYPES`"
             limits = np.iinfo(dtype.name)
             ends = [np.float64(limits.min), np.nextafter(np.float64(limits.max) + 1, 0.0)]
             wide = self._add("Round", [self.cast(x, "f64")], x.shape, "f64")
             x = self._add("Clip", [wide, *(self._held(np.asarray(end)) for end in ends)], wide.shape, "f64")
-        more = {"saturate": 0} if element_type.startswith("f8") else {}
+        more = {"saturate": 0} if wanted.is_small_float else {}
         return self._add("Cast", [x], x.shape, element_type, to=_type_of(element_type), **more)
 
     def constant(self, value: float, like: Node) -> Node:
@@ -250,7 +251,7 @@ def _type_of(element_type: str) -> int:
 
 def _wider(own: str, asked: str) -> str:
     """The type that is asked for, if it is the wider one."""
-    return asked if _BITS.get(asked, 8) > _BITS.get(own, 8) else own
+    return max(own, asked, key=lambda name: ElementType.named(name).bits)
 
 
 def _described(node: Node) -> Any:  # noqa: ANN401

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import Binary, FilterLayout, ImageLayout, Layer, Reduction, Unary, Window
-
-_WIDTHS = {"f64": 64, "f32": 32, "i64": 64, "i32": 32, "f16": 16, "bf16": 16, "i16": 16}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +113,10 @@ class Recorder:
 
 
 def _sums(x: Node) -> str:
-    if x.element_type.startswith("i"):
+    if ElementType.named(x.element_type).is_integer:
         return "i32"
     return "f64" if x.element_type == "f64" else "f32"
 
 
 def _width(element_type: str) -> int:
-    return _WIDTHS.get(element_type, 8)
+    return ElementType.named(element_type).bits

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.suite.backends import triton_launches as launches
 from iree_tuner.suite.backends.recorded import Node
 from iree_tuner.suite.backends.torch_primitives import Tensor, torch, type_of
@@ -112,7 +113,7 @@ class Plan:
         kind = "sum" if base.primitive == "mean" else base.primitive
         parts = launches.parts_of(outer, length, inner)
         if parts > 1:
-            sums = "i32" if base.element_type.startswith("i") else "f32"
+            sums = "i32" if ElementType.named(base.element_type).is_integer else "f32"
             whole = x.view(outer * parts, length // parts, inner)
             x = self._buffer((outer, parts, inner), sums)
             self.launches.append(launches.reduced(whole, kind, 1.0, x))
@@ -189,8 +190,8 @@ def _unwound(node: Node) -> tuple[Node, list[tuple[str, Node | None]]]:
 
 def _stores(cast: Node) -> bool:
     """Whether what computes the operand of a conversion can store its result converted."""
-    integers = cast.element_type.startswith("i")
-    return not integers or cast.operands[0].element_type.startswith("i")
+    integers = ElementType.named(cast.element_type).is_integer
+    return not integers or ElementType.named(cast.operands[0].element_type).is_integer
 
 
 def _rounding(cast: Node) -> str:
@@ -200,7 +201,7 @@ def _rounding(cast: Node) -> str:
 
 
 def _check_floats(node: Node) -> None:
-    integers = node.element_type.startswith("i")
+    integers = ElementType.named(node.element_type).is_integer
     if integers and node.primitive not in ("relu", "abs", "negate"):
         raise CannotError(f"no Triton kernel here for {node.primitive} of integers")
 

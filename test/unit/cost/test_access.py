@@ -2,18 +2,18 @@
 
 import itertools
 
+import hand_made
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iree_tuner.cost.access import Operand, bits_of, operands_of, total
-from iree_tuner.ops.workload import Workload
+from iree_tuner.cost.access import Operand, operands_of, total
 
 
 def workload(loops, types, maps):
     kinds = ("parallel",) * len(loops)
-    return Workload("generic", "any", loops, kinds, types, maps)
+    return hand_made.workload("generic", "any", loops, kinds, types, maps)
 
 
 def test_maps_are_read_with_and_without_their_attribute():
@@ -59,23 +59,6 @@ def test_elements_span_what_the_tile_indexes(dims, tile):
     spans = [[sum(point[loop] * factor for loop, factor in dim.items()) for point in points] for dim in dims]
     expected = np.prod([max(span) - min(span) + 1 for span in spans])
     assert operand.elements(np.array([tile], float)).tolist() == [expected]
-
-
-@pytest.mark.parametrize(
-    ("kind", "bits"),
-    [
-        ("f16", 16),
-        ("bf16", 16),
-        ("f32", 32),
-        ("i8", 8),
-        ("i1", 1),
-        ("f8E4M3FN", 8),
-        ("f4E2M1FN", 4),
-        ("index", 64),
-    ],
-)
-def test_widths(kind, bits):
-    assert bits_of(kind) == bits
 
 
 def test_total_counts_a_size_that_is_not_known_as_one():

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import hand_made
 import numpy as np
 import pytest
 
@@ -12,30 +13,38 @@ from iree_tuner.cost.cpu_attention import attention_cycles
 from iree_tuner.cost.cpu_memory import traffic
 from iree_tuner.cost.cpu_sums import sums
 from iree_tuner.cost.cpu_tiles import tiles_of
-from iree_tuner.ops.workload import Companion, Workload
+from iree_tuner.ops.workload import Companion
 from iree_tuner.targets.machine import Machine
 
 CPU = Machine("cpu", "a CPU", 2, 64, 32, 48 << 10, 1 << 20, 32 << 20)
 
 SOFTMAX = """
-  %4 = linalg.generic {iterator_types = ["parallel", "reduction"]} attrs = {iree_tuner.label = "root"} {
+#rows = affine_map<(d0, d1) -> (d0)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+func.func @dag(%x: tensor<4x8xf32>, %maxima: tensor<4xf32>, %sums: tensor<4xf32>) -> tensor<4xf32> {
+  %4 = linalg.generic {indexing_maps = [#all, #rows, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %maxima : tensor<4x8xf32>, tensor<4xf32>) outs(%sums : tensor<4xf32>)
+      attrs = {iree_tuner.label = "root"} {
   ^bb0(%in: f32, %in_1: f32, %out: f32):
     %7 = arith.subf %in, %in_1 : f32
     %8 = math.exp %7 : f32
     %9 = arith.addf %8, %out : f32
     linalg.yield %9 : f32
-  }
-  %6 = linalg.generic {iterator_types = ["parallel"]} attrs = {iree_tuner.label = "companion_0"} {
+  } -> tensor<4xf32>
+  %6 = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%4 : tensor<4xf32>) attrs = {iree_tuner.label = "companion_0"} {
   ^bb0(%in: f32, %out: f32):
     %7 = arith.maxnumf %in, %out : f32
     linalg.yield %7 : f32
-  }
+  } -> tensor<4xf32>
+  return %6 : tensor<4xf32>
+}
 """
 
 
 def rows_reduced(rows, columns, dag="", kind="f32", companions=()):
     maps = ("(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0)")
-    return Workload(
+    return hand_made.workload(
         "generic", "reduction", (rows, columns), ("parallel", "reduction"), (kind, kind), maps,
         companions=companions, dag=dag,
     )  # fmt: skip
@@ -43,7 +52,7 @@ def rows_reduced(rows, columns, dag="", kind="f32", companions=()):
 
 def matvec(rows, columns):
     maps = ("(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)", "(d0, d1) -> (d0)")
-    return Workload(
+    return hand_made.workload(
         "contraction", "matvec", (rows, columns), ("parallel", "reduction"), ("f32",) * 3, maps,
         roles=(("batch", ()), ("m", (0,)), ("n", ()), ("k", (1,))),
     )  # fmt: skip
@@ -150,7 +159,9 @@ class TestTraffic:
         kinds = ("parallel", "parallel", "reduction")
 
         def through(depth):
-            workload = Workload("contraction", "matmul", (256, 64, depth), kinds, ("f32",) * 3, maps)
+            workload = hand_made.workload(
+                "contraction", "matmul", (256, 64, depth), kinds, ("f32",) * 3, maps
+            )
             tile = {"distribution_0": 128, "distribution_1": 64, "vector_0": 1, "vector_1": 64, "vector_2": 4}
             return self.moved(workload, tile)[0][0] / depth
 
@@ -163,7 +174,7 @@ class TestAttention:
     def cycles(self, *tiles, machine=CPU):
         roles = (("batch", (0,)), ("m", (1,)), ("n", (2,)), ("k1", (3,)), ("k2", (4,)))
         kinds = ("parallel", "parallel", "parallel", "reduction", "reduction")
-        workload = Workload(
+        workload = hand_made.workload(
             "attention", "attention", (4, 256, 64, 64, 512), kinds, ("f32",) * 5, (), roles=roles
         )
         task, vector = (np.array([each[part] for each in tiles], float) for part in (0, 1))

@@ -26,7 +26,7 @@ def bench_of(folder, target, workers):
 
 def bench_for(dispatch, target, workers):
     harness, workload = dispatch.harness, dispatch.workload
-    tolerance = Tolerance(workload.types[-1], workload.reduction_length) if workload else Tolerance()
+    tolerance = Tolerance(str(workload.types[-1]), workload.reduction_length) if workload else Tolerance()
     return Bench(harness, DEVICE, built(harness.module, target, workers), tolerance)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.targets import Target
 
 
@@ -25,7 +26,7 @@ class Transposed(_Planted):
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         maps = problem.workload.maps
-        flipped = (maps[0], "(d0, d1, d2) -> (d1, d2)", maps[2])
+        flipped = (maps[0], IndexingMap.through(3, (1, 2)), maps[2])
         return super().make(replace(problem, workload=replace(problem.workload, maps=flipped)), target, knobs)
 
 

@@ -1,3 +1,4 @@
+import hand_made
 import pytest
 from op_samples import MAC, generic, matmul, named, only, sample, workloads
 
@@ -45,7 +46,7 @@ def test_describe(kind):
 
 
 def test_types_are_those_of_the_operands():
-    assert only(matmul(lhs="i8", rhs="i8", out="i32")).types == ("i8", "i8", "i32")
+    assert only(matmul(lhs="i8", rhs="i8", out="i32")).types == hand_made.named("i8", "i8", "i32")
 
 
 def test_a_generic_and_the_named_op_that_it_spells_are_one_workload():

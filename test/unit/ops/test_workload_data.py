@@ -1,13 +1,20 @@
 import json
 
+import hand_made
 from hypothesis import given
 from hypothesis import strategies as st
 from op_samples import SCALED, online_attention, softmax, workloads
 
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Companion, DynamicLoop, Workload, from_json, to_json
 
 numbers = st.lists(st.integers(0, 2**40), max_size=4).map(tuple)
-words = st.lists(st.text(max_size=8), max_size=3).map(tuple)
+any_map = st.integers(1, 4).flatmap(
+    lambda rank: st.lists(st.integers(0, rank - 1), max_size=4).map(
+        lambda loops: IndexingMap.through(rank, loops)
+    )
+)
 iterators = st.lists(st.sampled_from(["parallel", "reduction"]), max_size=4).map(tuple)
 named = st.lists(st.tuples(st.text(max_size=8), numbers), max_size=3).map(tuple)
 companions = st.builds(
@@ -31,8 +38,8 @@ any_workload = st.builds(
     op=st.text(),
     loops=numbers,
     iterators=iterators,
-    types=words,
-    maps=words,
+    types=st.lists(st.text(max_size=8).map(ElementType.named), max_size=3).map(tuple),
+    maps=st.lists(any_map, max_size=3).map(tuple),
     roles=named,
     parameters=named,
     companions=st.lists(companions, max_size=2).map(tuple),
@@ -57,7 +64,7 @@ def test_real_workloads_survive_json():
 
 def test_keys_of_static_workloads_are_what_they_were_before_there_were_dynamic_ones():
     dims = "(d0, d1, d2)"
-    workload = Workload(
+    workload = hand_made.workload(
         "contraction", "matmul", (96, 64, 128), ("parallel", "parallel", "reduction"), ("f32", "f32", "f32"),
         (f"{dims} -> (d0, d2)", f"{dims} -> (d2, d1)", f"{dims} -> (d0, d1)"),
         (("batch", ()), ("m", (0,)), ("n", (1,)), ("k", (2,))),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import hand_made
 import pytest
 from replay.recordings import NAMES, small
 
@@ -41,7 +42,7 @@ def test_a_dynamic_workload_is_the_static_one_of_its_size(spaces):
     assert dynamic.key != static.key
     assert same_work(static, dynamic)
     assert not same_work(static, replace(dynamic, loops=(64, *static.loops[1:])))
-    assert not same_work(static, replace(static, types=("bf16", "bf16", "f32")))
+    assert not same_work(static, replace(static, types=hand_made.named("bf16", "bf16", "f32")))
 
 
 def test_knobs_without_a_model_of_costs_are_not_compared(spaces):

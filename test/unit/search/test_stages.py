@@ -3,12 +3,12 @@
 import gzip
 import json
 
+import hand_made
 import numpy as np
 from grid import Grid, at, bowl, play
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.cost.landscape import SpaceLandscape
-from iree_tuner.ops.workload import Workload
 from iree_tuner.replay.recorded import read_recording
 from iree_tuner.search.pool import Pool
 from iree_tuner.search.registry import make_strategy
@@ -21,7 +21,7 @@ SM_80 = GpuLimits(
     "cuda", "sm_80", "+ptx76", (32,), shared_memory_bytes=166912, mma=("NV_MMA_SYNC_F32_16x8x16_F16",)
 )
 DIMS = "(d0, d1, d2, d3) -> "
-MATMUL = Workload(
+MATMUL = hand_made.workload(
     "contraction",
     "batch_matmul",
     (2, 128, 128, 128),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hand_made
+
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import GpuLimits
 
@@ -25,7 +27,7 @@ GFX942 = GpuLimits(
 
 def batch_matmul(batch: int, m: int, n: int, k: int, kind: str = "f16") -> Workload:
     dims = "(d0, d1, d2, d3) -> "
-    return Workload(
+    return hand_made.workload(
         "contraction",
         "batch_matmul",
         (batch, m, n, k),
@@ -38,7 +40,7 @@ def batch_matmul(batch: int, m: int, n: int, k: int, kind: str = "f16") -> Workl
 
 def grouped_channels_first(kind: str = "f16") -> Workload:
     dims = "(d0, d1, d2, d3, d4, d5, d6, d7) -> "
-    return Workload(
+    return hand_made.workload(
         "convolution",
         "grouped_conv",
         (2, 4, 64, 32, 32, 32, 3, 3),
@@ -64,7 +66,7 @@ def grouped_channels_first(kind: str = "f16") -> Workload:
 def grouped_channels_last(stride: int = 1) -> Workload:
     dims = "(d0, d1, d2, d3, d4, d5, d6, d7) -> "
     rows, columns = (f"d1 * {stride} + d5", f"d2 * {stride} + d6") if stride > 1 else ("d1 + d5", "d2 + d6")
-    return Workload(
+    return hand_made.workload(
         "convolution",
         "grouped_conv",
         (2, 32, 16, 4, 64, 3, 3, 32),
@@ -89,7 +91,7 @@ def grouped_channels_last(stride: int = 1) -> Workload:
 
 def depthwise() -> Workload:
     dims = "(d0, d1, d2, d3, d4) -> "
-    return Workload(
+    return hand_made.workload(
         "convolution",
         "depthwise_conv",
         (56, 56, 64, 3, 3),

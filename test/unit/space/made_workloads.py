@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hand_made
+
 from iree_tuner.ops.workload import Companion, Workload
 
 
 def matmul(m: int, n: int, k: int, kind: str = "f32") -> Workload:
     dims = "affine_map<(d0, d1, d2) -> "
-    return Workload(
+    return hand_made.workload(
         "contraction",
         "matmul",
         (m, n, k),
@@ -20,7 +22,7 @@ def matmul(m: int, n: int, k: int, kind: str = "f32") -> Workload:
 
 def conv(height: int, width: int, channels: int) -> Workload:
     dims = "affine_map<(d0, d1, d2, d3, d4, d5, d6) -> "
-    return Workload(
+    return hand_made.workload(
         "convolution",
         "conv",
         (1, height, width, channels, 3, 3, channels),
@@ -42,7 +44,7 @@ def conv(height: int, width: int, channels: int) -> Workload:
 def softmax(rows: int, columns: int) -> Workload:
     dims = "affine_map<(d0, d1) -> "
     loops, shared = (rows, columns), (0, 1)
-    return Workload(
+    return hand_made.workload(
         "generic",
         "softmax",
         loops,

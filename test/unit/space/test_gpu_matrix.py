@@ -20,6 +20,7 @@ from gpu_workloads import (
 from iree.compiler import ir
 
 from iree_tuner.execute.pool import Builder
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Assignment, Space, build_spaces
 from iree_tuner.space.default import find_default
@@ -114,8 +115,8 @@ def test_reduced_loops_of_gathered_patches_are_one() -> None:
 def test_a_filter_in_another_order_keeps_loops_apart() -> None:
     workload = grouped_channels_last()
     image, _, result = workload.maps
-    dims = "(d0, d1, d2, d3, d4, d5, d6, d7) -> "
-    problem = igemm_problem(replace(workload, maps=(image, f"{dims}(d3, d4, d7, d5, d6)", result)))
+    filter_ = IndexingMap.through(8, (3, 4, 7, 5, 6))
+    problem = igemm_problem(replace(workload, maps=(image, filter_, result)))
     assert problem is not None
     assert problem.loops == (2, 32, 16, 4, 64, 9, 32)
     assert problem.k == (5, 6)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import hand_made
 import pytest
 from amounts import amount
 from gpu_workloads import GFX942, SM_80, batch_matmul, depthwise, grouped_channels_first
@@ -154,7 +155,10 @@ def test_the_compilers_choice_becomes_the_compilers_code(
 
 def vector_times_matrix(n: int, k: int) -> Workload:
     return replace(
-        matmul(1, n, k, "f16"), op="vecmat", types=("f16", "f16", "f32"), maps=matmul(1, n, k).maps
+        matmul(1, n, k, "f16"),
+        op="vecmat",
+        types=hand_made.named("f16", "f16", "f32"),
+        maps=matmul(1, n, k).maps,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import hand_made
 import pytest
 from amounts import amount
 from iree.compiler import ir
@@ -23,7 +24,7 @@ NO_KERNEL = replace(KERNEL, mmt4d_microkernel=False)
 
 def mmt4d(m1: int, n1: int, k1: int, k0: int = 1, kind: str = "f32", result: str = "f32") -> Workload:
     dims = "(d0, d1, d2, d3, d4, d5) -> "
-    return Workload(
+    return hand_made.workload(
         "contraction", "mmt4d", (m1, n1, k1, 16, 16, k0),
         ("parallel", "parallel", "reduction", "parallel", "parallel", "reduction"), (kind, kind, result),
         (f"{dims}(d0, d2, d3, d5)", f"{dims}(d1, d2, d4, d5)", f"{dims}(d0, d1, d3, d4)"),
@@ -33,7 +34,7 @@ def mmt4d(m1: int, n1: int, k1: int, k0: int = 1, kind: str = "f32", result: str
 
 def batch_mmt4d() -> Workload:
     dims = "(d0, d1, d2, d3, d4, d5, d6) -> "
-    return Workload(
+    return hand_made.workload(
         "contraction", "batch_mmt4d", (8, 4, 6, 128, 16, 16, 1),
         ("parallel",) * 3 + ("reduction", "parallel", "parallel", "reduction"), ("f32", "f32", "f32"),
         (f"{dims}(d0, d1, d3, d4, d6)", f"{dims}(d0, d2, d3, d5, d6)", f"{dims}(d0, d1, d2, d4, d5)"),

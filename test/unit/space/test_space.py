@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hand_made
 import pytest
 from by_hand import emitted_space, space_of, unknown
 from iree.compiler import ir
@@ -154,7 +155,7 @@ def test_a_missing_knob_is_an_error(space: Space) -> None:
 
 
 def test_an_unknown_family_is_an_error(context: ir.Context) -> None:
-    workload = Workload("sorting", "sort", (4,), ("parallel",), ("f32",), ())
+    workload = hand_made.workload("sorting", "sort", (4,), ("parallel",), ("f32",), ())
     with pytest.raises(TunerError, match="no llvm-cpu search space for the family 'sorting'"):
         build_space(workload, CpuLimits(), context)
 

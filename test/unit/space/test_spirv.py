@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import hand_made
 import pytest
 from by_hand import both
 from iree.compiler import ir
@@ -40,7 +41,7 @@ TINY = GpuLimits("vulkan", "tiny", subgroup_sizes=(4,), max_threads=8, shared_me
 
 
 def typed(workload: Workload, *types: str) -> Workload:
-    return replace(workload, types=types)
+    return replace(workload, types=hand_made.named(*types))
 
 
 def spaces(workload: Workload, limits: GpuLimits, context: ir.Context) -> dict[str, Space]:
@@ -121,7 +122,7 @@ def test_instructions_are_those_that_become_spirv(context: ir.Context) -> None:
 
 def test_results_out_of_order_have_no_pipelines_that_cut_ops_one_by_one(context: ir.Context) -> None:
     plain = typed(matmul(256, 256, 256), "f16", "f16", "f32")
-    transposed = replace(plain, maps=(*plain.maps[:2], "affine_map<(d0, d1, d2) -> (d1, d0)>"))
+    transposed = replace(plain, maps=(*plain.maps[:2], *hand_made.mapped("(d0, d1, d2) -> (d1, d0)")))
     assert list(spaces(transposed, AMPERE, context)) == ["MatmulPromoteVectorize", "BaseVectorize"]
 
 

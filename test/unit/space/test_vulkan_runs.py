@@ -55,7 +55,12 @@ def test_samples_compute_what_numpy_does(
             assert built.outcome == "ok", f"{configuration}: {built.message}"
             workload = dispatch.workload
             found = driver.call(
-                check_here, built.vmfb, dispatch.harness, name, workload.types, workload.reduction_length
+                check_here,
+                built.vmfb,
+                dispatch.harness,
+                name,
+                tuple(map(str, workload.types)),
+                workload.reduction_length,
             )
             if not found.ok:
                 wrong.append(f"{space.pipeline} {dict(member)}: {found.message}")

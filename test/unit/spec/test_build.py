@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.build import build_spec, prologue_for
 from iree_tuner.spec.check import check_spec
@@ -33,7 +34,7 @@ def test_order_and_names(context, entry):
 
 def _transposed(entry):
     lhs, _, output = entry("matmul").workload.maps
-    return (lhs, "(d0, d1, d2) -> (d1, d2)", output)
+    return (lhs, IndexingMap.through(3, (1, 2)), output)
 
 
 def test_no_entries(context):

@@ -2,19 +2,20 @@
 
 from dataclasses import replace
 
+import hand_made
 from hypothesis import strategies as st
 
 from iree_tuner.execute.readings import Readings
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.statistics import compare_pairs
 from iree_tuner.execute.trial import Trial
-from iree_tuner.ops.workload import DynamicLoop, Workload
+from iree_tuner.ops.workload import DynamicLoop
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.rows import OUTCOMES
 from iree_tuner.store.study import StudyKey
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag", "--other=1"), "local-task", "a CPU", 2)
-WORKLOAD = Workload(
+WORKLOAD = hand_made.workload(
     "contraction", "matmul", (4, 5, 6), ("parallel", "parallel", "reduction"), ("f32", "f32", "f32"),
     ("(d0, d1, d2) -> (d0, d2)", "(d0, d1, d2) -> (d2, d1)", "(d0, d1, d2) -> (d0, d1)"),
     (("m", (0,)), ("n", (1,)), ("k", (2,))),

@@ -183,7 +183,7 @@ def test_a_recording_of_others_is_imported(store, tmp_path):
     workload = a.key.workload
     assert workload.loops == (128, 256, 512)
     assert workload.iterators == ("parallel", "parallel", "reduction")
-    assert workload.maps[1] == "(d0, d1, d2) -> (d2, d1)"
+    assert str(workload.maps[1]) == "(d0, d1, d2) -> (d2, d1)"
     assert workload.sizes("k") == (512,)
     assert a.best.time_us == 8.0
     assert a.best.score == 0.5, "the default may stand anywhere in the file"

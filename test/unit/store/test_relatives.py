@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import hand_made
 import pytest
 from store.samples import KEY, trial
 
@@ -11,7 +12,7 @@ from iree_tuner.store.relatives import relatives
 LARGER = replace(KEY, workload=replace(KEY.workload, loops=(8, 5, 6)))
 MUCH_LARGER = replace(KEY, workload=replace(KEY.workload, loops=(64, 64, 64)))
 ELSEWHERE = replace(KEY, setting=replace(KEY.setting, processor="another CPU"))
-OTHER_TYPES = replace(KEY, workload=replace(KEY.workload, types=("f16", "f16", "f32")))
+OTHER_TYPES = replace(KEY, workload=replace(KEY.workload, types=hand_made.named("f16", "f16", "f32")))
 OTHER_SPACE = replace(KEY, space_label="Mmt4dTilingExpert", space="0")
 
 

@@ -1,11 +1,12 @@
 """A study for trials that nobody compiles."""
 
+import hand_made
+
 from iree_tuner.execute.setting import Setting
-from iree_tuner.ops.workload import Workload
 from iree_tuner.store.study import StudyKey
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag",), "fake", "a processor", 2)
-WORKLOAD = Workload(
+WORKLOAD = hand_made.workload(
     "contraction", "matmul", (4, 5, 6), ("parallel", "parallel", "reduction"), ("f32", "f32", "f32"),
     ("(d0, d1, d2) -> (d0, d2)", "(d0, d1, d2) -> (d2, d1)", "(d0, d1, d2) -> (d0, d1)"),
     (("m", (0,)), ("n", (1,)), ("k", (2,))),

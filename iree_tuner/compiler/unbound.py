@@ -1,0 +1,91 @@
+"""Attributes and types without a builder or an accessor in the bindings of release 3.13.
+
+What more than one file needs is parsed or read here, the rest where it is used; `test/unit/test_mlir_text.py`
+lists every such place with its reason. For IREE they are in docs/upstream/bindings.md.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from iree.compiler import ir
+
+Access = Literal["readonly", "writeonly", "readwrite"]
+
+_HELD = "!iree_tensor_ext.dispatch.tensor<"
+
+
+def attribute_from(text: str, context: ir.Context | None = None) -> ir.Attribute:
+    """An attribute that came as text, from another process or context. Raises MLIRError for other text."""
+    return ir.Attribute.parse(text, context)
+
+
+def parameters_of(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
+    """What an attribute without accessors holds: `#d.a<x = 1, y = [2]>`, `#d.a<{x = 1}>`, `#d.a<"n", {..}>`.
+
+    What stands in its brackets is read by MLIR's parser, as a dictionary.
+    """
+    inside = str(attribute).partition("<")[2].removesuffix(">")
+    if inside.startswith(("{", '"')):
+        inside = inside[inside.find("{") + 1 : inside.rfind("}")] if "{" in inside else ""
+    found = ir.DictAttr(ir.Attribute.parse(f"{{{inside}}}", attribute.context))
+    return {each.name: each.attr for each in found}
+
+
+def hal_type(name: Literal["buffer", "buffer_view", "device"], context: ir.Context | None = None) -> ir.Type:
+    """`!hal.NAME`. The dialect has ops in Python, and no types."""
+    return ir.Type.parse(f"!hal.{name}", context)
+
+
+def binding_type() -> ir.Type:
+    """`!stream.binding`: no types here either."""
+    return ir.Type.parse("!stream.binding")
+
+
+def held_type(access: Access, tensor: ir.Type) -> ir.Type:
+    """`!iree_tensor_ext.dispatch.tensor<ACCESS:TENSOR>`, which has no class in Python."""
+    return ir.Type.parse(f"{_HELD}{access}:{tensor}>")
+
+
+def held_by(kind: ir.Type) -> tuple[str, ir.Type]:
+    """What a `held_type` is made of; of any other type no access, and the type itself."""
+    text = str(kind)
+    if not text.startswith(_HELD):
+        return "", kind
+    access, _, tensor = text.removeprefix(_HELD).removesuffix(">").partition(":")
+    return access, ir.Type.parse(tensor, kind.context)
+
+
+def pipeline_of(attribute: ir.Attribute) -> tuple[str, str]:
+    """The kind and the name of a code generation pipeline: `iree_cpu.pipeline`, `DoubleTilingExpert`.
+
+    Those of llvm-cpu and SPIR-V have no class in Python, that of GPUs has one. One without parameters has no
+    name.
+    """
+    kind, _, name = str(attribute).removeprefix("#").partition("<")
+    return kind, name.removesuffix(">")
+
+
+def derived_thread_config() -> ir.Attribute:
+    """`#iree_gpu.derived_thread_config`: an operand is copied in the tiles of its consumer. No builder."""
+    return ir.Attribute.parse("#iree_gpu.derived_thread_config")
+
+
+def flushed_denormals() -> ir.Attribute:
+    """`#iree_codegen.denormal_fp_math<"preserve-sign">`; the builder that is registered for it leaves out the
+    quotes, and fails.
+    """
+    return ir.Attribute.parse('#iree_codegen.denormal_fp_math<"preserve-sign">')
+
+
+def direct_load() -> ir.Attribute:
+    """`#iree_gpu.use_global_load_dma`: an operand goes into shared memory past registers. No builder."""
+    return ir.Attribute.parse("#iree_gpu.use_global_load_dma")
+
+
+def swizzled_direct_load() -> ir.Attribute:
+    """The same, in the order in which the compiler has f16 and bf16 on gfx950. No builder."""
+    return ir.Attribute.parse(
+        "#iree_gpu.swizzle_operand<copy_config = #iree_gpu.use_global_load_dma, "
+        "swizzle = #iree_codegen.xor_shuffle<64, 8>>"
+    )

@@ -1,0 +1,102 @@
+"""Element types: what is asked of them, read once from IR or from the name that is stored.
+
+Names are MLIR's, as workloads, bindings and recordings hold them. Nothing here loads the compiler: libraries
+that bring an LLVM of their own are asked about the same types, in processes without it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from iree.compiler import ir
+
+Kind = Literal["float", "integer", "index", "complex", "other"]
+
+_NAME = re.compile(
+    r"(?P<float>bf|tf|f)(?P<bits>\d+)(E\d+M\d+\w*)?|[su]?i(?P<width>\d+)|complex<(?P<part>.+)>"
+)
+_WIDTHS = {"index": 64, "tf32": 19}
+"""Of names that do not say it: an index is stored as 64 bits, and `tf32` has as many as the format needs."""
+
+_DTYPES = {
+    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
+    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
+    "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2FNUZ": "float8_e5m2fnuz",
+    "i1": "int8", "i4": "int8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "index": "int64", "complex<f32>": "complex64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """The type of a tensor's elements, or of a scalar.
+
+    Attributes:
+        name: as MLIR writes it.
+        kind: what its values are.
+        bits: of one element; 0 where they are not known.
+    """
+
+    name: str
+    kind: Kind
+    bits: int
+
+    @staticmethod
+    @cache
+    def named(name: str) -> ElementType:
+        """The type of that name. One that is not known here is of the kind `other`."""
+        found = _NAME.fullmatch(name)
+        if name == "index" or found is None:
+            return ElementType(name, "index" if name == "index" else "other", _WIDTHS.get(name, 0))
+        if found["part"]:
+            return ElementType(name, "complex", 2 * ElementType.named(found["part"]).bits)
+        bits = _WIDTHS.get(name, int(found["bits"] or found["width"]))
+        return ElementType(name, "float" if found["float"] else "integer", bits)
+
+    @staticmethod
+    def of(kind: ir.Type) -> ElementType:
+        """Of a shaped type its elements' type, of any other the type itself."""
+        from iree.compiler import ir
+
+        return ElementType.named(str(kind.element_type if isinstance(kind, ir.ShapedType) else kind))
+
+    @property
+    def bytes(self) -> int:
+        """Whole bytes of an element; at least one."""
+        return max(1, self.bits // 8)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is one of MLIR's float types."""
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer; an index is none."""
+        return self.kind == "integer"
+
+    @property
+    def is_small_float(self) -> bool:
+        """Whether it is a float of a byte or less, which few devices compute with."""
+        return self.is_float and self.bits <= 8
+
+    @property
+    def dtype(self) -> np.dtype[np.generic] | None:
+        """NumPy's type; None when values of it cannot be made or compared here."""
+        import numpy as np
+
+        return np.dtype(_DTYPES[self.name]) if self.name in _DTYPES else None
+
+    def to_ir(self) -> ir.Type:
+        """As IR, in the current context: parsed here alone, as each float type has a class of its own."""
+        from iree.compiler import ir
+
+        return ir.Type.parse(self.name)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,118 @@
+"""Indexing maps: which loops walk which dimensions of an operand, read once from IR or from what is stored.
+
+The stored form is MLIR's own, `(d0, d1, d2) -> (d0 * 2 + d2, d1)`: workloads have it in databases, recordings
+and keys. It is read and written here alone, by MLIR's parser, to which the bindings of release 3.13 give no
+other way than through an attribute (docs/upstream/bindings.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+from iree.compiler import ir
+
+Terms = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Index:
+    """One result of a map: the place along a dimension.
+
+    Attributes:
+        written: as MLIR writes it, `d0 * 2 + d3`.
+        terms: the loops, each with the factor that it is multiplied with; 1 for one that is divided.
+        loop: the loop that it is; None where it is computed.
+    """
+
+    written: str
+    terms: Terms
+    loop: int | None = None
+
+
+@dataclass(frozen=True)
+class IndexingMap:
+    """How the loops of an op index an operand.
+
+    Attributes:
+        rank: how many loops there are.
+        results: one for each dimension of the operand.
+    """
+
+    rank: int
+    results: tuple[Index, ...]
+
+    @staticmethod
+    def of(found: ir.AffineMap) -> IndexingMap:
+        """A map of IR."""
+        return IndexingMap(found.n_dims, tuple(map(_index, found.results)))
+
+    @staticmethod
+    @cache
+    def parse(text: str) -> IndexingMap:
+        """The stored form, which may stand in `affine_map<>`. Raises ValueError for anything else."""
+        try:
+            return IndexingMap.of(_parsed(text, ir.Context()))
+        except ir.MLIRError:
+            raise ValueError(f"`{text}` is no indexing map") from None
+
+    @staticmethod
+    def through(rank: int, loops: Sequence[int]) -> IndexingMap:
+        """The map whose dimensions are walked by these loops."""
+        return IndexingMap(rank, tuple(Index(f"d{loop}", ((loop, 1),), loop) for loop in loops))
+
+    @cached_property
+    def dimensions(self) -> tuple[int | None, ...]:
+        """For each dimension, the loop that walks it; None where the place is computed."""
+        return tuple(each.loop for each in self.results)
+
+    @property
+    def loops(self) -> tuple[int, ...]:
+        """The loops in the order of the dimensions that they are in, outermost first."""
+        return tuple(loop for each in self.results for loop, _ in each.terms)
+
+    @property
+    def is_permutation(self) -> bool:
+        """Whether it only picks loops, each at most once: `(d0, d1, d2) -> (d2, d0)`."""
+        return None not in self.dimensions and len(set(self.dimensions)) == len(self.dimensions)
+
+    def dimension_of(self, loop: int) -> int | None:
+        """The dimension that a loop walks; None when there is none."""
+        return self.dimensions.index(loop) if loop in self.dimensions else None
+
+    def exchanged(self) -> IndexingMap:
+        """With the first two results in each other's place."""
+        return replace(self, results=(*self.results[1::-1], *self.results[2:]))
+
+    def to_ir(self) -> ir.AffineMap:
+        """As IR, in the current context."""
+        return _parsed(str(self), ir.Context.current)
+
+    def __str__(self) -> str:
+        loops = ", ".join(f"d{loop}" for loop in range(self.rank))
+        return f"({loops}) -> ({', '.join(each.written for each in self.results)})"
+
+
+def _parsed(text: str, context: ir.Context) -> ir.AffineMap:
+    named = text if text.startswith("affine_map<") else f"affine_map<{text}>"
+    return ir.AffineMapAttr(ir.Attribute.parse(named, context)).value
+
+
+def _index(found: ir.AffineExpr) -> Index:
+    loop = found.position if isinstance(found, ir.AffineDimExpr) else None
+    return Index(str(found), _terms(found), loop)
+
+
+def _terms(found: ir.AffineExpr) -> Terms:
+    """Loops and their factors; of a division or a remainder, the loops of what is divided."""
+    if isinstance(found, ir.AffineDimExpr):
+        return ((found.position, 1),)
+    if not isinstance(found, ir.AffineBinaryExpr):
+        return ()
+    left = _terms(found.lhs)
+    if isinstance(found, ir.AffineAddExpr):
+        return left + _terms(found.rhs)
+    if isinstance(found, ir.AffineMulExpr) and isinstance(found.rhs, ir.AffineConstantExpr):
+        return tuple((loop, factor * found.rhs.value) for loop, factor in left)
+    return tuple((loop, 1) for loop, _ in left)
