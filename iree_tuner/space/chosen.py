@@ -89,6 +89,12 @@ class Written:
         return cls(str(info.lowering_config), str(info.translation_info), decomposition, companions)
 
 
+def named_pipeline(translation: str) -> str:
+    """The pipeline that a translation info names; empty for none."""
+    found = _PIPELINE.search(translation)
+    return found.group(1) if found else ""
+
+
 def read_written(space: Space, written: Written) -> Chosen:
     """A configuration against a space's knobs, those of other ops than the root too."""
     chosen = read_choice(space, written.lowering, written.translation, written.decomposition)
@@ -123,16 +129,14 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
         translation: the function's translation info.
         decomposition: an attention's `decomposition_config`; it is not read when it is empty.
     """
-    named = _PIPELINE.search(translation)
-    if named is None or named.group(1) != space.pipeline:
-        other = named.group(1) if named else "no pipeline"
-        return Chosen(misfits=[f"the compiler uses {other}, not {space.pipeline}"])
+    other = named_pipeline(translation)
+    if other != space.pipeline:
+        return Chosen(misfits=[f"the compiler uses {other or 'no pipeline'}, not {space.pipeline}"])
     kind, _ = pipeline_of(space.op.pipeline)
     config = _CONFIGS.get(kind, _GPU_CONFIG)
     if (found := lowering.partition("<")[0]) != config:
-        return Chosen(
-            misfits=[f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"]
-        )
+        said = f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"
+        return Chosen(misfits=[said])
     chosen = Chosen()
     with space.op.operation.context:
         if kind == _CPU:
@@ -230,10 +234,7 @@ def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -
 
 
 def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
-    config = ir.Attribute.parse(lowering)
-    if not isinstance(config, iree_gpu.LoweringConfigAttr):  # as of ops that no space is for
-        chosen.misfits.append(f"the lowering config is {config}, of another kind than in this space")
-        return
+    config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(lowering))
     actual = _gpu_entries(config, translation)
     template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
     template.pop(COMPANIONS, None)  # they follow the root's

@@ -11,7 +11,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.chosen import Written, pipeline_of
+from iree_tuner.space.chosen import Written, named_pipeline
 from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.space.legality import Judgement, Rules
 from iree_tuner.space.space import Space
@@ -79,10 +79,10 @@ def _misfit(judgement: Judgement) -> tuple[bool, int, int]:
 
 
 def _unread(found: list[tuple[Space, Judgement]], written: Written) -> Finding:
-    own = [each for space, each in found if space.pipeline == pipeline_of(written.translation)]
+    own = [each for space, each in found if space.pipeline == named_pipeline(written.translation)]
     if not own:
         known = ", ".join(dict.fromkeys(space.pipeline for space, _ in found))
-        other = pipeline_of(written.translation) or "no pipeline"
+        other = named_pipeline(written.translation) or "no pipeline"
         return Finding("unchecked", f"its pipeline is {other}, and constraints are known for {known} here")
     nearest = min(own, key=lambda each: len(each.unread))
     return Finding("unchecked", "; ".join(nearest.unread))
