@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
+from typing import cast
 
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import UsageError
+from iree_tuner.installed import brought, usable
 from iree_tuner.kernels.kernel import GROUP, Kernel
 
 
 @cache
 def kernels() -> tuple[Kernel, ...]:
     """Every installed kernel, by name. Raises TunerError where two packages have one of the same name."""
-    found: dict[str, Kernel] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
-        if entry.name in found:
-            raise TunerError(f"two packages provide the kernel '{entry.name}'", hint="uninstall one of them")
-        found[entry.name] = entry.load()()
-    return tuple(found.values())
+    return tuple(cast(Kernel, usable(entry, "kernel")) for entry in brought(GROUP, "kernel").values())
 
 
 def usual_kernels(backend: str) -> tuple[Kernel, ...]:

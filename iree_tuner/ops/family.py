@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
-from typing import Protocol
+from typing import Protocol, cast
 
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
+from iree_tuner.installed import brought, usable
 from iree_tuner.ops.workload import Workload
 
 GROUP = "iree_tuner.op_families"
@@ -77,14 +77,5 @@ def describe(op: ir.Operation) -> Workload | None:
 
 @cache
 def _registered() -> dict[str, OpFamily]:
-    owners: dict[str, str] = {}
-    entries = list(entry_points(group=GROUP))
-    for entry in entries:
-        owner = f"{entry.dist.name if entry.dist else 'unknown'} ({entry.value})"
-        if entry.name in owners:
-            raise TunerError(
-                f"two packages provide the op family '{entry.name}': {owners[entry.name]} and {owner}",
-                hint="uninstall one of them",
-            )
-        owners[entry.name] = owner
-    return {entry.name: entry.load()() for entry in entries}
+    what = "op family"
+    return {name: cast(OpFamily, usable(entry, what)) for name, entry in brought(GROUP, what).items()}

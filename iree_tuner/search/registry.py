@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
+from typing import cast
 
 from iree_tuner.cost.landscape import Landscape
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import UsageError
+from iree_tuner.installed import brought, usable
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
 
@@ -35,14 +37,7 @@ def make_strategy(name: str, space: Landscape, seed: int, start: Assignment | No
         TunerError: what another package brings under that name cannot be loaded, or fails.
     """
     check_strategy(name)
-    entry = _entries()[name]
-    try:
-        factory: Factory = entry.load()
-        return factory(space, seed, start)
-    except TunerError:
-        raise
-    except Exception as error:  # whatever another package's code does
-        raise TunerError(f"the strategy '{name}' ({entry.value}) cannot be used: {error}") from error
+    return cast(Strategy, usable(_entries()[name], "strategy", space, seed, start))
 
 
 def strategy_names() -> tuple[str, ...]:
@@ -59,9 +54,4 @@ def check_strategy(name: str) -> None:
 @cache
 def _entries() -> dict[str, EntryPoint]:
     """Entry points by name. Raises TunerError when two packages claim one name."""
-    found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=GROUP):
-        other = found.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            raise TunerError(f"two packages bring a strategy '{entry.name}': {other.value} and {entry.value}")
-    return found
+    return brought(GROUP, "strategy")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
-from typing import Protocol
+from typing import Protocol, cast
 
 from iree.compiler import ir
 
-from iree_tuner.errors import TunerError
+from iree_tuner.installed import brought, usable
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import Limits
 
@@ -55,14 +54,5 @@ def provider(family: str) -> SpaceProvider | None:
 
 @cache
 def _registered() -> dict[str, SpaceProvider]:
-    owners: dict[str, str] = {}
-    entries = list(entry_points(group=GROUP))
-    for entry in entries:
-        owner = f"{entry.dist.name if entry.dist else 'unknown'} ({entry.value})"
-        if entry.name in owners:
-            raise TunerError(
-                f"two packages have spaces of the op family '{entry.name}': {owners[entry.name]} and {owner}",
-                hint="uninstall one of them",
-            )
-        owners[entry.name] = owner
-    return {entry.name: entry.load()() for entry in entries}
+    what = "spaces of the op family"
+    return {name: cast(SpaceProvider, usable(entry, what)) for name, entry in brought(GROUP, what).items()}

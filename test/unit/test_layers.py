@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "iree_tuner"
 ORDER = (
     "errors",
     "lazily",
+    "installed",
     "files",
     "compiler",
     "targets",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
+from typing import cast
 
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.installed import brought, usable
 from iree_tuner.suite.backends.backend import Backend
 
 GROUP = "iree_tuner.backends"
@@ -21,12 +23,7 @@ def backends() -> Mapping[str, Backend]:
     Raises:
         TunerError: two packages bring one name, or what one brings cannot be used.
     """
-    entries: dict[str, EntryPoint] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
-        other = entries.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            raise TunerError(f"two packages bring a back end '{entry.name}': {other.value} and {entry.value}")
-    return {name: _made(entry) for name, entry in entries.items()}
+    return {name: _made(entry) for name, entry in brought(GROUP, "back end").items()}
 
 
 def backend(name: str) -> Backend:
@@ -40,11 +37,8 @@ def backend(name: str) -> Backend:
 
 
 def _made(entry: EntryPoint) -> Backend:
-    try:
-        made: Backend = entry.load()()
-        name = made.name
-    except Exception as error:  # whatever another package's code does
-        raise TunerError(f"the back end '{entry.name}' ({entry.value}) cannot be used: {error}") from error
+    made = usable(entry, "back end")
+    name = getattr(made, "name", "")
     if name != entry.name:
         raise TunerError(f"the back end '{entry.name}' ({entry.value}) calls itself '{name}'")
-    return made
+    return cast(Backend, made)

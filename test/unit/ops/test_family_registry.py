@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint
 import pytest
 from op_samples import only, sample
 
+from iree_tuner import installed
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import TunerError
 from iree_tuner.ops import family as registry
@@ -59,7 +60,7 @@ def test_an_unknown_family_is_an_error_that_names_it():
 
 def test_two_owners_of_a_name_are_an_error_that_names_both(monkeypatch):
     entries = [EntryPoint("pool", f"{package}:Pool", registry.GROUP) for package in ("one.ops", "two.ops")]
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    monkeypatch.setattr(installed, "entry_points", lambda group: entries)
     registry._registered.cache_clear()
     try:
         with pytest.raises(TunerError, match=r"'pool'.*one\.ops:Pool.*two\.ops:Pool"):
@@ -70,7 +71,7 @@ def test_two_owners_of_a_name_are_an_error_that_names_both(monkeypatch):
 
 def test_two_owners_of_a_familys_spaces_are_an_error_that_names_both(monkeypatch):
     entries = [EntryPoint("pool", f"{package}:Pool", providers.GROUP) for package in ("one.ops", "two.ops")]
-    monkeypatch.setattr(providers, "entry_points", lambda group: entries)
+    monkeypatch.setattr(installed, "entry_points", lambda group: entries)
     providers._registered.cache_clear()
     try:
         with pytest.raises(TunerError, match=r"'pool'.*one\.ops:Pool.*two\.ops:Pool"):
@@ -83,3 +84,16 @@ def test_a_family_without_spaces_says_so():
     workload = replace(only(POOL), family="unheard_of")
     with pytest.raises(TunerError, match="there is no llvm-cpu search space for the family 'unheard_of'"):
         build_spaces(workload, CpuLimits(), new_context())
+
+
+def test_a_family_that_cannot_be_loaded_is_an_error_that_names_it(monkeypatch):
+    entries = [EntryPoint("pool", "no.such.package:Pool", registry.GROUP)]
+    monkeypatch.setattr(installed, "entry_points", lambda group: entries)
+    registry._registered.cache_clear()
+    try:
+        with pytest.raises(
+            TunerError, match=r"the op family 'pool' \(no\.such\.package:Pool\) cannot be used"
+        ):
+            registry.families()
+    finally:
+        registry._registered.cache_clear()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from grid import Grid, at
 
+from iree_tuner import installed
 from iree_tuner.cli.replay import replay
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.search import registry
@@ -19,7 +20,7 @@ def entries(monkeypatch):
 
     def put(*pairs):
         found = [EntryPoint(name, value, registry.GROUP) for name, value in pairs]
-        monkeypatch.setattr(registry, "entry_points", lambda group: found)
+        monkeypatch.setattr(installed, "entry_points", lambda group: found)
         registry._entries.cache_clear()
 
     yield put

@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from iree_tuner import installed
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.backends import library, registry
 
@@ -18,7 +19,7 @@ def entries(monkeypatch):
 
     def put(*pairs):
         found = [EntryPoint(name, value, registry.GROUP) for name, value in pairs]
-        monkeypatch.setattr(registry, "entry_points", lambda group: found)
+        monkeypatch.setattr(installed, "entry_points", lambda group: found)
         registry.backends.cache_clear()
 
     yield put

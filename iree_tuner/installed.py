@@ -1,0 +1,42 @@
+"""What installed packages bring, by entry points: op families, spaces, kernels, back ends, strategies."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+
+from iree_tuner.errors import TunerError
+
+
+def brought(group: str, what: str) -> dict[str, EntryPoint]:
+    """Entry points of a group, by name, sorted; nothing is imported.
+
+    Args:
+        group: of entry points.
+        what: they are, for people: `kernel`.
+
+    Raises:
+        TunerError: two packages bring one name. A package that is found twice is one.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=group), key=lambda each: each.name):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise TunerError(
+                f"two packages bring the {what} '{entry.name}': {_owner(other)} and {_owner(entry)}",
+                hint="uninstall one of them",
+            )
+    return found
+
+
+def usable(entry: EntryPoint, what: str, *arguments: object) -> object:
+    """What an entry point makes. Raises TunerError where it cannot be imported, or fails."""
+    try:
+        return entry.load()(*arguments)
+    except TunerError:
+        raise
+    except Exception as error:  # whatever another package's code does
+        raise TunerError(f"the {what} '{entry.name}' ({entry.value}) cannot be used: {error}") from error
+
+
+def _owner(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} ({entry.value})" if entry.dist else entry.value
