@@ -204,8 +204,9 @@ def test_plain_dask_workers_serve_with_a_preload(cluster, processes):
     processes.start("plain", *command, *served)
     processes.wait_for("plain")
     try:
-        plain = [each for each in cluster.members() if each.name == "plain"]
-        with ClusterCalls(cluster, "compile", lambda: plain) as calls:
+        with ClusterCalls(
+            cluster, "compile", lambda: [each for each in cluster.members() if each.name == "plain"]
+        ) as calls:
             assert calls.call(cluster_calls_here.echo_here, 3) == 3
     finally:
         processes.stop("plain")
