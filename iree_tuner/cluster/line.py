@@ -165,5 +165,5 @@ class Line:
                 waiting = self._replies.get(str(message.get("to")))
                 if waiting is not None and not waiting.done():
                     waiting.set_result(message)
-        except (OSError, AttributeError):  # it ended, or what came was no message
+        except Exception:  # it ended, or what came was no message
             self.close()

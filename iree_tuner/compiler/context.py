@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 
 from iree.compiler import ir
 
@@ -15,6 +16,15 @@ def new_context() -> ir.Context:
     context = ir.Context()
     context.load_all_available_dialects()
     return context
+
+
+def walk(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The op and all ops inside it, outer before inner."""
+    yield op
+    for region in op.regions:
+        for block in region:
+            for inner in block:
+                yield from walk(inner.operation)
 
 
 def to_bytecode(module: ir.Module) -> bytes:

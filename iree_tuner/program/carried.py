@@ -15,7 +15,7 @@ from typing import cast
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.context import new_context, to_bytecode, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.program.bindings import OP_TAG
 from iree_tuner.program.dispatch import Carried
@@ -61,7 +61,7 @@ def _keep_executables(module: ir.Module) -> None:
 
 def take_off(module: ir.Module) -> None:
     """Take configurations off the ops of a program that has notes of them."""
-    for op in _walk(module.operation):
+    for op in walk(module.operation):
         for name in (*_ON_OPS, TRANSLATION_INFO):
             if name in op.attributes:
                 del op.attributes[name]
@@ -70,7 +70,7 @@ def take_off(module: ir.Module) -> None:
 def carried_in(function: ir.Operation) -> tuple[Carried, ...]:
     """The configurations that are noted in a dispatch, and what its workload calls their ops; notes go."""
     found: list[Carried] = []
-    for op in _walk(function):
+    for op in walk(function):
         if NOTE not in op.attributes:
             continue
         values = {each.name: ir.StringAttr(each.attr).value for each in ir.DictAttr(op.attributes[NOTE])}
@@ -81,7 +81,7 @@ def carried_in(function: ir.Operation) -> tuple[Carried, ...]:
 
 
 def _configured(root: ir.Operation) -> Iterator[ir.Operation]:
-    return (op for op in list(_walk(root)) if any(name in op.attributes for name in _ON_OPS[:2]))
+    return (op for op in list(walk(root)) if any(name in op.attributes for name in _ON_OPS[:2]))
 
 
 def _note(op: ir.Operation, name: str) -> Carried:
@@ -129,11 +129,3 @@ def _first_place(location: ir.Location) -> ir.FileLineColLoc | None:
     elif isinstance(location, ir.CallSiteLoc):
         inner = [location.callee, location.caller]
     return next(filter(None, map(_first_place, inner)), None)
-
-
-def _walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    yield op
-    for region in op.regions:
-        for block in region:
-            for inner in block:
-                yield from _walk(inner.operation)

@@ -9,10 +9,10 @@ from functools import partial
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.reduce.function import remade
 from iree_tuner.reduce.parts import attributes_of, is_resource, made_of, parts_of
 from iree_tuner.reduce.symbols import Edit
-from iree_tuner.spec.grammar import walk
 
 _KEPT = ("function_type", "operandSegmentSizes", "resultSegmentSizes")
 """What other edits change, or what verifiers and printers take for granted."""

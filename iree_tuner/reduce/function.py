@@ -8,8 +8,9 @@ from typing import TypeVar
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.reduce.parts import attributes_of
-from iree_tuner.spec.grammar import references, symbol_name, walk
+from iree_tuner.spec.grammar import references, symbol_name
 
 T = TypeVar("T")
 

@@ -10,10 +10,11 @@ from functools import partial
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.reduce.function import Function, functions
 from iree_tuner.reduce.size import STAND_INS
 from iree_tuner.reduce.symbols import Edit
-from iree_tuner.spec.grammar import symbol_name, walk
+from iree_tuner.spec.grammar import symbol_name
 
 Make = Callable[[], ir.Value]
 

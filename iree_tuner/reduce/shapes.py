@@ -7,10 +7,10 @@ from functools import partial
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.reduce.parts import attributes_of
 from iree_tuner.reduce.size import static_sizes
 from iree_tuner.reduce.symbols import Edit
-from iree_tuner.spec.grammar import walk
 
 _SMALL = (1, 2, 4, 16, 64)
 _HALF = 2

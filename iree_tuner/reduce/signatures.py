@@ -7,10 +7,11 @@ from functools import partial
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.reduce.function import Function, functions, remade, without
 from iree_tuner.reduce.parts import attributes_of
 from iree_tuner.reduce.symbols import Edit
-from iree_tuner.spec.grammar import pairs, walk
+from iree_tuner.spec.grammar import pairs
 
 _GENERIC = "linalg.generic"
 _MAPS, _SEGMENTS = "indexing_maps", "operandSegmentSizes"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.reduce.parts import attributes_of, is_resource, parts_of
-from iree_tuner.spec.grammar import walk
 
 STAND_INS = ("arith.constant", "tensor.empty")
 """Ops that take the place of others: they compute nothing."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.spec.entry import ANNOTATION
-from iree_tuner.spec.grammar import INCLUDE, Pair, resolve, walk
+from iree_tuner.spec.grammar import INCLUDE, Pair, resolve
 
 _PARAM = "transform.param.constant"
 

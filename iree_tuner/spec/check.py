@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import to_bytecode, walk
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.canonical import meaning, yielded_constants
@@ -25,7 +25,6 @@ from iree_tuner.spec.grammar import (
     leaf,
     pairs,
     symbol_name,
-    walk,
 )
 from iree_tuner.spec.probe import Hit, Observation, Unmarked, instrument, probe_program
 from iree_tuner.spec.problem import Problem

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import walk
+
 WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
 DEFAULT_ENTRYPOINT = "iree_codegen.tuning_spec_with_default_entrypoint"
 ENTRYPOINT = "iree_codegen.tuning_spec_entrypoint"
@@ -55,15 +57,6 @@ def symbol_name(op: ir.Operation) -> str:
 def sequences(module: ir.Module) -> dict[str, ir.Operation]:
     """Named sequences at the top of a module, by name."""
     return {symbol_name(op.operation): op.operation for op in module.body if is_sequence(op.operation)}
-
-
-def walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The op and all ops inside it, outer before inner."""
-    yield op
-    for region in op.regions:
-        for block in region:
-            for inner in block:
-                yield from walk(inner.operation)
 
 
 def entry_sequences(module: ir.Module) -> list[ir.Operation]:

@@ -18,7 +18,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import to_bytecode, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.build import build_spec
@@ -39,7 +39,6 @@ from iree_tuner.spec.grammar import (
     runs_by_name,
     sequences,
     symbol_name,
-    walk,
 )
 from iree_tuner.spec.rules import argument_problems
 

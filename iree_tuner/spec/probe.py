@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, parse_module
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.phases import select_target
@@ -22,7 +22,6 @@ from iree_tuner.spec.grammar import (
     Pair,
     pairs,
     symbol_name,
-    walk,
 )
 from iree_tuner.targets import Target
 

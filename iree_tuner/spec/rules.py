@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.spec.grammar import (
     CONSUMED,
     DEFAULT_ENTRYPOINT,
@@ -19,7 +20,6 @@ from iree_tuner.spec.grammar import (
     is_sequence,
     reached,
     symbol_name,
-    walk,
 )
 from iree_tuner.spec.problem import Problem
 

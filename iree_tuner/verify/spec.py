@@ -9,7 +9,7 @@ from dataclasses import replace
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import to_bytecode, walk
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.program.carried import place_of
@@ -17,7 +17,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.chosen import Written
-from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, walk
+from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs
 from iree_tuner.spec.probe import instrument, matched
 from iree_tuner.targets import Target
 from iree_tuner.verify.constraints import Constraints

@@ -8,10 +8,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.compiler import linalg
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import to_bytecode, walk
 from iree_tuner.compiler.generic import generic
 from iree_tuner.ops import contraction, convolution
-from iree_tuner.spec.grammar import Pair, walk
+from iree_tuner.spec.grammar import Pair
 
 _DAG = "transform.iree.match.cast_compatible_dag_from_root"
 _MULTIPLIES = ("transform.iree.match.contraction", "transform.iree.match.convolution")

@@ -16,9 +16,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.dialects.transform import interpreter
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.ops.canonical import clone
 from iree_tuner.ops.matching import any_op
-from iree_tuner.spec.grammar import is_sequence, symbol_name, walk
+from iree_tuner.spec.grammar import is_sequence, symbol_name
 
 _STRUCTURED = "transform.match.structured"
 _PROPAGATION = "failure_propagation_mode"

@@ -8,10 +8,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 
 from iree_tuner.compiler import linalg
+from iree_tuner.compiler.context import walk
 from iree_tuner.ops import attention, contraction, convolution
 from iree_tuner.ops.matching import ANY_SIZE
 from iree_tuner.ops.structure import loop_sizes
-from iree_tuner.spec.grammar import walk
 from iree_tuner.spec.near.conditions import Failure, number_of
 from iree_tuner.spec.near.difference import (
     Comparisons,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.spec.embed import embed
-from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs, symbol_name, walk
+from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs, symbol_name
 
 _REACHED = "iree_tuner_reached"
 _NO_PASS = "iree-tuner-stop"

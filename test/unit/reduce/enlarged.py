@@ -11,10 +11,9 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry, entry_from_json
-from iree_tuner.spec.grammar import walk
 
 UPSTREAM = Path(__file__).resolve().parents[2] / "upstream"
 

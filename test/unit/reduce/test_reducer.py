@@ -10,12 +10,11 @@ from in_process import InProcess
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, math
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
 from iree_tuner.reduce.candidate import STEPS, count, edited
 from iree_tuner.reduce.reducer import Progress, Reducer
-from iree_tuner.spec.grammar import walk
 
 CONTEXT = new_context()
 
