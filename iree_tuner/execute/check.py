@@ -11,30 +11,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.data import (
-    fill,
-    kind_of,
-    magnitudes_of,
-    values_in,
-    written,
-)
-from iree_tuner.execute.device_check import DeviceCheck
+from iree_tuner.execute.bench import Bench
+from iree_tuner.execute.data import values_in
+from iree_tuner.execute.expected import Expectations, Expected
 from iree_tuner.execute.memory import Memory, StagedMemory
-from iree_tuner.execute.numerics import Agreement, compare, numbers, same_bytes
+from iree_tuner.execute.numerics import Agreement, compare, same_bytes
 from iree_tuner.execute.outcome import DEFAULT_WRONG
 from iree_tuner.execute.runner import LoadedDispatch
-from iree_tuner.execute.untouched import Kept, changed, kept
+from iree_tuner.execute.untouched import changed
 from iree_tuner.program.bindings import TensorSlice
-
-if TYPE_CHECKING:
-    from iree_tuner.execute.reference import OnHost, Unsupported
 
 QUICK_SEED = 1
 """Values of both signs: what is added twice, lost or swapped shows most clearly in them."""
@@ -52,23 +42,6 @@ Buffer = npt.NDArray[np.uint8]
 Array = npt.NDArray[np.generic]
 
 
-@dataclass(frozen=True)
-class _Expected:
-    """What the default makes of one seed.
-
-    Attributes:
-        values: each output.
-        magnitudes: what it makes of the inputs' absolute values; see `execute.numerics`.
-        kept: what a candidate must leave alone, since the default does.
-        tolerance: of results.
-    """
-
-    values: list[Array]
-    magnitudes: list[Array]
-    kept: list[Kept]
-    tolerance: Tolerance
-
-
 class Check:
     """Compares executables with the default of one bench, whose outputs are kept for each seed.
 
@@ -78,20 +51,13 @@ class Check:
     """
 
     def __init__(self, bench: Bench, memory: Memory | None = None) -> None:
-        self._bench = bench
-        self._memory = memory
         self._harness = bench.harness
-        self._written = written(bench.harness.bindings)
+        self._right = Expectations(bench, memory)
+        self._written = self._right.written
         self._in_place = any(tensor.access == "read_write" for _, tensor, _ in self._written)
-        self._expected: dict[int, _Expected] = {}
-        self._references: dict[int, list[Array] | Unsupported] = {}
-        self._default: LoadedDispatch | None = None
-        self._size = max(bench.harness.buffer_bytes, 1)
-        self._on_device: list[DeviceCheck] = []
-        self._wrong_default = ""
+        self._wrong_default: dict[int, str] = {}  # what the device's other values stand for, by seed
         self._judged: tuple[int, Agreement] | None = None  # the last one, and its seed
         self._last = np.empty(0, np.uint8)  # what it was of
-        self._on_host: OnHost | None = None
 
     def quick(self, loaded: LoadedDispatch) -> Agreement:
         """One seed, two runs: for every candidate of a search. Leaves that seed's values in the buffer."""
@@ -102,39 +68,13 @@ class Check:
 
         Looked at where its results are not all numbers, as of code that reads what lies behind its inputs.
         """
-        expected = self._expect(QUICK_SEED)
-        if all(numbers(each) for each in expected.values):
+        if self._right.are_numbers(QUICK_SEED):
             return ""
-        reference = self._arbiter(QUICK_SEED)
+        expected, reference = self._right.of(QUICK_SEED), self._right.arbiter(QUICK_SEED)
         if not isinstance(reference, list):
             return ""
         found = self._compare_values(expected.values, reference, expected)
         return "" if found.ok else f"{DEFAULT_WRONG}: seed {QUICK_SEED}: {found.message}"
-
-    def _where_it_is(self, loaded: LoadedDispatch, repetitions: int) -> Agreement:
-        """The quick seed on the device, without a word on what is wrong: the largest error of all runs."""
-        if not self._on_device:
-            self._look_for(self._expect(QUICK_SEED).values)
-        worst = [0.0] * len(self._on_device)
-        end = time.monotonic() + _VARYING_S
-        for repetition in range(repetitions):
-            if repetition >= _LEAST and time.monotonic() > end:
-                break
-            if repetition == 0 or self._in_place:
-                loaded.fill(QUICK_SEED)
-            loaded.run(1)
-            for number, each in enumerate(self._on_device):
-                worst[number] = max(worst[number], each.worst(loaded.memory))
-        own, *others = worst
-        if own > _SURELY and min(others, default=math.inf) <= _SURELY:
-            return Agreement(True, min(others), note=self._wrong_default, corrects=True)
-        return Agreement(own <= _SURELY, own)
-
-    def _look_for(self, values: list[Array]) -> None:
-        """Have the device recognise these values of the quick seed, too."""
-        expected, image = self._expect(QUICK_SEED), self._image(QUICK_SEED, self._harness.stride)
-        found = DeviceCheck(self._bench, image, values, expected.magnitudes, expected.kept)
-        self._on_device.append(found)
 
     def thorough(self, loaded: LoadedDispatch, seeds: Sequence[int] = THOROUGH_SEEDS) -> Agreement:
         """Each seed several times, then many runs in a row; and, for small sizes, against the reference.
@@ -163,11 +103,8 @@ class Check:
 
     def _seed(self, loaded: LoadedDispatch, seed: int, repetitions: int) -> Agreement:
         """Runs on one seed. The later ones find the outputs of the one before, unless they add to them."""
-        if seed == QUICK_SEED and self._bench.check:
-            found = self._where_it_is(loaded, repetitions)
-            if found.ok:
-                return found
-        expected = self._expect(seed)
+        if not self._right.on_device(seed):
+            self._right.of(seed)  # the default may run in the same memory: before
         worst, note, corrects = 0.0, "", False
         end = time.monotonic() + _VARYING_S
         for repetition in range(repetitions):
@@ -176,7 +113,7 @@ class Check:
             if repetition == 0 or self._in_place:
                 loaded.fill(seed)
             loaded.run(1)
-            found = self._judge(loaded, seed, expected)
+            found = self._judge(loaded, seed)
             if not found.ok:
                 return _on_run(found, seed, repetition)
             worst, note = max(worst, found.worst), note or found.note
@@ -190,7 +127,7 @@ class Check:
         seconds = max(loaded.run(1), 1e-7)
         count = max(2, min(_MANY_RUNS, int(_MANY_RUNS_S / seconds)))
         loaded.run(count)
-        found = self._judge(loaded, seed, self._expect(seed))
+        found = self._judge(loaded, seed)
         return (
             found
             if found.ok
@@ -201,87 +138,109 @@ class Check:
         """Many runs on the same inputs: whether each is right, and all are equal to the bit."""
         kinds, runs = self._kinds(loaded, seed)
         worst = 0.0
-        if len(kinds) == 1:
-            return Agreement(True, 0.0)
         for got in kinds:
-            found = self._judge_anew(got, seed, self._expect(seed))
+            found = self._judge_on_host(got, seed)
             if not found.ok:
                 return replace(found, message=f"seed {seed}, in some of {runs} runs: {found.message}")
             worst = max(worst, found.worst)
-        assert self._default is not None, "`_expect` has loaded it"
-        own = len(self._kinds(self._default, seed)[0])
-        told = f"so are the default's ({own})" if own > 1 else "the default's are not"
+        if not kinds:
+            return Agreement(True, 0.0)
+        own = len(self._kinds(self._right.default, seed)[0])
+        told = f"so are the default's ({own})" if own else "the default's are not"
         note = f"results vary from run to run: {len(kinds)} in {runs} runs; {told}"
         return Agreement(True, worst, note=note)
 
     def _kinds(self, loaded: LoadedDispatch, seed: int) -> tuple[list[Buffer], int]:
-        """Different results of a number of runs."""
+        """Different results of a number of runs, none where all are equal; and the number."""
         kinds: list[Buffer] = []
         end, runs = time.monotonic() + _VARYING_S, 0
         while runs < _VARYING_RUNS and (runs < _LEAST or time.monotonic() < end):
             if self._in_place or not runs:
                 loaded.fill(seed)
             loaded.run(1)
-            if not kinds or not self._is_kept(loaded):
+            runs += 1
+            if runs == 1:
+                self._keep(loaded, seed)
+            elif not self._is_kept(loaded, seed):
+                kinds = kinds or [self._kept(loaded, seed)]
                 got = loaded.read()
                 if not any(same_bytes(got, each) for each in kinds):
                     kinds.append(got.copy())
-                self._keep(loaded, got)
-            runs += 1
+                self._keep(loaded, seed)
         return kinds, runs
 
-    def _judge(self, loaded: LoadedDispatch, seed: int, expected: _Expected) -> Agreement:
+    def _judge(self, loaded: LoadedDispatch, seed: int) -> Agreement:
         """One result; where it is the one that was judged last, to the bit, what was said of that."""
-        if self._judged is None or self._judged[0] != seed or not self._is_kept(loaded):
-            got = loaded.read()
-            found = self._judge_anew(got, seed, expected)
-            self._keep(loaded, got)
+        if self._judged is None or self._judged[0] != seed or not self._is_kept(loaded, seed):
+            found = self._judge_there(loaded, seed) or self._judge_on_host(loaded.read(), seed)
+            self._keep(loaded, seed)
             self._judged = seed, found
         return self._judged[1]
 
-    def _keep(self, loaded: LoadedDispatch, got: Buffer) -> None:
+    def _judge_there(self, loaded: LoadedDispatch, seed: int) -> Agreement | None:
+        """What the device says of a result; nothing where it is not sure that it is right."""
+        checks = self._right.on_device(seed)
+        if not checks:
+            return None
+        own, *others = [each.worst(loaded.memory) for each in checks]
+        if own <= _SURELY:
+            return Agreement(True, own)
+        if min(others, default=math.inf) <= _SURELY:
+            return Agreement(True, min(others), note=self._wrong_default[seed], corrects=True)
+        self._right.of(seed)  # before the result is read: the default runs in the same memory
+        return None
+
+    def _keep(self, loaded: LoadedDispatch, seed: int) -> None:
         """Keep a result to hold the next one against, where that is looked at."""
         self._judged = None
-        if self._on_device and isinstance(loaded.memory, StagedMemory):
+        if self._right.on_device(seed) and isinstance(loaded.memory, StagedMemory):
             loaded.memory.keep()
             return
+        got = loaded.read()
         if len(self._last) != len(got):  # large ones are slow to allocate
             self._last = np.empty_like(got)
         self._last[:] = got
 
-    def _is_kept(self, loaded: LoadedDispatch) -> bool:
-        if self._on_device and isinstance(loaded.memory, StagedMemory):
-            return self._on_device[0].same(loaded.memory)
+    def _is_kept(self, loaded: LoadedDispatch, seed: int) -> bool:
+        if (checks := self._right.on_device(seed)) and isinstance(loaded.memory, StagedMemory):
+            return checks[0].same(loaded.memory)
         return same_bytes(loaded.read(), self._last)
 
-    def _judge_anew(self, got: Buffer, seed: int, expected: _Expected) -> Agreement:
+    def _kept(self, loaded: LoadedDispatch, seed: int) -> Buffer:
+        memory = loaded.memory
+        if self._right.on_device(seed) and isinstance(memory, StagedMemory) and memory.kept is not None:
+            return memory.read_of(memory.kept).copy()
+        return self._last.copy()
+
+    def _judge_on_host(self, got: Buffer, seed: int) -> Agreement:
         """A result against what must not change and against the default; else the reference decides."""
-        spoilt = changed(got, self._image(seed, len(got)), expected.kept, self._harness.bindings)
-        if spoilt:
+        expected = self._right.of(seed)
+        image = self._right.image(seed, len(got))
+        if spoilt := changed(got, image, expected.kept, self._harness.bindings):
             return Agreement(False, math.inf, spoilt)
         found = self._compare(got, expected.values, expected)
         if found.ok:
             return found
-        reference = self._arbiter(seed)
+        reference = self._right.arbiter(seed)
         if not isinstance(reference, list):
             return found
         default = self._compare_values(expected.values, reference, expected)
         ours = self._compare(got, reference, expected)
         if ours.ok and not default.ok:
             note = f"{DEFAULT_WRONG}: seed {seed}: {default.message}"
-            if seed == QUICK_SEED and len(self._on_device) == 1:
-                self._look_for(reference)
-                self._wrong_default = note
+            if seed not in self._wrong_default:
+                self._wrong_default[seed] = note
+                self._right.is_right_too(seed, reference)
             return replace(ours, note=note, corrects=True)
         blame = "the reference has the default's values" if default.ok else f"{DEFAULT_WRONG}, too"
         return replace(found, message=f"{found.message}; {blame}")
 
     def _against_reference(self, loaded: LoadedDispatch, seed: int) -> Agreement:
         """A result that agrees with the default's: is it also right?"""
-        reference = self._reference(seed)
+        reference = self._right.reference(seed)
         if not isinstance(reference, list):
             return Agreement(True, 0.0, note=f"not checked against a reference: {reference.reason}")
-        expected = self._expect(seed)
+        expected = self._right.of(seed)
         if expected.values is reference:
             return Agreement(True, 0.0)
         found = self._compare(loaded.read(), reference, expected)
@@ -293,76 +252,11 @@ class Check:
         note = f"candidate and default agree, but {DEFAULT_WRONG}: seed {seed}: {default.message}"
         return Agreement(True, found.worst, note=note)
 
-    def _expect(self, seed: int) -> _Expected:
-        if seed not in self._expected:
-            if self._default is None:
-                self._default = LoadedDispatch(
-                    self._bench.default, self._harness, self._bench.device, self._memory
-                )
-            magnitudes: list[Array] = []
-            if kind_of(seed) != "positive":
-                magnitudes = self._values(self._run_default(self._default, magnitudes_of(seed)))
-            got = self._run_default(self._default, seed)
-            self._size = len(got)
-            image = self._image(seed, len(got))
-            # Padding of an encoded tensor, for example, is written too.
-            left_alone = [
-                each
-                for each in kept(self._harness.bindings, len(got))
-                if same_bytes(got[each.start : each.end], image[each.start : each.end])
-            ]
-            values = self._values(got)
-            magnitudes = magnitudes or values  # of positive inputs
-            if self._bench.by_reference and isinstance(reference := self._reference(seed), list):
-                values = reference
-            tolerance = self._bench.tolerance.on(kind_of(seed))
-            self._expected[seed] = _Expected(values, magnitudes, left_alone, tolerance)
-        return self._expected[seed]
-
-    def _run_default(self, default: LoadedDispatch, seed: int) -> Buffer:
-        default.fill(seed)
-        default.run(1)
-        return default.read()
-
-    def _reference(self, seed: int) -> list[Array] | Unsupported:
-        if seed not in self._references:
-            from iree_tuner.execute.reference import (  # it loads the compiler
-                Unsupported,
-                read_ahead,
-                reference_outputs,
-            )
-
-            # What it does not interpret depends on no values.
-            found = next((each for each in self._references.values() if isinstance(each, Unsupported)), None)
-            found = found or read_ahead(self._harness, self._bench.references, seed)
-            if found is None:
-                found = reference_outputs(self._harness, self._image(seed, self._size))
-            self._references[seed] = found
-        return self._references[seed]
-
-    def _arbiter(self, seed: int) -> list[Array] | Unsupported:
-        """The reference, or what the processor makes of it where there is none and the device is another."""
-        found = self._reference(seed)
-        if isinstance(found, list) or self._bench.device.startswith("local-"):
-            return found
-        if self._on_host is None:
-            from iree_tuner.execute.reference import OnHost  # it loads the compiler
-
-            self._on_host = OnHost(self._bench)
-        self._references[seed] = found = self._on_host.outputs(seed)
-        return found
-
-    def _image(self, seed: int, size: int) -> Buffer:
-        return fill(self._harness.bindings, size, seed)
-
-    def _values(self, buffer: Buffer) -> list[Array]:
-        return [values_in(buffer, binding, tensor).copy() for binding, tensor, _ in self._written]
-
-    def _compare(self, got: Buffer, right: Sequence[Array], expected: _Expected) -> Agreement:
+    def _compare(self, got: Buffer, right: Sequence[Array], expected: Expected) -> Agreement:
         values = [values_in(got, binding, tensor) for binding, tensor, _ in self._written]
         return self._compare_values(values, right, expected)
 
-    def _compare_values(self, got: Sequence[Array], right: Sequence[Array], expected: _Expected) -> Agreement:
+    def _compare_values(self, got: Sequence[Array], right: Sequence[Array], expected: Expected) -> Agreement:
         """Values against what is right, within what is expected of the seed that both are of."""
         worst, tolerance = 0.0, expected.tolerance
         for (_, tensor, number), ours, theirs, scale in zip(

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from iree_tuner.execute.data import dtype_of, span, written
 from iree_tuner.program.bindings import Binding
 
-FUNCTION = "check"
-"""What the program exports."""
+CHECK, SURVEY, ALLOW = "check", "survey", "allow"
+"""What the program exports; see `execute.check_program`."""
+
+TERMS = 8
+"""Numbers that `allow` takes of each output."""
+
+_SAMPLED = 1_000_003  # values that a median is taken of, evenly spaced
 
 WORD = 4
 """Bytes that are compared at once; buffers are whole pages."""
@@ -36,6 +41,11 @@ class FloatOutput:
     columns: int
     element_type: str
 
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.rows * self.columns
+
 
 def float_outputs(bindings: Sequence[Binding]) -> tuple[FloatOutput, ...] | None:
     """The outputs whose floats are compared; None where one has a type that this program cannot compare."""
@@ -51,6 +61,11 @@ def float_outputs(bindings: Sequence[Binding]) -> tuple[FloatOutput, ...] | None
         start, _ = span(binding, each)
         found.append(FloatOutput(number, start, size // columns, columns, each.element_type))
     return tuple(found)
+
+
+def sampling_step(size: int) -> int:
+    """Of so many values every which one is looked at, where a sample is enough."""
+    return size // _SAMPLED | 1
 
 
 def words_in_row(size: int) -> int:

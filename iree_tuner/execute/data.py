@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -98,22 +99,53 @@ def forget_values() -> None:
     _drawn.cache_clear()
 
 
-@functools.lru_cache(maxsize=3)
-def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
-    buffer = np.empty(buffer_bytes + buffer_bytes % 2, np.uint8)
-    (pattern,) = np.array(_POISONS[seed % len(_POISONS)], np.uint8).view(np.uint16)
-    for start, end in _between_inputs(bindings, buffer_bytes):
-        buffer.view(np.uint16)[start // 2 : -(-end // 2)] = pattern
-    buffer = buffer[:buffer_bytes]
-    for binding in filter(is_opaque, bindings):  # first: in front of what they use, other bindings may lie
-        buffer[binding.offset : binding.offset + binding.length] = 0
+@dataclass(frozen=True)
+class Part:
+    """A range of a buffer that holds some bytes, again and again.
+
+    Attributes:
+        start: its first byte.
+        end: the byte behind it.
+        values: the bytes; the last ones are cut off where they do not fit.
+    """
+
+    start: int
+    end: int
+    values: npt.NDArray[np.uint8]
+
+
+def parts(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> list[Part]:
+    """What `fill` writes, in this order: what is written later lies over what was there."""
+    poison = np.array(_POISONS[seed % len(_POISONS)], np.uint8)
+    even = buffer_bytes + buffer_bytes % 2
+    between = _between_inputs(bindings, buffer_bytes)
+    found = [Part(start // 2 * 2, min(-(-end // 2) * 2, even), poison) for start, end in between]
+    # In front of what opaque bindings use, others may lie.
+    found += [
+        Part(each.offset, each.offset + each.length, np.zeros(1, np.uint8))
+        for each in bindings
+        if is_opaque(each)
+    ]
     inputs = [(binding, each) for binding in bindings for each in binding.tensors if _is_given(each)]
     drawn = _drawn(tuple((_count(tensor), tensor.element_type) for _, tensor in inputs), seed)
     for (binding, tensor), values in zip(inputs, drawn, strict=True):
         start, size = span(binding, tensor)
-        for place in range(start, start + size, max(1, values.size)):  # as `np.resize` repeats them
-            end = min(place + values.size, start + size)
-            buffer[place:end] = values[: end - place]
+        found.append(Part(start, start + size, values))
+    return [each for each in found if each.end > each.start]
+
+
+@functools.lru_cache(maxsize=3)
+def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
+    buffer = np.empty(buffer_bytes + buffer_bytes % 2, np.uint8)
+    for each in parts(bindings, buffer_bytes, seed):
+        place, values = buffer[each.start : each.end], each.values
+        if values.size <= 2 and place.size % values.size == 0:
+            kind = np.dtype(f"u{values.size}")
+            place.view(kind)[:] = values.view(kind)
+            continue
+        for start in range(0, place.size, values.size):  # as `np.resize` repeats them
+            place[start : start + values.size] = values[: place.size - start]
+    buffer = buffer[:buffer_bytes]
     buffer.flags.writeable = False
     return buffer
 

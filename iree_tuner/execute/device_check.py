@@ -4,113 +4,185 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import cast
 
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.execute.bench import Bench
-from iree_tuner.execute.check_layout import FUNCTION, FloatOutput, float_outputs, words_in_row
+from iree_tuner.execute.bench import Bench, Tolerance
+from iree_tuner.execute.check_layout import ALLOW, CHECK, SURVEY, FloatOutput, float_outputs, words_in_row
 from iree_tuner.execute.data import dtype_of, span, written
-from iree_tuner.execute.memory import Memory, StagedMemory, filled
-from iree_tuner.execute.numerics import largest_finite, tolerances
+from iree_tuner.execute.memory import Memory, StagedMemory, filled, run_commands
+from iree_tuner.execute.numerics import Terms, largest_finite, median_of, tolerances
 from iree_tuner.execute.untouched import Kept
-from iree_tuner.program.bindings import Harness
+from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets.runtime import device_for
 
 Array = npt.NDArray[np.generic]
 
 
-class DeviceCheck:
-    """What one seed's results must be, on a device, and the program that compares with it.
+class CheckProgram:
+    """The program that compares a bench's results on its device, loaded.
 
     Args:
         bench: the dispatch, with the program (`Bench.check`).
-        image: the buffer before a run.
-        values: what the default makes of it, for each output.
-        magnitudes: what it makes of the inputs' absolute values.
-        kept: what must stay as in `image`.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        config, hal = device_for(bench.device)
+        self.bench = bench
+        self.device = config.device
+        outputs = float_outputs(bench.harness.bindings)
+        assert outputs is not None, "there is a program only where all outputs can be compared"
+        self.outputs: tuple[FloatOutput, ...] = outputs
+        size = bench.harness.stride
+        self.words = [size // 4 // words_in_row(size), words_in_row(size)]
+        self._module = rt.VmModule.copy_buffer(config.vm_instance, bench.check)
+        self._context = rt.VmContext(config.vm_instance, modules=[hal, self._module])
+        self._check = self._function(CHECK)
+
+    def compare(
+        self, got: rt.HalBuffer, exact: rt.HalBuffer, mask: rt.HalBuffer, wanted: Sequence[rt.DeviceArray]
+    ) -> tuple[bool, float]:
+        """Whether bytes differ from exact ones where a mask has ones, and the largest error of floats.
+
+        Args:
+            got: a result.
+            exact: bytes to find in it.
+            mask: where.
+            wanted: what floats must be, and one over what each may be off by (`allowed`).
+        """
+        words = self._as_words(exact), self._as_words(mask)
+        changed, *worst = _listed(self._check(self._as_bytes(got), *words, *wanted))
+        largest = max((float(each.to_host().max()) for each in worst), default=0.0)
+        return bool(changed.to_host().any()), largest
+
+    def allowed(
+        self, expected: rt.HalBuffer, magnitudes: rt.HalBuffer, tolerance: Tolerance
+    ) -> tuple[list[rt.DeviceArray], bool]:
+        """What floats must be, and one over their tolerances; and whether all values are numbers.
+
+        Args:
+            expected: what it makes of inputs.
+            magnitudes: what it makes of their absolute values.
+            tolerance: of results.
+        """
+        if not self.outputs:
+            return [], True
+        found = _listed(self._function(SURVEY)(self._as_bytes(expected)))
+        terms: list[float] = []
+        for number, each in enumerate(self.outputs):
+            rows, _, sample = (part.to_host() for part in found[3 * number : 3 * number + 3])
+            largest = float(rows.max())
+            largest = largest if largest >= 0.0 else 1.0
+            own = _terms(each, tolerance)
+            terms += [largest, median_of(sample, largest), own.rounding, own.functions, own.relative]
+            terms += [own.halting, own.normal, own.least]
+        numbers = not any(part.to_host().any() for part in found[1::3])
+        made = self._function(ALLOW)(self._as_bytes(expected), self._as_bytes(magnitudes), *terms)
+        return list(_listed(made)), numbers
+
+    def allowed_by_host(
+        self, values: Sequence[Array], magnitudes: Sequence[Array], tolerance: Tolerance
+    ) -> list[rt.DeviceArray]:
+        """The same of values that the host has, of each output."""
+        found: list[rt.DeviceArray] = []
+        for each in self.outputs:
+            arrays = _scaled(each, tolerance, values[each.number], magnitudes[each.number])
+            found += [rt.asdevicearray(self.device, array) for array in arrays]
+        return found
+
+    def mask(self, ranges: Sequence[Kept]) -> rt.HalBuffer:
+        """Ones in some ranges of a buffer, and where integers are written; zeros elsewhere."""
+        found = filled(self.device, self.bench.harness.stride, 0)
+        commands = rt.HalCommandBuffer(self.device, begin=True)
+        ones = np.array([0xFF], np.uint8)
+        places = [(each.start, each.end - each.start) for each in ranges]
+        for start, size in [*places, *(span(*each) for each in integers(self.bench.harness))]:
+            commands.fill(found, ones, start, length=size)
+        commands.end()
+        run_commands(self.device, commands)
+        return found
+
+    @cached_property
+    def everywhere(self) -> rt.HalBuffer:
+        """Ones in a whole buffer."""
+        return filled(self.device, self.bench.harness.stride, 0xFF)
+
+    def _function(self, name: str) -> rt.FunctionInvoker:
+        function = self._module.lookup_function(name)
+        assert function is not None, f"`check_program` exports {name}"
+        return rt.FunctionInvoker(self._context, self.device, function)
+
+    def _as_words(self, buffer: rt.HalBuffer) -> rt.DeviceArray:
+        view = rt.HalBufferView(buffer, self.words, rt.HalElementType.INT_32)
+        return rt.DeviceArray(self.device, view)
+
+    def _as_bytes(self, buffer: rt.HalBuffer) -> rt.DeviceArray:
+        view = rt.HalBufferView(buffer, [self.bench.harness.stride], rt.HalElementType.INT_8)
+        return rt.DeviceArray(self.device, view)
+
+
+class DeviceCheck:
+    """What one seed's results must be, on a device.
+
+    Args:
+        program: what compares.
+        exact: a buffer with the bytes that must be as they are.
+        mask: where they are (`CheckProgram.mask`).
+        wanted: what floats must be (`CheckProgram.allowed`).
     """
 
     def __init__(
         self,
-        bench: Bench,
-        image: npt.NDArray[np.uint8],
-        values: Sequence[Array],
-        magnitudes: Sequence[Array],
-        kept: Sequence[Kept],
+        program: CheckProgram,
+        exact: rt.HalBuffer,
+        mask: rt.HalBuffer,
+        wanted: Sequence[rt.DeviceArray],
     ) -> None:
-        config, hal = device_for(bench.device)
-        self._module = rt.VmModule.copy_buffer(config.vm_instance, bench.check)
-        self._context = rt.VmContext(config.vm_instance, modules=[hal, self._module])
-        function = self._module.lookup_function(FUNCTION)
-        assert function is not None, "`check_program` exports it"
-        outputs = float_outputs(bench.harness.bindings)
-        assert outputs is not None, "there is a program only where all outputs can be compared"
-        exact, mask = _exact(bench.harness, image, values, kept)
-        words = exact.view(np.int32).reshape(-1, words_in_row(len(exact)))
-        arrays: list[npt.NDArray[np.int32] | npt.NDArray[np.float32]]
-        arrays = [words, mask.view(np.int32).reshape(words.shape)]
-        for each in outputs:
-            arrays += _scaled(each, bench, values[each.number], magnitudes[each.number])
-        self._device = config.device
-        self._expected = [rt.asdevicearray(config.device, array) for array in arrays]
-        self._words = words.shape
-        self._everywhere: rt.DeviceArray | None = None
-        self._invoke = rt.FunctionInvoker(self._context, config.device, function)
+        self._program = program
+        self._exact = exact
+        self._mask = mask
+        self._wanted = wanted
 
     def worst(self, memory: Memory) -> float:
         """The largest error as a multiple of its tolerance, of what is in a memory now.
 
         Infinite where something else was written, or where one is not a number.
         """
-        changed, *worst = self._compared(memory, *self._expected[:2])
-        if changed.to_host().any():
-            return math.inf
-        return max((float(each.to_host().max()) for each in worst), default=0.0)
+        changed, worst = self._program.compare(memory.buffer, self._exact, self._mask, self._wanted)
+        return math.inf if changed else worst
 
     def same(self, memory: StagedMemory) -> bool:
         """Whether what is in a memory now is what it kept, to the bit."""
         if memory.kept is None:
             return False
-        if self._everywhere is None:
-            ones = filled(self._device, 4 * math.prod(self._words), 0xFF)
-            view = rt.HalBufferView(ones, list(self._words), rt.HalElementType.INT_32)
-            self._everywhere = rt.DeviceArray(self._device, view)
-        kept = rt.HalBufferView(memory.kept, list(self._words), rt.HalElementType.INT_32)
-        changed, *_ = self._compared(memory, rt.DeviceArray(self._device, kept), self._everywhere)
-        return not changed.to_host().any()
-
-    def _compared(
-        self, memory: Memory, words: rt.DeviceArray, mask: rt.DeviceArray
-    ) -> Sequence[rt.DeviceArray]:
-        """What the program says of a memory, with words to find in it where a mask has ones."""
-        view = rt.HalBufferView(memory.buffer, [memory.harness.stride], rt.HalElementType.INT_8)
-        return _listed(self._invoke(rt.DeviceArray(self._device, view), words, mask, *self._expected[2:]))
+        everywhere = self._program.everywhere
+        changed, _ = self._program.compare(memory.buffer, memory.kept, everywhere, self._wanted)
+        return not changed
 
 
-def _exact(
-    harness: Harness, image: npt.NDArray[np.uint8], values: Sequence[Array], kept: Sequence[Kept]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """The bytes that must be as they are, and where they are: what is kept, and the integers."""
-    exact, mask = image.copy(), np.zeros_like(image)
-    for each in kept:
-        mask[each.start : each.end] = 0xFF
-    for (binding, each, _), expected in zip(written(harness.bindings), values, strict=True):
-        dtype = dtype_of(each.element_type)
+def integers(harness: Harness) -> list[tuple[Binding, TensorSlice]]:
+    """The outputs that must be equal to the bit."""
+    found: list[tuple[Binding, TensorSlice]] = []
+    for binding, tensor, _ in written(harness.bindings):
+        dtype = dtype_of(tensor.element_type)
         if dtype is not None and dtype.kind == "i":
-            start, size = span(binding, each)
-            exact[start : start + size] = np.ascontiguousarray(expected).reshape(-1).view(np.uint8)
-            mask[start : start + size] = 0xFF
-    return exact, mask
+            found.append((binding, tensor))
+    return found
+
+
+def _terms(output: FloatOutput, tolerance: Tolerance) -> Terms:
+    factors = (tolerance.factor_type, tolerance.factors)
+    return Terms.of(output.element_type, tolerance.accumulator_type, tolerance.reduction_length, factors)
 
 
 def _scaled(
-    output: FloatOutput, bench: Bench, expected: Array, magnitudes: Array
+    output: FloatOutput, tolerance: Tolerance, expected: Array, magnitudes: Array
 ) -> list[npt.NDArray[np.float32]]:
     """What floats must be, held within their type's largest number, and one over what each may be off by."""
-    tolerance = bench.tolerance
     allowed = tolerances(
         expected, output.element_type, tolerance.accumulator_type, tolerance.reduction_length, magnitudes,
         (tolerance.factor_type, tolerance.factors),

@@ -9,7 +9,7 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.execute.data import fill
+from iree_tuner.execute.data import fill, parts
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets.runtime import device_for
 
@@ -20,6 +20,7 @@ _READ_BACK = _CACHED | int(rt.MemoryType.DEVICE_VISIBLE)
 _MAPPED = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
 _IMAGES_KEPT = 3
 _STEP = 64 << 20
+_SENT = 8 << 20  # bytes of values that repeat, sent at once
 
 
 class Memory:
@@ -49,15 +50,15 @@ class Memory:
     @classmethod
     def for_timing(cls, harness: Harness, device: str, copies: int) -> Memory:
         """Copies in the device's own memory, each filled with what seed 0 gives."""
-        config, _ = device_for(device)
-        block = fill(harness.bindings, harness.stride, 0)
-        buffer = config.device.allocator.allocate_buffer_copy(
-            memory_type=rt.MemoryType.DEVICE_LOCAL,
-            allowed_usage=rt.BufferUsage.DEFAULT,
-            device=config.device,
-            buffer=np.tile(block, copies),
-        )
-        return cls(harness, cast(rt.HalBuffer, buffer), copies)  # no element type is given: not a view
+        opened, size = device_for(device)[0].device, harness.stride
+        one, every = _own_buffer(opened, size), _own_buffer(opened, size * copies)
+        _fill_there(opened, one, harness, 0)
+        commands = rt.HalCommandBuffer(opened, begin=True)
+        for number in range(copies):
+            commands.copy(one, every, 0, number * size, length=size)
+        commands.end()
+        run_commands(opened, commands)
+        return cls(harness, every, copies)
 
     def fill_all(self) -> None:
         """Set all copies to what seed 0 gives."""
@@ -131,19 +132,44 @@ class StagedMemory(Memory):
 
     def fill(self, seed: int) -> None:
         """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
+        if seed < 0:  # `magnitudes_of`: the default's once, and nobody's again
+            _fill_there(self._device, self.buffer, self.harness, seed)
+        else:
+            self._copy(self.image(seed), self.buffer)
+
+    def image(self, seed: int) -> rt.HalBuffer:
+        """What it holds when it has been filled; not to be changed."""
         if seed not in self._images:
             while len(self._images) >= _IMAGES_KEPT:
                 self._images.popitem(last=False)
-            values = fill(self.harness.bindings, self.harness.stride, seed)
-            _mapped(self._staging, self.harness.stride)[:] = values
-            self._images[seed] = _own_buffer(self._device, self.harness.stride)
-            self._copy(self._staging, self._images[seed])
-        self._copy(self._images[seed], self.buffer)
+            found = _own_buffer(self._device, self.harness.stride)
+            _fill_there(self._device, found, self.harness, seed)
+            self._images[seed] = found
+        self._images.move_to_end(seed)
+        return self._images[seed]
 
     def read(self) -> npt.NDArray[np.uint8]:
         """What the bindings hold, with the guard: not to be changed, and good until it is filled or run."""
-        self._copy(self.buffer, self._staging)
+        return self.read_of(self.buffer)
+
+    def read_of(self, buffer: rt.HalBuffer) -> npt.NDArray[np.uint8]:
+        """What another buffer of this size holds, read as `read` does."""
+        self._copy(buffer, self._staging)
         return _mapped(self._staging, self.harness.stride)
+
+    def snapshot(self) -> rt.HalBuffer:
+        """A buffer of the device with what it holds now."""
+        return self.copy_of(self.buffer)
+
+    def restore(self, held: rt.HalBuffer) -> None:
+        """Hold again what a snapshot holds."""
+        self._copy(held, self.buffer)
+
+    def copy_of(self, buffer: rt.HalBuffer) -> rt.HalBuffer:
+        """A buffer of the device with what another one of this size holds."""
+        found = _own_buffer(self._device, self.harness.stride)
+        self._copy(buffer, found)
+        return found
 
     def keep(self) -> None:
         """Keep what it holds now, on the device."""
@@ -155,6 +181,31 @@ class StagedMemory(Memory):
         self._copies += 1
         self._device.queue_copy(source, target, [], [(self._semaphore, self._copies)])
         rt.HalFence.create_at(self._semaphore, self._copies).wait()
+
+
+def _fill_there(device: rt.HalDevice, target: rt.HalBuffer, harness: Harness, seed: int) -> None:
+    """Write what `data.fill` gives on the device: only what repeats there is sent to it."""
+    for part in parts(harness.bindings, harness.stride, seed):
+        size, values = part.end - part.start, part.values
+        commands = rt.HalCommandBuffer(device, begin=True)  # one a part: they have no barriers
+        if values.size <= 2:
+            commands.fill(target, values.view(f"u{values.size}"), part.start, length=size, end=True)
+            run_commands(device, commands)
+            continue
+        repeated = np.resize(values, min(size, max(1, _SENT // values.size) * values.size))
+        sent = uploaded(device, repeated)
+        for start in range(0, size, repeated.size):
+            length = min(repeated.size, size - start)
+            commands.copy(sent, target, 0, part.start + start, length=length)
+        commands.end()
+        run_commands(device, commands)
+
+
+def run_commands(device: rt.HalDevice, commands: rt.HalCommandBuffer) -> None:
+    """Run them to their end."""
+    semaphore = device.create_semaphore(0)
+    device.queue_execute(commands, [], [(semaphore, 1)])
+    rt.HalFence.create_at(semaphore, 1).wait()
 
 
 def uploaded(device: rt.HalDevice, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
@@ -181,9 +232,7 @@ def filled(device: rt.HalDevice, size: int, byte: int) -> rt.HalBuffer:
     found = _own_buffer(device, size)
     commands = rt.HalCommandBuffer(device, begin=True)
     commands.fill(found, np.array([byte], np.uint8), length=size, end=True)
-    semaphore = device.create_semaphore(0)
-    device.queue_execute(commands, [], [(semaphore, 1)])
-    rt.HalFence.create_at(semaphore, 1).wait()
+    run_commands(device, commands)
     return found
 
 

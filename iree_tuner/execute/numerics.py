@@ -23,6 +23,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.execute.check_layout import sampling_step
 from iree_tuner.execute.data import dtype_of
 
 _RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
@@ -31,7 +32,6 @@ _SUMS = 3.0  # epsilons, times sqrt(K)
 _BLOCK = 1 << 17  # values at a time: what is made of them stays in the caches
 _MANY_BLOCKS, _GROUP, _MOST_CORES = 8, 2, 8
 _WORD = 8  # bytes
-_SAMPLED = 1_000_003  # values that a median is taken of, evenly spaced
 
 Array = npt.NDArray[np.generic]
 T = TypeVar("T")
@@ -183,6 +183,43 @@ def _ratios(got: Floats, expected: Floats, allowed: Floats, limit: float) -> Flo
     return ratio
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What a tolerance is made of besides values; see the module's text.
+
+    Attributes:
+        rounding: of each value, relative to it.
+        functions: relative to the largest value.
+        relative: of sums and factors, relative to what partial sums reach.
+        halting: of sums that come to a halt, relative to the value.
+        normal: the smallest normal number where code may flush what is smaller, else 0.
+        least: of every value.
+    """
+
+    rounding: float
+    functions: float
+    relative: float
+    halting: float
+    normal: float
+    least: float
+
+    @classmethod
+    def of(
+        cls, element_type: str, accumulator_type: str, reduction_length: int, factors: Factors = NO_FACTORS
+    ) -> Terms:
+        """Of results of a type; the arguments are those of `compare`."""
+        limits = ml_dtypes.finfo(_held(element_type))
+        return cls(
+            _RESULT_ROUNDINGS * epsilon(element_type),
+            function_error(accumulator_type),
+            sum_error(accumulator_type, reduction_length) + factor_error(*factors),
+            halting_error(accumulator_type, reduction_length),
+            # f16: where the processor does not convert it, code does, and flushes to zero
+            float(limits.smallest_normal) if element_type == "f16" else 0.0,
+            2.0 * float(limits.smallest_subnormal),
+        )
+
+
 def tolerances(
     expected: Array,
     element_type: str,
@@ -194,26 +231,22 @@ def tolerances(
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
     values = _parts(expected)
     scales = None if magnitudes is None else _parts(magnitudes).reshape(-1)
-    rounding, functions = _RESULT_ROUNDINGS * epsilon(element_type), function_error(accumulator_type)
-    relative = sum_error(accumulator_type, reduction_length) + factor_error(*factors)
-    halting = halting_error(accumulator_type, reduction_length)
+    terms = Terms.of(element_type, accumulator_type, reduction_length, factors)
     flat, allowed = values.reshape(-1), np.empty(values.size)
     largest = _largest(flat)
-    median = 0.0 if scales is None else _median(flat, largest)
-    limits = ml_dtypes.finfo(_held(element_type))
-    # f16: where the processor does not convert it, code does, and flushes to zero
-    normal = float(limits.smallest_normal) if element_type == "f16" else 0.0
+    median = 0.0 if scales is None else median_of(flat[:: sampling_step(flat.size)], largest)
 
     def allow(block: slice) -> None:
         scale = None if scales is None else np.abs(scales[block].astype(np.float64))
         with np.errstate(all="ignore"):
             own, reached = _scales(flat[block], scale, largest, median)
-            found = rounding * own + functions * largest + np.minimum(relative * reached, largest)
-            if halting and scale is not None:  # sums that grow are as large as their values' magnitudes
-                found += np.where(2 * own > scale, halting * own, 0)
-            if normal:
-                found += np.where(own < normal, normal, 0.0)
-        allowed[block] = found + 2.0 * float(limits.smallest_subnormal)
+            found = terms.rounding * own + terms.functions * largest
+            found += np.minimum(terms.relative * reached, largest)
+            if terms.halting and scale is not None:  # sums that grow are as large as their values' magnitudes
+                found += np.where(2 * own > scale, terms.halting * own, 0)
+            if terms.normal:
+                found += np.where(own < terms.normal, terms.normal, 0.0)
+        allowed[block] = found + terms.least
 
     in_blocks(flat.size, allow)
     return allowed.reshape(values.shape)
@@ -236,9 +269,9 @@ def _largest(values: Array) -> float:
     return largest if largest >= 0.0 else 1.0
 
 
-def _median(values: Array, largest: float) -> float:
-    """Of the finite absolute values, a million of them; what is the largest where none is finite."""
-    sample = _finite(values[:: values.size // _SAMPLED | 1])
+def median_of(values: Array, largest: float) -> float:
+    """Of the finite absolute values; what is the largest where none is finite."""
+    sample = _finite(values)
     return float(np.median(sample)) if sample.size else largest
 
 

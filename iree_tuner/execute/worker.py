@@ -37,6 +37,7 @@ ENDED_BY = signal.SIGALRM
 
 _KEPT_PART = 1 / 32  # of a device's memory, for what candidates of several workloads take turns on
 _KEPT_UNKNOWN = 512 << 20
+_CHECKS_HOLD, _CHECKS_MAY = 8, 4  # of GPUs: copies of a harness's memory, and such parts of the device's
 _SETS_KEPT = 8
 _FIRST_RUN = 1.25  # single runs are slower than those of a batch, but not by that
 _NO_SPIKE = 2.5  # times that
@@ -113,6 +114,8 @@ def _kept_bytes(device: str) -> int:
 
 def _station(bench: Bench) -> _Station:
     size, most = bench.harness.stride, _kept_bytes(bench.device)
+    if not bench.device.startswith("local-"):
+        size, most = _CHECKS_HOLD * size, _CHECKS_MAY * most
     return _stations.get(bench, size, most, lambda: _Station(bench))
 
 

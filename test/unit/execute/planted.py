@@ -9,9 +9,11 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.candidate import build_here
 from iree_tuner.execute.check import Check
+from iree_tuner.execute.memory import StagedMemory
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
+from iree_tuner.targets.runtime import device_for
 
 DEFECTS = Path(__file__).parent / "defects"
 DEVICE = "local-task"
@@ -80,6 +82,8 @@ def built(module, target, workers):
 
 
 def check_here(vmfb, bench):
-    """Both checks of an executable; runs in a worker."""
-    check, loaded = Check(bench), LoadedDispatch(vmfb, bench.harness, bench.device)
+    """Both checks of an executable, in a GPU's memory where the bench has a program for it; in a worker."""
+    opened = device_for(bench.device)[0].device
+    memory = StagedMemory(bench.harness, opened) if bench.check else None
+    check, loaded = Check(bench, memory), LoadedDispatch(vmfb, bench.harness, bench.device, memory)
     return check.quick(loaded), check.thorough(loaded)

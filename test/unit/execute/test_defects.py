@@ -1,9 +1,12 @@
 """Planted defects: each wrong kernel is caught, by the check alone and by a measurer; the right ones pass."""
 
+from dataclasses import replace
+
 import pytest
 from planted import DEFECTS, DEVICE, bench_of, check_here, without_reference, wrong
 
 from iree_tuner.execute import Measurer
+from iree_tuner.execute.check_program import compile_check
 
 FOLDERS = sorted(path.name for path in DEFECTS.iterdir())
 WRONG = sorted((path.parent.name, path.stem) for path in DEFECTS.glob("*/*.mlir") if path.stem != "right")
@@ -49,9 +52,20 @@ def test_there_are_enough_of_them():
     assert len(WRONG) >= 10
 
 
+@pytest.fixture(scope="module", params=["by the host", "by the device"])
+def judged(request, benches, cpu, compilers):
+    """The benches; with a program that compares where results are, as on GPUs, and without."""
+    if request.param == "by the host":
+        return benches
+    return {
+        folder: replace(bench, check=compilers.call(compile_check, bench.harness, cpu))
+        for folder, bench in benches.items()
+    }
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_the_right_kernel_passes(benches, compilers, folder):
-    quick, thorough = compilers.call(check_here, benches[folder].default, benches[folder])
+def test_the_right_kernel_passes(judged, compilers, folder):
+    quick, thorough = compilers.call(check_here, judged[folder].default, judged[folder])
     assert quick.ok
     assert quick.worst == 0.0
     assert thorough.ok
@@ -59,8 +73,8 @@ def test_the_right_kernel_passes(benches, compilers, folder):
 
 
 @pytest.mark.parametrize(("folder", "name"), WRONG)
-def test_the_wrong_one_does_not(benches, executables, compilers, folder, name):
-    quick, thorough = checked(compilers, executables[folder, name], benches[folder], name)
+def test_the_wrong_one_does_not(judged, executables, compilers, folder, name):
+    quick, thorough = checked(compilers, executables[folder, name], judged[folder], name)
     assert not thorough.ok
     assert thorough.worst > 1
     assert SAYS.get(name, "differ") in thorough.message

@@ -7,7 +7,7 @@ from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.check_layout import float_outputs
 from iree_tuner.execute.check_program import compile_check
 from iree_tuner.execute.data import fill, magnitudes_of, values_in, written
-from iree_tuner.execute.device_check import DeviceCheck
+from iree_tuner.execute.device_check import CheckProgram, DeviceCheck, integers
 from iree_tuner.execute.memory import StagedMemory, uploaded
 from iree_tuner.execute.numerics import compare
 from iree_tuner.execute.untouched import kept
@@ -44,9 +44,13 @@ class Made:
             place[:] = (4 * rng.standard_normal(place.shape)).astype(place.dtype)
             self.values.append(place.copy())
             self.magnitudes.append(np.abs(place.astype(np.float64)) * 3)
-        self.checked = DeviceCheck(
-            self.bench, self.image, self.values, self.magnitudes, kept(harness.bindings, harness.stride)
-        )
+        program = CheckProgram(self.bench)
+        exact = self.image.copy()
+        for binding, tensor in integers(harness):
+            values_in(exact, binding, tensor)[:] = values_in(self.right, binding, tensor)
+        mask = program.mask(kept(harness.bindings, harness.stride))
+        wanted = program.allowed_by_host(self.values, self.magnitudes, TOLERANCE)
+        self.checked = DeviceCheck(program, uploaded(OPENED, exact), mask, wanted)
 
     def worst(self, buffer):
         self.memory.buffer = uploaded(OPENED, buffer)
@@ -151,3 +155,39 @@ def test_the_device_says_whether_a_result_is_the_one_it_kept_to_the_bit(made):
         assert not both.checked.same(memory)
         memory.buffer = kept
     assert both.checked.same(memory)
+
+
+def tolerated(made, kind, change):
+    """What floats must be and one over their tolerances, by the device and by the host; are all numbers?"""
+    both = made(kind)
+    buffers = [both.right.copy(), both.right.copy()]
+    ((binding, tensor, _),) = written(both.bench.harness.bindings)
+    values, magnitudes = (values_in(buffer, binding, tensor) for buffer in buffers)
+    magnitudes[:] = (np.abs(values.astype(np.float64)) * 3).astype(values.dtype)
+    change(values)
+    program = CheckProgram(both.bench)
+    found, numbers = program.allowed(*(uploaded(OPENED, each) for each in buffers), TOLERANCE)
+    right = program.allowed_by_host([values], [magnitudes], TOLERANCE)
+    return [each.to_host() for each in found], [each.to_host() for each in right], numbers
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
+def test_the_device_derives_the_hosts_tolerances(made, kind):
+    def change(values):
+        values[0, :4] = [0, 1e-7, 60000, -3]
+
+    found, right, numbers = tolerated(made, kind, change)
+    assert numbers
+    for ours, theirs in zip(found, right, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_results_that_are_no_numbers_are_seen_on_the_device(made, value):
+    def change(values):
+        values[9, 32] = value
+
+    found, right, numbers = tolerated(made, "f32", change)
+    assert not numbers
+    for ours, theirs in zip(found, right, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iree_tuner.execute import check as check_module
+from iree_tuner.execute import expected
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.check import QUICK_SEED, THOROUGH_SEEDS, Check
 from iree_tuner.execute.data import fill, random_values
@@ -36,7 +36,7 @@ class Fake:
 
     def __init__(self, kernel, harness):
         self.kernel, self.harness = kernel, harness
-        self.buffer = np.zeros(SIZE, np.uint8)
+        self.memory, self.buffer = None, np.zeros(SIZE, np.uint8)
         self.runs: list[int] = []
         self.seeds: list[int] = []
 
@@ -71,7 +71,7 @@ def loads(monkeypatch):
             reference(memory)
             return [values(memory, OUTPUT).reshape(6, 10)]
 
-        monkeypatch.setattr(check_module, "LoadedDispatch", load)
+        monkeypatch.setattr(expected, "LoadedDispatch", load)
         monkeypatch.setattr("iree_tuner.execute.reference.reference_outputs", refer)
         return Check(Bench(harness(access), "fake", b"", Tolerance("f32", 4)))
 
@@ -257,7 +257,7 @@ def test_what_is_expected_does_not_change_with_the_next_run(loads):
     """Memory is looked at in place: results for the inputs' absolute values are kept before others come."""
     check = loads(double)
     check.quick(Fake(double, harness()))
-    (expected,) = check._expect(QUICK_SEED).values
-    (magnitudes,) = check._expect(QUICK_SEED).magnitudes
+    (expected,) = check._right.of(QUICK_SEED).values
+    (magnitudes,) = check._right.of(QUICK_SEED).magnitudes
     assert (expected < 0).any()
     assert (magnitudes >= 0).all()

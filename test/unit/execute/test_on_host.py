@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from strided import strided
 
-from iree_tuner.execute import check as check_module
+from iree_tuner.execute import expected
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.check import QUICK_SEED, Check
 from iree_tuner.execute.data import fill
@@ -50,6 +50,8 @@ class Filled:
     def __init__(self, bench, factor):
         self.harness, self.on_host, self.factor = bench.harness, OnHost(bench), factor
 
+    memory = None
+
     def fill(self, seed):
         self.seed = seed
         self.buffer = fill(self.harness.bindings, self.harness.stride, seed).copy()
@@ -70,7 +72,7 @@ def check_of(bench, monkeypatch):
     """A check whose default is off by a factor, and whose interpreter gives up."""
 
     def make(factor, bench=bench):
-        monkeypatch.setattr(check_module, "LoadedDispatch", lambda *_: Filled(bench, factor))
+        monkeypatch.setattr(expected, "LoadedDispatch", lambda *_: Filled(bench, factor))
         monkeypatch.setattr(
             "iree_tuner.execute.reference.reference_outputs", lambda *_: Unsupported("too large")
         )

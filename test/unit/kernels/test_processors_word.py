@@ -7,7 +7,7 @@ import pytest
 from epilogues import with_epilogue
 from problems import matmul, site_in
 
-from iree_tuner.execute import check as check_module
+from iree_tuner.execute import expected
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.check import Check
 from iree_tuner.execute.data import fill
@@ -43,6 +43,8 @@ class Planted:
     def __init__(self, bench: Bench, factor: float):
         self.harness, self.on_host, self.factor = bench.harness, OnHost(bench), factor
 
+    memory = None
+
     def fill(self, seed):
         self.seed = seed
         self.buffer = fill(self.harness.bindings, self.harness.stride, seed).copy()
@@ -60,7 +62,7 @@ class Planted:
 
 @pytest.mark.parametrize(("default", "kernel", "says"), [(3.0, 1.0, ""), (1.0, 3.0, "the default's values")])
 def test_alone(bench, monkeypatch, default, kernel, says) -> None:
-    monkeypatch.setattr(check_module, "LoadedDispatch", lambda *_: Planted(bench, default))
+    monkeypatch.setattr(expected, "LoadedDispatch", lambda *_: Planted(bench, default))
     monkeypatch.setattr("iree_tuner.execute.reference.reference_outputs", lambda *_: Unsupported("too large"))
     found = Check(bench).thorough(Planted(bench, kernel))
     assert found.ok == (not says)
