@@ -20,7 +20,7 @@ PACKED = {"i4": 2}
 _POISONS = ((0xFF, 0xFF), (0xF7, 0xFF), (0xFB, 0xFF))
 """Two bytes, repeated: NaN in every float type of 16 bits and more, odd numbers in the others."""
 
-_PERIOD = 262_147
+PERIOD = 262_147
 """Values of longer tensors begin anew after so many, which saves seconds for each weight of a large model.
 
 It is a prime, so that what is read from the wrong row or tile is something else."""
@@ -60,8 +60,8 @@ def random_values(
     dtype = dtype_of(element_type)
     if dtype is None:
         raise ValueError(f"no values for element type {element_type}")
-    if math.prod(shape) > _PERIOD:
-        return np.resize(random_values((_PERIOD,), element_type, seed, rng), tuple(shape))
+    if math.prod(shape) > PERIOD:
+        return np.resize(random_values((PERIOD,), element_type, seed, rng), tuple(shape))
     if element_type == "i1":
         return rng.integers(0, 2, shape).astype(dtype)
     if dtype.kind == "i":
@@ -158,7 +158,7 @@ def _drawn(inputs: tuple[tuple[int, str], ...], seed: int) -> tuple[npt.NDArray[
 
 
 def _count(tensor: TensorSlice) -> int:
-    return min(_PERIOD, math.prod(stored_shape(tensor)))
+    return min(PERIOD, math.prod(stored_shape(tensor)))
 
 
 def _is_given(tensor: TensorSlice) -> bool:

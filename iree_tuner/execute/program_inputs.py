@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.data import Kind, dtype_of, kind_of, random_values
+from iree_tuner.execute.data import PERIOD, Kind, dtype_of, kind_of, random_values
 from iree_tuner.execute.program_run import Filled, InputValue
 from iree_tuner.program.dynamic import Size, size_for
 from iree_tuner.program.entries import Taken
@@ -78,8 +78,8 @@ def argument(
         return 1 if value is None else value
     known = tuple(size for size in shape if size is not None)
     if value is None:
-        made = random_values(known, taken.element_type, seed, rng)
-        return np.ascontiguousarray(_in_range(made, feed, kind_of(seed)))
+        drawn = random_values((min(PERIOD, math.prod(known)),), taken.element_type, seed, rng)
+        return np.resize(_in_range(drawn, feed, kind_of(seed)), known)
     return np.full(known, value, dtype)
 
 
