@@ -116,7 +116,7 @@ def tune_program(
     with (
         lab_for(options, cold=not options.warm, restriction=options.restriction, client=client) as lab,
         open_records(
-            db, program.name, options.told, stop=StopRequest(watch.stopping), fresh=options.fresh
+            db, program.name, options.recorded, stop=StopRequest(watch.stopping), fresh=options.fresh
         ) as records,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
@@ -232,14 +232,14 @@ class _TuningRun:
         """Look for what kernels compute, where there are any; why nothing, if so."""
         if not self.kernels or self.plan.options.self_test or self.findings.stop.requested:
             return ""
-        self.watch.working("looking for places of kernels")
+        self.watch.working("finding dispatches for kernels")
         try:
             self.competitors = find_competitors(self.program, self.kernels, self.lab, self.findings.records)
         except TunerError as error:
-            return f"no kernels competed: {error}"
+            return f"no kernels were compared: {error}"
         for note in self.competitors.notes:
             self.watch.noted(note)
-        return "" if any(self.competitors.kinds) else "no kernel computes anything of the program"
+        return "" if any(self.competitors.kinds) else "no kernel applies to the program"
 
     def _profiled(self, variant: FlagVariant) -> FlagVariant:
         """The variant with a profile, where there is time for one."""
@@ -286,7 +286,7 @@ class _TuningRun:
             beside=competitors.beside(variant.tasks) if competitors else (),
         )  # fmt: skip
         target = variant.lab.target
-        with self.timeline.stage("proof"):
+        with self.timeline.stage("matcher check"):
             entries, notes = reaching(entries_of(results), self.program, variant.lab)
         tuned = Tuned(target, tuple(results), tuple(entries), tuple(notes))
         if competitors is None:
@@ -337,7 +337,7 @@ class _TuningRun:
         """What is wrong with a version whose results are; None without time to look."""
         if self.findings.stop.requested or not self.budget.apart_fits(after_s):
             return None
-        self.watch.working(f"looking for what is wrong with {version.what}")
+        self.watch.working(f"finding the cause of wrong results with {version.what}")
         with self._at_once():
             found = blame(
                 version, self.lab.target, self.program, self.plan.run, self.dispatches, self.lab,

@@ -1,4 +1,4 @@
-"""How `iree-tuner space` prints a space."""
+"""Print a search space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from iree_tuner.space.smtlib import smtlib
 
 @dataclass(frozen=True)
 class Shown:
-    """What of a space is printed."""
+    """The parts of a space to print."""
 
     count: bool
     sample: int
@@ -28,7 +28,7 @@ class Shown:
 
 
 def show(given: Given, built: Space, shown: Shown) -> bool:
-    """Print a space. False when an assignment was asked about that is not legal."""
+    """Print a space. Returns False if `why` names an assignment that is not legal."""
     if shown.why is not None:
         return _show_why(given, built, shown.why, shown.as_json)
     if shown.as_json:
@@ -50,14 +50,14 @@ def _show_why(given: Given, built: Space, text: str, as_json: bool) -> bool:
     if text == "default":
         if given.dispatch is None:
             raise UsageError(
-                "--why default needs a program: a workload alone has no choice of the compiler's"
+                "--why default requires a program: the compiler chooses nothing for a workload alone"
             )
         dispatch = given.dispatch
         default = find_default(built, dispatch.default, dispatch.pipeline, dispatch.decomposition)
         assignment, reasons = default.assignment, list(default.reasons)
     else:
         assignment = parse_assignment(text)
-        reasons = [f"there is no knob '{name}'" for name in assignment if name not in built.names]
+        reasons = [f"unknown knob '{name}'" for name in assignment if name not in built.names]
         if not reasons:  # where some are open: can they be chosen?
             reasons = built.violations_of_part(assignment)
             assignment = assignment if reasons else built.complete(assignment)
@@ -74,7 +74,7 @@ def _show_why(given: Given, built: Space, text: str, as_json: bool) -> bool:
         )
         return legal
     console = Console(soft_wrap=True, highlight=False, markup=False)
-    console.print(f"{given.name}: {built.label}: {'legal' if legal else 'not legal'}")
+    console.print(f"{given.name}: {built.label}: {'legal' if legal else 'illegal'}")
     if assignment is not None and legal:
         console.print(f"  {_line(assignment)}")
     for reason in reasons:

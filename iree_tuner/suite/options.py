@@ -23,7 +23,7 @@ from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.options import DATABASE, MEASURING, DeviceOptions, Duration, at_least
 
 _USUAL, _MEASURED = "usual", "measured"
-CHECKING = Group("How it is checked", sort_key=5.5)
+CHECKING = Group("Verification", sort_key=5.5)
 
 
 @Parameter(name="*")

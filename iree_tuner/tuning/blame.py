@@ -19,8 +19,8 @@ from iree_tuner.tuning.versions import Version, with_entries
 _TIMEOUT_S = 600.0
 
 _WORDS: dict[Fault, str] = {
-    "wrong": "computes something else",
-    "unwritten": "reads memory that nobody wrote",
+    "wrong": "computes wrong results",
+    "unwritten": "reads uninitialized memory",
     "fails": "does not run",
 }
 
@@ -45,9 +45,9 @@ class Blame:
         if self.problem:
             return f"{self.version.what}: its dispatches were not compared: {self.problem}"
         if not self.findings:
-            return f"{self.version.what}: each of its dispatches is right by itself"
-        told = (f"{each.dispatch} {_WORDS[each.fault]}: {each.message}" for each in self.findings)
-        return f"{self.version.what}: {'; '.join(told)}"
+            return f"{self.version.what}: each of its dispatches is correct alone"
+        faults = (f"{each.dispatch} {_WORDS[each.fault]}: {each.message}" for each in self.findings)
+        return f"{self.version.what}: {'; '.join(faults)}"
 
 
 def blame(

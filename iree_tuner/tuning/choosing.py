@@ -30,13 +30,13 @@ def choose_flags(
     if not tried or findings.stop.requested:
         return given, ""
     if own_target(program.data, program.name) is not None:
-        return given, "no compiler flags were tried: a dumped dispatch is what flags have made already"
+        return given, "no compiler flags were tried: they do not change a dumped dispatch"
     watch.working("trying compiler flags")
     key = choices_key(program, target, effort)
     known = unfinished_choices(records, key, target)
     if known:
         watch.noted(
-            "compiler flags: as the last run found them, which did not end (--fresh tries them again)"
+            "compiler flags: results of the last run, which was interrupted (--fresh measures them again)"
         )
         budget.measured.build_s, budget.measured.check_s = known.build_s, known.check_s
         keep_choices(records, key, known)
@@ -52,12 +52,12 @@ def choose_flags(
                 versions.time(untuned(target))
             most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
             if most < 1:
-                return given, "no compiler flags were tried: there is no time for another compilation"
+                return given, "no compiler flags were tried: no time left for another compilation"
             found = try_options(versions, target, look, most, until - rounds_s, findings.stop)
             choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
             if not findings.stop.requested:
                 keep_choices(records, key, choices)
             return choices, ""
     except TunerError as error:
-        return given, f"no flags were tried: {error}"
+        return given, f"no compiler flags were tried: {error}"
     return given, ""  # stopped

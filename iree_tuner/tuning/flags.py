@@ -41,9 +41,9 @@ class Choice:
 
 
 def untuned(target: Target) -> Version:
-    """The program as the compiler makes it for a target."""
+    """The program as the compiler compiles it for a target, without a spec."""
     options = options_of(target)
-    return Version("+".join(options) if options else "the defaults", target)
+    return Version("+".join(options) if options else "default flags", target)
 
 
 def try_options(

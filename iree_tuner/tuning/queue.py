@@ -29,7 +29,7 @@ from iree_tuner.tuning.workload_search import WorkloadSearch
 Competing = Callable[[str], Sequence[tuple[CandidateKind, float]]]
 """For a workload's key: kinds of candidates beside configurations, and how many of each are tried at most."""
 
-NOT_TRIED = "not tried: others promised more for the time"
+NOT_TRIED = "not tried: other workloads promised a larger gain"
 
 LARGE_SHARE = 0.03
 """Of the program's time: such a workload is tried before any other is tried for long."""

@@ -58,7 +58,7 @@ def sample_space(
     try:
         return Sampled(trials, _look_again(search, lab))
     except WorkerError as error:
-        return Sampled(trials, note=f"no second look: {error}")
+        return Sampled(trials, note=f"the best candidates were not measured again: {error}")
 
 
 def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:

@@ -104,15 +104,15 @@ def find_checker(device: str) -> str:
     """The path of compute-sanitizer. Raises TunerError where there is none, or the device has none."""
     if not device.startswith("cuda"):
         raise TunerError(
-            f"no memory checker is known for {device}",
-            hint="local-task has guard pages, cuda compute-sanitizer",
+            f"no memory checker for {device}",
+            hint="local-task supports guard pages, cuda supports compute-sanitizer",
         )
     found = shutil.which("compute-sanitizer")
     found = found or next(
         filter(None, (shutil.which("compute-sanitizer", path=path) for path in _PLACES)), None
     )
     if found is None:
-        raise TunerError("compute-sanitizer is not installed", hint="it comes with NVIDIA's CUDA toolkit")
+        raise TunerError("compute-sanitizer is not installed", hint="NVIDIA's CUDA toolkit has it")
     return found
 
 
@@ -129,8 +129,8 @@ def _guarded(watched: Watched, lab: Lab) -> tuple[list[Hit], int]:
             return hits, end.value
         place = _marked(Path(watched.marker))
         if not isinstance(end, Crash) or place is None or place in skipped:
-            raise TunerError(f"the program in parts does not run: {end}")
-        message = f"it reads or writes behind an input (exit code {end.exit_code})"
+            raise TunerError(f"the program fails when it is run in parts: {end}")
+        message = f"reads or writes past the end of an input (exit code {end.exit_code})"
         hits.append(Hit(parts[place].dispatch, "guard pages", message))
         skipped.append(place)
 
@@ -158,7 +158,7 @@ def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list
             return hits
         place = _marked(Path(watched.marker))
         if not found or place is None or place in skipped:
-            last = (said.strip() or text.strip() or "it said nothing").splitlines()[-1]
+            last = (said.strip() or text.strip() or "no output").splitlines()[-1]
             raise TunerError(f"compute-sanitizer --tool {tool} failed: {last}")
         skipped += [n for n, part in enumerate(parts) if part.dispatch == parts[place].dispatch]
 

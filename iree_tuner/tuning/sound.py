@@ -50,11 +50,12 @@ class Soundness:
     def notes(self) -> tuple[str, ...]:
         """What is to be said of it."""
         found = [
-            f"left out, as wrong in the program: {entry.workload.name}, in {fault.dispatch}: {fault.message}"
+            f"left out, because {fault.dispatch} computes wrong results with it: {entry.workload.name}: "
+            f"{fault.message}"
             for entry, fault in self.wrong.items()
         ]
         found += [
-            f"as the compiler makes it, {fault.dispatch} reads memory that nobody wrote: {fault.message}"
+            f"by default, {fault.dispatch} reads uninitialized memory: {fault.message}"
             for fault in self.judged.own
         ]
         if self.uncompared:

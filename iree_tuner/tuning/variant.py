@@ -28,8 +28,8 @@ from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import SEARCH
 from iree_tuner.tuning.workload_search import WorkloadSearch
 
-LATE = "not judged: no time was left for its finals"
-LITTLE = "not judged: the program would gain less than 0.3 % by it"
+LATE = "not judged: no time left for the final comparison"
+LITTLE = "not judged: the program would gain less than 0.3 %"
 
 _LEAST_SEARCH_S = 1.0
 _PAIRS = 4 * LEAST_PAIRS  # runs: a candidate's and the default's, to choose it and to judge it
@@ -79,7 +79,7 @@ def tune_variant(
         competing, beside: what else computes workloads (`WorkloadQueue`).
     """
     timeline, lab = budget.timeline, variant.lab
-    watch.working("timing the defaults")
+    watch.working("measuring the baselines")
     if plan.options.self_test:
         baselines = measure_baselines(variant.tasks, lab, findings.stop)
         return [_tested(each, lab, plan) for each in baselines]
@@ -178,7 +178,7 @@ def _played(
     def done(_: Search, __: Final) -> None:
         nonlocal left
         left -= 1
-        watch.working(f"finals: {left} of {len(searches)} to go")
+        watch.working(f"final comparisons: {left} of {len(searches)} left")
 
     def fits(search: Search, waiting: int) -> bool:
         check_s = lab.measurer.check_s(search.kind.bench)

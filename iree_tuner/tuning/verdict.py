@@ -239,13 +239,13 @@ class Judge:
         kept = {entry.workload for entry in best.version.entries}
         left_out = tuple(entry for entry in best.tuned.reached if entry.workload not in kept)
         names = ", ".join(entry.workload.name for entry in left_out)
-        without = f"left out, as the program is better without: {names}" if left_out else ""
+        without = f"left out, because the program is faster without: {names}" if left_out else ""
         names = ", ".join(
             entry.workload.name for entry in best.version.entries if entry not in best.tuned.reached
         )
-        inside = f"chosen in the program, not alone: {names}" if names else ""
+        inside = f"chosen, because it wins in the program, though not alone: {names}" if names else ""
         names = ", ".join(entry.workload.name for entry in best.tuned.mending if best.mends)
-        mended = f"mended, as the compiler's own code for it is wrong: {names}" if names else ""
+        mended = f"corrected, because the compiler's default computes wrong results: {names}" if names else ""
         note = "; ".join(part for part in (best.found.agreement.note, mended, inside, without) if part)
         return Verdict(best.tuned, best.version, best.found, alone, left_out, note)
 

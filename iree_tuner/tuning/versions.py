@@ -208,7 +208,7 @@ class ProgramVersions:
         if found.agreement.note:
             self._watch.noted(f"{version.what}: {found.agreement.note}")
         if found.comparison is not None:
-            self._watch.compared(f"{version.what} against {against.what}", found.comparison)
+            self._watch.compared(f"{version.what} compared with {against.what}", found.comparison)
         else:
             self._watch.noted(f"{version.what}: {found.error}")
 

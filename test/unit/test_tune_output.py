@@ -61,7 +61,7 @@ LARGE = workload("matmul", (384, 3072, 768), 0.613, compared(1.42, "win"), entry
 SMALL = workload("batch_matmul", (12, 384, 384, 64), 0.082, compared(1.003, "tie", 84.7))
 LEFT = workload("softmax", (12, 384, 384), 0.011, tried=0)
 TILED = parse_target("llvm-cpu:znver4+data-tiling")
-NO_DEFAULT = "the default ends in run_error: RESOURCE_EXHAUSTED; out of memory"
+NO_DEFAULT = "the compiler's default fails (run_error): RESOURCE_EXHAUSTED; out of memory"
 
 CASES = {
     "win": (
@@ -86,7 +86,7 @@ def printed(name):
     out = io.StringIO()
     report_result(Console(file=out, width=80, highlight=False), found, path)
     if path is None:
-        out.write(f"error: not judged: {found.why_not_judged}; nothing is written\n")
+        out.write(f"error: not judged: {found.why_not_judged}; no file was written\n")
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 

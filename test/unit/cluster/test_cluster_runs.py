@@ -129,7 +129,7 @@ def test_no_scheduler_is_one_line(command, nobody, tmp_path, capsys):
 def test_a_worker_without_anything_is_no_worker():
     told = run("worker", "--scheduler", "tcp://127.0.0.1:1")
     assert told.returncode == 2
-    assert told.stderr == "error: a worker needs --compile-slots, or a --device\n"
+    assert told.stderr == "error: a worker requires --compile-slots or --device\n"
 
 
 def test_a_device_that_nobody_has(processes):
@@ -152,7 +152,7 @@ def test_other_versions_are_refused(processes, monkeypatch):
 )  # fmt: skip
 def test_an_open_scheduler_is_warned_about(address, told, capsys):
     warn_if_open(address)
-    said = "has no TLS: whoever reaches it can run code on its workers; see docs/cluster.md"
+    said = "has no TLS: anybody who can connect to it can run code on its workers; see docs/cluster.md"
     assert capsys.readouterr().err.replace("\n", " ").strip() == (
         f"warning: {address} {said}" if told else ""
     )

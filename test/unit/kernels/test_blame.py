@@ -50,7 +50,7 @@ def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_pat
     names = {each.dispatch for each in found.findings}
     left = without_blamed(version, chosen, names, Competitors(outlook, (), ()), lab, tmp_path)
     if not blamed:
-        assert found.note == "with kernels: each of its dispatches is right by itself"
+        assert found.note == "with kernels: each of its dispatches is correct alone"
         assert left == {}
         return
     assert found.note.startswith(f"with kernels: {blamed[0]} computes something else: at [")

@@ -58,8 +58,8 @@ MISUSE = {
     "report": 'Command "suite report" parameter RESULTS requires an argument.',
     "changes cpu": 'Command "suite changes" parameter NEW requires an argument.',
     "changes h.jsonl cpu": f"h.jsonl: which run of it? {HINT}",
-    "changes cpu cpu --worth 3": "'3' is not a share (write 3% or 0.03)",
-    "changes cpu cpu --alike=-1%": "'-1%' is not a share (write 3% or 0.03)",
+    "changes cpu cpu --worth 3": "'3' is not a percentage (write 3% or 0.03)",
+    "changes cpu cpu --alike=-1%": "'-1%' is not a percentage (write 3% or 0.03)",
     "changes cpu cpu --fail-on slow": "--fail-on: no verdict 'slow' (broken, fixed, slower, faster, "
     "ambiguous, new, gone, same)",
 }
@@ -118,5 +118,5 @@ def test_shares(text, share):
 
 @pytest.mark.parametrize("text", ["", "%", "3", "1", "nan", "-1%", "1e-2", "3%%", "three"])
 def test_what_is_no_share(text):
-    with pytest.raises(UsageError, match="is not a share"):
+    with pytest.raises(UsageError, match="is not a percentage"):
         parse_percent(text)

@@ -134,5 +134,5 @@ def test_a_checker_that_fails_says_how(watched, tmp_path):
 
 
 def test_devices_without_a_checker_are_refused():
-    with pytest.raises(TunerError, match="no memory checker is known for vulkan"):
+    with pytest.raises(TunerError, match="no memory checker for vulkan"):
         find_checker("vulkan://0")

@@ -146,7 +146,7 @@ def test_what_mends_the_program_stays_whatever_it_costs():
     ):
         verdict, _ = judged([tuned(HOST, mended, *others)])
         assert "mending" in names(verdict)
-        assert "mended, as the compiler's own code for it is wrong: mending" in verdict.note
+        assert "corrected, because the compiler's default computes wrong results: mending" in verdict.note
         assert "bad" not in names(verdict)
     bad = result(entry("wrong", 100), 100)
     verdict, _ = judged([tuned(HOST, mended, bad)], FakeWhole(wrong=("wrong",)))
@@ -246,7 +246,7 @@ def test_what_does_not_win_alone_may_win_in_the_program():
     verdict, _ = judged([tuned(HOST, *results)], in_model=2)
     assert names(verdict) == ["a"]
     assert verdict.found.comparison.speedup == pytest.approx(1000 / 850)
-    assert verdict.note == "chosen in the program, not alone: a"
+    assert verdict.note == "chosen, because it wins in the program, though not alone: a"
     assert names(judged([tuned(HOST, *results)], in_model=1)[0]) == []
     beside, _ = judged([tuned(HOST, result(entry("c", 100), 100), *results)], in_model=2)
     assert names(beside) == ["c", "a"]
