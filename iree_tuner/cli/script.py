@@ -121,7 +121,7 @@ def stages(
     known = dict.fromkeys(each.name for each in found)
     for name in stage:
         if name not in known:
-            raise UsageError(f"there is no stage '{name}'", hint=f"there are: {', '.join(known)}")
+            raise UsageError(f"there is no stage '{name}'", hint=f"one of: {', '.join(known)}")
     for each in found:
         if stage and each.name not in stage:
             continue

@@ -208,7 +208,7 @@ class _Judge:
             if wrong is not None and self._varies(self._base, part, read, expected):
                 wrong = None
             if wrong is not None and place not in self._own:
-                message = f"its results depend on what was in memory: {difference(wrong, own, holes)}"
+                message = f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
                 self._own[place] = Finding(part.dispatch, place, "unwritten", message)
             found.append(Held(own if wrong is None else again[0], holes))  # what follows gets numbers
         return found
@@ -243,7 +243,7 @@ class _Judge:
                         message = f"seed {seed}, in some of its runs: {found.message}"
                         return Finding(part.dispatch, place, "wrong", message, found.worst)
                     message = (
-                        f"its results depend on what was in memory: {difference(ours, before, own.holes)}"
+                        f"its results depend on uninitialized memory: {difference(ours, before, own.holes)}"
                     )
                     return Finding(part.dispatch, place, "unwritten", message)
         return None

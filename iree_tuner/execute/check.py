@@ -210,7 +210,7 @@ class Check:
             worst = max(worst, found.worst)
         assert self._default is not None, "`_expect` has loaded it"
         own = len(self._kinds(self._default, seed)[0])
-        told = f"so are the default's ({own})" if own > 1 else "the default's are not"
+        told = f"so do the default's ({own})" if own > 1 else "the default's do not"
         note = f"results vary from run to run: {len(kinds)} in {runs} runs; {told}"
         return Agreement(True, worst, note=note)
 
@@ -289,7 +289,7 @@ class Check:
             return found
         default = self._compare_values(expected.values, reference, expected)
         if default.ok:
-            return replace(found, message=f"seed {seed}: {found.message}, says the reference")
+            return replace(found, message=f"seed {seed}: {found.message}, compared with the reference")
         note = f"candidate and default agree, but {DEFAULT_WRONG}: seed {seed}: {default.message}"
         return Agreement(True, found.worst, note=note)
 

@@ -155,7 +155,7 @@ class _Follower:
             wrong = next((each for each in again if not equal([each], [own], holes)), None)
             if wrong is not None and self._is_steady(part, got):
                 message = (
-                    message or f"its results depend on what was in memory: {difference(wrong, own, holes)}"
+                    message or f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
                 )
         return message, found
 

@@ -38,9 +38,9 @@ def why_no_values(taken: Sequence[Taken | None], given: Sequence[InputValue], si
         check_input(number, each, value)
         shape = _shape(number, each, value, sizes)
         if shape is not None and None in shape:
-            return f"input {number} ({each}) has sizes that are not known; give them, as --dim 128"
+            return f"input {number} ({each}) has dynamic sizes: set them with --dim 128"
     if len(given) > len(taken):
-        raise TunerError(f"{len(given)} inputs are given, but the function takes {len(taken)}")
+        raise TunerError(f"{len(given)} inputs for a function that takes {len(taken)}")
     return ""
 
 
@@ -54,7 +54,7 @@ def check_input(number: int, taken: Taken, value: InputValue) -> None:
     elif isinstance(value, Filled):
         dtype = dtype_of(value.element_type)
         if dtype is None:
-            raise TunerError(f"input {number}: there are no values of the type {value.element_type}")
+            raise TunerError(f"input {number}: type {value.element_type} is not supported")
         _check_type(number, taken, value.shape, dtype, None)
     elif isinstance(value, float) and taken.element_type[0] == "i":
         raise TunerError(f"input {number} is {taken}, not {value}")
@@ -145,7 +145,7 @@ def read_array(path: str) -> Array:
             f"not a .npy file that can be read{f': {reason}' if reason else ''}", location=path
         ) from None
     if not isinstance(found, np.ndarray):
-        raise TunerError("an archive of arrays; give one .npy file for each input", location=path)
+        raise TunerError("an archive of arrays; pass one .npy file per input", location=path)
     return found
 
 

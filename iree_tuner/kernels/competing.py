@@ -73,14 +73,14 @@ def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, reco
     for _, site, kernel in outlook.pairs:
         found = prepared[site]
         if isinstance(found, str):
-            notes.append(f"{site.problem.name}: not {kernel.name}: {found}")
+            notes.append(f"{kernel.name} does not support {site.problem.name}: {found}")
             kinds.append(None)
         else:
             kinds.append(KernelVariants(kernel, found, lab, records))
             if site.one_op:
                 notes.append(
                     f"{site.problem.name}: the program spends {found.spent_us:.0f} us on it, in several "
-                    f"dispatches; alone {kernel.name} competes with one op of the compiler's, which takes "
+                    f"dispatches; {kernel.name} is compared with one op of the compiler's, which takes "
                     f"{found.default_us:.0f} us"
                 )
     return Competitors(outlook, tuple(kinds), tuple(notes))

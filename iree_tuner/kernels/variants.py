@@ -234,7 +234,7 @@ def _only(site: Site, found: Extraction | str) -> Dispatch | str:
     if isinstance(found, str):
         return found
     if len(found.dispatches) != 1:
-        return f"the compiler makes {len(found.dispatches)} dispatches of the problem"
+        return f"the compiler splits the problem into {len(found.dispatches)} dispatches"
     (dispatch,) = found.dispatches
     if dispatch.harness is None:
         return f"its dispatch cannot be run alone: {dispatch.reason}"
@@ -260,7 +260,7 @@ def _timed(
     site: Site, dispatch: Dispatch, harness: Harness, default: Built, check: bytes, lab: Lab
 ) -> Prepared | str:
     if default.outcome != "ok":
-        return f"the default ends in {default.outcome}: {default.message}"
+        return f"the compiler's default fails ({default.outcome}): {default.message}"
     tolerance = tolerance_for(site.problem)
     alone = bool(site.one_op)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance, lab.cold, check, by_reference=alone)
@@ -268,7 +268,7 @@ def _timed(
     lab.settle()
     timed = lab.measurer.time_default(bench)
     if timed.outcome != "ok":
-        return f"the default ends in {timed.outcome}: {timed.message}"
+        return f"the compiler's default fails ({timed.outcome}): {timed.message}"
     workload = dispatch.workload or site.problem.workload
     default_us = min(timed.samples_us)
     return Prepared(site, bench, default, default_us, workload, default_us)

@@ -120,7 +120,7 @@ def _can_profile(target: Target, method: Method | None) -> bool:
         raise UsageError(f"target {target} has no device to measure on", hint="give a device")
     on_host = device.startswith("local-")
     if method == "hal" and not on_host:
-        hint = "--method standalone times each dispatch alone"
+        hint = "--method standalone measures each dispatch alone"
         raise UsageError(f"'{device}' cannot be profiled", hint=hint)
     return on_host and method != "standalone"
 
@@ -187,21 +187,19 @@ def roofline_for(target: Target, tools: Tools, cache: Path | None) -> tuple[Roof
     found = datasheet_roofline(name, last_level_cache(device))
     return (
         found,
-        "" if found else f"no data sheet of '{name}' is known: nothing is said of what is attainable",
+        "" if found else f"no roofline: there is no data sheet for '{name}'",
     )
 
 
 def _notes(measured: Measured, dispatches: Sequence[Dispatch], method: Method) -> tuple[str, ...]:
     notes: list[str] = []
     if measured.problem:
-        notes.append(f"dispatches were timed alone, as there is no profile: {measured.problem}")
+        notes.append(f"dispatches were measured alone, because there is no profile: {measured.problem}")
     low, middle, high = statistics.quantiles(measured.samples_us, n=4)
     if high - low > _BUSY * middle:
         notes.append("this machine is busy: times of whole invocations are far apart; measure again later")
     if method == "standalone":
-        notes.append(
-            "times of dispatches that run alone; transfers and what is between dispatches are not timed"
-        )
+        notes.append("dispatches were measured alone; transfers and gaps between dispatches are not included")
         if any(each.calls.in_loop for each in dispatches):
-            notes.append("some dispatches are called in loops, of which one round is counted")
+            notes.append("some dispatches are called in loops; one iteration is counted")
     return tuple(notes)

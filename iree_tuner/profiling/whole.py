@@ -140,7 +140,7 @@ class _Tool:
             if isinstance(recording, str):
                 return recording
             if recording.lost:
-                return f"the runtime had no room for {recording.lost} events of the profile"
+                return f"the runtime dropped {recording.lost} events of the profile"
             each = invocations_of(recording, total)
             into += each[_WARM_UP:] if len(each) > _WARM_UP else each
         return ""
@@ -177,7 +177,7 @@ def _run(tool: str, *arguments: str) -> bytes | str:
         return f"{tool} took more than {_TOOL_TIMEOUT_S:.0f} s"
     if done.returncode:
         told = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
-        return f"{tool} ended with {done.returncode}: {told[-1] if told else 'nothing said'}"
+        return f"{tool} exited with status {done.returncode}: {told[-1] if told else 'no output'}"
     return done.stdout
 
 

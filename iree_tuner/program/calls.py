@@ -34,7 +34,7 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
     for entry in entries:
         if entry not in functions:
             raise TunerError(
-                f"the program has no entry function '{entry}'", hint=f"there are: {', '.join(public)}"
+                f"the program has no entry function '{entry}'", hint=f"one of: {', '.join(public)}"
             )
     totals: dict[str, Calls] = {}
     for entry in entries or public:

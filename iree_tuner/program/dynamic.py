@@ -64,7 +64,8 @@ def parse_size(text: str) -> Size:
     found = _WRITTEN.fullmatch(text)
     if found is None or int(found[3]) < 1:
         raise UsageError(
-            f"'{text}' is no size of a dimension", hint="128 for all that are dynamic, 0.1=128 for one"
+            f"'{text}' is not the size of a dimension",
+            hint="write 128 for all dynamic dimensions, 0.1=128 for one",
         )
     return Size(int(found[3]), (int(found[1]), int(found[2])) if found[1] else None)
 
@@ -171,8 +172,8 @@ def _open_dimensions(module: ir.Module) -> list[tuple[tuple[int, int], ir.Operat
 def _check(sizes: Sequence[Size], dynamic: Sequence[tuple[int, int]], name: str) -> None:
     for each in sizes:
         if not dynamic:
-            raise TunerError("sizes are given, but no dimension of an input is dynamic", location=name)
+            raise TunerError("--dim has no effect: no dimension of an input is dynamic", location=name)
         if each.dimension is not None and each.dimension not in dynamic:
             known = ", ".join(f"{argument}.{index}" for argument, index in dynamic)
             wrong = f"dimension {each.dimension[1]} of input {each.dimension[0]} is not dynamic"
-            raise TunerError(wrong, location=name, hint=f"dynamic are: {known}")
+            raise TunerError(wrong, location=name, hint=f"dynamic dimensions: {known}")

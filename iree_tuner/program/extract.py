@@ -88,7 +88,7 @@ def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
     """What to say where dispatches are compiled for another chip than they were dumped for."""
     now = {target_name(each) for each in _target_attributes(module)} if dumped else set[str]()
     other = ", ".join(sorted(now - {dumped}))
-    message = f"the dispatch was dumped for {dumped}, and is compiled for {other} here"
+    message = f"the dispatch was dumped for {dumped}, but is compiled for {other} here"
     return [Diagnostic("warning", message)] if other else []
 
 
@@ -112,8 +112,8 @@ def _dispatches(
     dispatched = dispatched_exports(module)
     for export in exports:
         if export not in found:
-            reason = "it takes sizes, offsets or integers that are not known before the program runs"
-            reason = reason if export in dispatched else "nothing in the program dispatches it"
+            reason = "it takes sizes, offsets or integers that are known only at run time"
+            reason = reason if export in dispatched else "the program never dispatches it"
             found[export] = Dispatch(export, calls.get(export, Calls(0)), None, reason)
     return tuple(found[export] for export in exports)
 
@@ -134,7 +134,7 @@ def _without_size(dispatch: Dispatch) -> Dispatch:
     reason = dispatch.reason
     if dispatch.workload is not None:
         parts = dynamic_parts(dispatch.workload)
-        reason = f"its {parts} is known only at run time; give a size to tune it for, as --dim 128"
+        reason = f"its {parts} is known only at run time: set it with --dim 128"
     return replace(dispatch, workload=None, harness=None, reason=reason)
 
 

@@ -225,7 +225,7 @@ class _Apart:
     def _add_results(self, last: ir.Operation) -> None:
         values = [_waited(owner.operands[0]) for owner in map(_exporting, last.operands) if owner is not None]
         if len(values) != len(last.operands):
-            self._left_out["results that are no tensors"] = None
+            self._left_out["results that are not tensors"] = None
             return
         try:
             reads, _ = self._make(RESULTS, values, set(self._numbers))
@@ -275,12 +275,12 @@ class _Apart:
                 leaves[value] = None
                 continue
             if isinstance(value.owner, ir.Block):
-                raise TunerError(f"a value of the type {value.type} cannot be handed over")
+                raise TunerError(f"a value of type {value.type} cannot be passed between parts")
             op = value.owner.operation
             if op in needed:
                 continue
             if op.name != _DISPATCH and not self._is_cheap(op):
-                raise TunerError(f"what {op.name} makes cannot be handed over")
+                raise TunerError(f"the result of {op.name} cannot be passed between parts")
             needed.add(op)
             todo += list(op.operands)
         block = self._function.regions[0].blocks[0]

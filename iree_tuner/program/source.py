@@ -103,7 +103,9 @@ def _from_onnx(path: Path) -> Program:
     """Through IREE's own importer, in a process of its own: it prints, and wants the package `onnx`."""
     if importlib.util.find_spec("onnx") is None:
         raise TunerError(
-            "an ONNX model needs the package onnx", location=str(path), hint="pip install 'iree-tuner[onnx]'"
+            "an ONNX model requires the package onnx",
+            location=str(path),
+            hint="pip install 'iree-tuner[onnx]'",
         )
     note_input(path)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:

@@ -76,7 +76,7 @@ def printed(program: Program) -> Candidate:
     try:
         return Candidate(text, size_of(parse_module(text, _new_context(), program.name)))
     except CompileError as error:
-        raise CompileError(error.diagnostics, "the module does not parse again as it is printed") from None
+        raise CompileError(error.diagnostics, "the printed module does not parse") from None
 
 
 def count(text: str, step: int) -> int:

@@ -90,13 +90,15 @@ class Reducer:
         (answer,) = self._lab.judged([program.data], suffix)
         self._judged += 1
         if not answer.shows:
-            raise _refusal(program, answer, "the input does not show the defect")
+            raise _refusal(program, answer, "the input does not trigger the defect")
         content = start.text.encode()
         if content != program.data:
             (answer,) = self._lab.judged([content])
             self._judged += 1
             if not answer.shows:
-                raise _refusal(program, answer, "the input does not show the defect once it is printed again")
+                raise _refusal(
+                    program, answer, "the input does not trigger the defect after it is printed and parsed"
+                )
         return start
 
     def _step(self, step: int) -> bool:
@@ -156,5 +158,5 @@ def _key(text: str) -> bytes:
 def _refusal(program: Program, answer: Answer, what: str) -> TunerError:
     ended = "" if answer.status is None else f"status {answer.status}, "
     said = " ".join(answer.output.split())[-_QUOTED:] or "no output"
-    hint = "it runs in a folder of its own: use absolute paths" if answer.status in _NOT_FOUND else None
+    hint = "the judge runs in an empty folder: use absolute paths" if answer.status in _NOT_FOUND else None
     return TunerError(f"{what}: the judge said: {ended}{said}", location=program.name, hint=hint)

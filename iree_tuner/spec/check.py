@@ -130,7 +130,7 @@ def check_against_program(
     problems = [*_misses(matchers), *_fights(matchers), *_not_applied(matchers)]
     if observed.refused:
         problems.append(
-            Problem("refused", f"the compiler refuses the configured program: {observed.refused}")
+            Problem("refused", f"the compiler rejects the configured program: {observed.refused}")
         )
     return ProgramCheck(matchers, tuple(problems), observed.dispatches, observed.near)
 
@@ -143,7 +143,7 @@ def _observe(
         return workers.call(probe_program, *arguments, unmarked)
     except WorkerError as error:
         if unmarked is None:
-            raise TunerError(f"the compiler does not survive the program with the spec: {error}") from None
+            raise TunerError(f"the compiler crashes on the program with the spec: {error}") from None
     return replace(_observe(workers, arguments, None), near=None)
 
 
@@ -207,7 +207,7 @@ def _settings(module: ir.Module) -> Iterator[Problem]:
             message = f"its action @{pair.action} sets no {COMPILATION_INFO}"
             yield Problem("no_configuration", message, pair.matcher)
         elif not _has_information(pair):
-            yield Problem("no_configuration", f"nothing that it yields is a {COMPILATION_INFO}", pair.matcher)
+            yield Problem("no_configuration", f"it yields no {COMPILATION_INFO}", pair.matcher)
     for action, names in known.items():
         for name in sorted(name for name in names - _KNOWN if not name.startswith("_")):
             yield Problem("unknown_attribute", f"sets '{name}', which the compiler does not read", action)
@@ -225,9 +225,7 @@ def _has_information(pair: Pair) -> bool:
 def _misses(matchers: Sequence[MatcherHits]) -> Iterator[Problem]:
     for found in matchers:
         if found.hits is None:
-            yield Problem(
-                "unknown", "hands no op to its action, so what it hits cannot be seen", found.matcher
-            )
+            yield Problem("unknown", "passes no op to its action, so its hits are unknown", found.matcher)
         elif not found.hits:
             yield Problem("hits_nothing", "hits no dispatch of the program", found.matcher)
 
@@ -242,7 +240,7 @@ def _fights(matchers: Sequence[MatcherHits]) -> Iterator[Problem]:
             who = " and ".join(f"@{name}" for name in dict.fromkeys(names))
             times = f" {len(names)} times" if len(set(names)) == 1 else ""
             yield Problem(
-                "fight", f"{who} configure dispatch {dispatch}{times}, which takes one configuration"
+                "fight", f"{who} configure dispatch {dispatch}{times}, which accepts one configuration"
             )
 
 

@@ -68,7 +68,7 @@ def measured_roofline(
     )
     levels = _levels(device, known, stream)
     best = sorted({row.backend for row in ran})
-    how = f"measured: products and a stream, the best of {', '.join(best)}"
+    how = f"measured with matrix products and a memory stream, the best of {', '.join(best)}"
     made = Roofline(name, tuple(sorted(peaks.items())), levels, how)
     today = datetime.now(UTC).date().isoformat()
     return replace(made, conditions=(("date", today),))

@@ -108,7 +108,7 @@ def _from_store(program: Program, lab: Lab, db: Path) -> Tuned:
                 break
     if not entries:
         raise TunerError(
-            "no earlier run proved anything better for it in this setting", location=str(db),
+            "the database has no win for the operation on this target", location=str(db),
             hint="--tune quick tunes each operation first",
         )  # fmt: skip
     return Tuned(Version(TUNED, spec=spec_of(entries, lab)))

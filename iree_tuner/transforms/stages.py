@@ -52,7 +52,7 @@ def stages_of(program: Program, target: Target, script: Script, workers: Workers
         raise error
     found = workers.call(_stages_here, program.data, program.name, target, script.data)
     if not found:
-        raise TunerError(f"the script is for no dispatch of {program.name}", location=script.path)
+        raise TunerError(f"the script applies to no dispatch of {program.name}", location=script.path)
     return found
 
 
@@ -97,7 +97,7 @@ def _cut(script: ir.Module, count: int) -> ir.Module:
     for op in reversed(ops[ops.index(last) + 1 :]):
         if op.name == _YIELD:
             if len(op.operands):
-                raise TunerError("stages of a sequence that yields cannot be shown one by one")
+                raise TunerError("the stages of a sequence that yields cannot be shown")
             continue
         op.erase()
     return script

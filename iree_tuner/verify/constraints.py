@@ -60,7 +60,7 @@ class Constraints:
         if not self._rules:
             return Judged((Finding("unchecked", self._why),))
         if not written.translation:
-            return Judged((Finding("unchecked", "no translation info says which pipeline it is for"),))
+            return Judged((Finding("unchecked", "it has no translation info, so its pipeline is unknown"),))
         found = [(space, rules.judge(written)) for space, rules in self._rules]
         space, best = min(found, key=lambda each: _misfit(each[1]))
         if best.unread:
@@ -83,6 +83,6 @@ def _unread(found: list[tuple[Space, Judgement]], written: Written) -> Finding:
     if not own:
         known = ", ".join(dict.fromkeys(space.pipeline for space, _ in found))
         other = named_pipeline(written.translation) or "no pipeline"
-        return Finding("unchecked", f"its pipeline is {other}, and constraints are known for {known} here")
+        return Finding("unchecked", f"its pipeline is {other}, but constraints are known only for {known}")
     nearest = min(own, key=lambda each: len(each.unread))
     return Finding("unchecked", "; ".join(nearest.unread))

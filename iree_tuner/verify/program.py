@@ -17,8 +17,8 @@ from iree_tuner.targets import Target
 from iree_tuner.verify.constraints import Constraints, Judged
 from iree_tuner.verify.finding import Finding, Report, Verified
 
-_GONE = Judged((Finding("unchecked", "the op is in no dispatch: it was folded, split, or fused"),))
-_NOT_ROOT = "it is not the op that the compiler configures first, which has no configuration"
+_GONE = Judged((Finding("unchecked", "no dispatch contains the op: it was folded, split, or fused"),))
+_NOT_ROOT = "it is not the root op, and the root op has no configuration"
 
 
 def verify_program(

@@ -26,7 +26,9 @@ from iree_tuner.verify.stand_in import stand_in
 
 _CONSTANT = "transform.param.constant"
 _NO_HIT = "its matcher hits no dispatch of the program"
-_NO_HIT_ALONE = "its matcher does not hit the op made of it: name a program that has it (--program)"
+_NO_HIT_ALONE = (
+    "its matcher does not hit the op generated from it: name a program that contains it (--program)"
+)
 
 
 def verify_spec(
@@ -80,7 +82,7 @@ def _hits(spec: ir.Module, program: Program, target: Target, workers: Workers) -
     try:
         return workers.call(matched, program.data, program.name, marks, target)
     except WorkerError as error:
-        raise TunerError(f"the compiler does not survive the program with the matchers: {error}") from None
+        raise TunerError(f"the compiler crashes on the program with the matchers: {error}") from None
 
 
 def _settings(pair: Pair, name: str) -> Iterator[tuple[Verified, Written]]:

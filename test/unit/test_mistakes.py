@@ -51,7 +51,7 @@ func.func @main(%a: tensor<?x64xf32>, %b: tensor<64x64xf32>) -> tensor<?x64xf32>
 """
 OTHER_SPEC = Path(__file__).parents[1] / "spec" / "Inputs" / "other_matmul.jsonl"
 TRIALS = Path(__file__).parents[1] / "db" / "Inputs" / "trials.jsonl"
-INPUT = "this is an input, and it would be lost (name another output)"
+INPUT = "the output would overwrite an input (name another output)"
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,13 @@ CASES = {
     "A8, link without a program": Case(
         "spec link other.spec.mlir -o l.mlir --strict", 2, "--strict requires --program"
     ),
-    "A5, device": Case("tune p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
-    "A5, not a number": Case("tune p.mlir --device local-sync://abc", 2, "there is no device"),
+    "A5, device": Case("tune p.mlir --device local-task://7", 2, "no device 'local-task://7'"),
+    "A5, not a number": Case("tune p.mlir --device local-sync://abc", 2, "no device"),
     "A5, no GPU": Case(
         "tune p.mlir --device hip://0 --chip gfx942 --no-db", 1, "hip://0: the device does not open: "
     ),
-    "B2, run": Case("run p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
-    "B2, bench": Case("bench p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
+    "B2, run": Case("run p.mlir --device local-task://7", 2, "no device 'local-task://7'"),
+    "B2, bench": Case("bench p.mlir --device local-task://7", 2, "no device 'local-task://7'"),
     "B4": Case("spec build binary.mlir", 1, "binary.mlir: not a text file: byte 0 is not UTF-8"),
     "B5, db import": Case("db import deep.json --db d.db", 1, "deep.json:1: the JSON is nested too deep"),
     "B5, replay": Case("replay deep.json", 1, "the JSON is nested too deep"),
@@ -140,11 +140,13 @@ CASES = {
     "V1": Case("verify p.mlir --json --diagnostics", 2, "give --json or --diagnostics, not both"),
     "V2": Case("verify p.mlir --program p.mlir", 2, "--program requires a spec, but the input is a program"),
     "V3": Case("verify other.spec.mlir --dim 4", 2, "--dim requires a program, but the input is a spec"),
-    "C12": Case("db import t4.json --db d.db", 1, "a T4 file does not say what its trials are of"),
-    "C16": Case("tune p.mlir --db p.mlir/no.db", 1, "(--db names another place, --no-db keeps nothing)"),
+    "C12": Case("db import t4.json --db d.db", 1, "a T4 file does not identify the workload"),
+    "C16": Case("tune p.mlir --db p.mlir/no.db", 1, "(--db chooses another path, --no-db stores nothing)"),
     "C15": Case("tune /dev/zero", 1, "/dev/zero: this is a device, not a file"),
     "C15, sweep": Case(
-        "suite generate --m 1:1000000000:1", 2, "m: '1:1000000000:1' has 1000000000 values, more than 100000"
+        "suite generate --m 1:1000000000:1",
+        2,
+        "m: '1:1000000000:1' has 1000000000 values: the limit is 100000",
     ),
 }
 
@@ -400,7 +402,7 @@ def test_c14_a_torn_row_is_told(tmp_path, capfd, monkeypatch):
     with (tmp_path / "cpu" / "rows.jsonl").open("a") as file:
         file.write('{"operation": "torn')
     assert run(["suite", "report", str(tmp_path / "cpu"), "--csv", str(tmp_path / "rows.csv")]) == 0
-    assert "rows.jsonl: the last line was not written to its end, and is left out" in capfd.readouterr().err
+    assert "rows.jsonl: the last line is incomplete and was skipped" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["db list --db t.jsonl", "suite list", "kernel list", "script list"])
@@ -534,4 +536,4 @@ def test_c10_a_spec_of_kernels_can_be_moved_with_its_code(tmp_path, monkeypatch,
     assert run(arguments) == 1
     (error,) = (line for line in capfd.readouterr().err.splitlines() if line.startswith("error: "))
     assert "elsewhere/k.kernels/iree_tuner_gemm_f32_" in error
-    assert "no such file, and a kernel is in it (it belongs into the folder of k.mlir)" in error
+    assert "no such file, but the spec uses a kernel in it (move it to the folder of k.mlir)" in error

@@ -122,7 +122,7 @@ def test_no_scheduler_is_one_line(command, nobody, tmp_path, capsys):
     program.write_text(ZERO_MATMUL)
     given = [str(program) if each == "PROGRAM" else each for each in command]
     assert main.run([*given, "--scheduler", nobody, *(["--no-db"] if "tune" in command else [])]) == 1
-    line = rf"error: {nobody}: no scheduler answers: .* \(start one: dask scheduler\)\n"
+    line = rf"error: {nobody}: no scheduler responds: .* \(start one: dask scheduler\)\n"
     assert re.fullmatch(line, capsys.readouterr().err)
 
 

@@ -65,7 +65,7 @@ def test_what_nobody_tells_has_to_be_said(driver, uri):
 
 
 def test_the_devices_that_there_are_are_told(driver):
-    with pytest.raises(UsageError, match="there is no device 'cuda://7'") as told:
+    with pytest.raises(UsageError, match="no device 'cuda://7'") as told:
         target_for_device("cuda://7")
     assert "cuda://0 (" in told.value.hint
 

@@ -205,8 +205,8 @@ def test_alone_every_call_takes_the_median(matmul) -> None:
     unused = replace(matmul, name="unused", calls=Calls(0))
     found = time_alone([called, open_ended, unused], FakeBuilder(), FakeMeasurer())
     assert found == {
-        matmul.name: Spent(120.0, 4.0, "called in a loop: counted once"),
-        "open": Spent(0.0, 2.0, "not timed: sizes are not known"),
+        matmul.name: Spent(120.0, 4.0, "called in a loop; one iteration is counted"),
+        "open": Spent(0.0, 2.0, "not measured: sizes are not known"),
     }
 
 
@@ -214,7 +214,7 @@ def test_alone_what_does_not_compile_is_told(matmul) -> None:
     builder = FakeBuilder()
     builder.outcome = "compile_error"
     (found,) = time_alone([matmul], builder, FakeMeasurer()).values()
-    assert found.note == "not timed: compile_error: why not"
+    assert found.note == "not measured: compile_error: why not"
 
 
 def profiled(monkeypatch, cpu, dispatch, measured, **options):

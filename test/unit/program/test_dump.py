@@ -340,7 +340,7 @@ def test_an_executable_that_nothing_dispatches_is_told(tmp_path) -> None:
     target = parse_target(CPU)
     text = dumped(MATMUL, target, "benchmarks", tmp_path).rstrip().removesuffix("}")
     found = described(load_program(text + "func.func @other() { return }\n}"), target)
-    assert [reason for _, reason, *_ in found.values()] == ["nothing in the program dispatches it"]
+    assert [reason for _, reason, *_ in found.values()] == ["the program never dispatches it"]
 
 
 def test_what_cannot_be_called_is_refused_with_the_reason(tmp_path) -> None:
@@ -357,16 +357,16 @@ def test_what_cannot_be_called_is_refused_with_the_reason(tmp_path) -> None:
     (call,) = re.findall(r"hal.command_buffer.dispatch<.*?flags\(\"None\"\)", plain, re.DOTALL)
     for text, says in (
         (plain.replace(call, ""), "@.*_f32 does not call one dispatch"),
-        (plain.replace("@matmul_dispatch_0::", "@other::"), "there is no executable @other"),
-        (copied, "it works on a buffer and not on tensors: memref.copy"),
+        (plain.replace("@matmul_dispatch_0::", "@other::"), "the file lacks the executable @other"),
+        (copied, "it operates on a buffer instead of tensors: memref.copy"),
         (
             dumped(MATMUL, tiled, "sources", folders[1]),
-            "its tensors have an encoding, which no caller can have",
+            "its tensors have an encoding, which callers cannot pass",
         ),
         (
             f"{plain}\n{dumped(MATMUL, gpu, 'benchmarks', folders[2])}",
             "the dispatches are for several targets",
         ),
     ):
-        with pytest.raises(TunerError, match=f"^<text>: the dumped dispatch cannot be called: {says}"):
+        with pytest.raises(TunerError, match=f"^<text>: the dumped dispatch cannot be run: {says}"):
             load_program(text)

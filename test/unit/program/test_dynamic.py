@@ -82,7 +82,7 @@ def test_a_size_of_its_own_goes_before_the_one_for_all():
 def test_without_a_size_it_says_which_loop_is_dynamic_and_what_to_do(only):
     dispatch = only(matmul("?"))
     assert not dispatch.tunable
-    assert dispatch.reason == "its m is known only at run time; give a size to tune it for, as --dim 128"
+    assert dispatch.reason == "its m is known only at run time: set it with --dim 128"
 
 
 def test_the_dispatch_runs_as_it_is_at_the_size_given(only, cpu, compilers):
@@ -134,7 +134,7 @@ def test_a_reduction_that_is_dynamic(only):
     ("program", "size", "message"),
     [
         (matmul("?"), "0.1=4", r"dimension 1 of input 0 is not dynamic \(dynamic are: 0.0\)"),
-        (matmul("4"), "4", "sizes are given, but no dimension of an input is dynamic"),
+        (matmul("4"), "4", "--dim has no effect: no dimension of an input is dynamic"),
     ],
 )
 def test_a_size_for_what_is_not_dynamic(only, program, size, message):

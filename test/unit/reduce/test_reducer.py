@@ -109,7 +109,9 @@ def test_ops_that_only_show_it_together_stay_together():
 
 
 def test_an_input_that_does_not_show_it_is_an_error_with_what_the_judge_said():
-    with pytest.raises(TunerError, match=r"test.mlir: the input does not show the defect: .* status 1, told"):
+    with pytest.raises(
+        TunerError, match=r"test.mlir: the input does not trigger the defect: .* status 1, told"
+    ):
         reduced(TWO, lambda _: False)
 
 

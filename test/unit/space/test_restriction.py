@@ -43,7 +43,7 @@ def test_a_knob_of_one_pipeline_leaves_the_other_as_it_is(spaces):
     [
         (["Nope"], [], "no space of the pipeline Nope, but of TileAndFuse, VectorDistribute"),
         ([], ["rows=4"], "no knob 'rows', but "),
-        (["VectorDistribute"], ["th_k=3"], "no member of its spaces has th_k=3"),
+        (["VectorDistribute"], ["th_k=3"], "no legal configuration has th_k=3"),
     ],
 )
 def test_what_is_not_there_is_told(spaces, pipelines, knobs, says):

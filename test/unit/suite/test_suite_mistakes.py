@@ -12,7 +12,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.report import page
 from iree_tuner.suite.history import add
 
-HINT = "(a folder of results, or HISTORY.jsonl@RUN: a run's id, what a commit begins with, first or last)"
+HINT = "(give a folder of results, or HISTORY.jsonl@RUN: id, beginning of a commit, first or last)"
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def folder(tmp_path, monkeypatch):
 MISTAKES = {
     "report norows": "cpu: there are no rows yet",
     "report broken": "broken/rows.jsonl:7: not a row: Expected `float | null`, got `str` - at `$.time_us`",
-    "report h.jsonl": "h.jsonl: no results of `iree-tuner suite` (there is no run.json)",
-    "report cpu -o missing/suite.html": "missing: there is no such folder",
+    "report h.jsonl": "h.jsonl: the folder has no results of `iree-tuner suite` (no run.json)",
+    "report cpu -o missing/suite.html": "missing: no such folder",
     "changes cpu gpu": "the runs cpu and gpu have no rows in common (rows are known by operation, back end, "
     "configuration and device)",
     "changes norows cpu": "norows: there are no rows yet",
@@ -44,8 +44,8 @@ MISTAKES = {
     "changes missing.jsonl@last cpu": f"missing.jsonl@last: no such results {HINT}",
     "changes cpu empty.jsonl@last": "empty.jsonl: the history has no runs",
     "changes cpu cpu --history missing.jsonl": "missing.jsonl: cannot read: No such file or directory",
-    "changes cpu cpu -o missing/c.html": "missing: there is no such folder",
-    "history add missing --to h.jsonl": "missing: no results of `iree-tuner suite` (there is no run.json)",
+    "changes cpu cpu -o missing/c.html": "missing: no such folder",
+    "history add missing --to h.jsonl": "missing: the folder has no results of `iree-tuner suite`",
     "history add norows --to h.jsonl": "run cpu has no rows yet",
     "history add cpu --to missing/h.jsonl": "missing/h.jsonl: cannot write: No such file or directory",
     "history show missing.jsonl": "missing.jsonl: cannot read: No such file or directory",
@@ -57,7 +57,7 @@ MISUSE = {
     "report cpu --csv gpu": "gpu: the name must end in .csv",
     "report": 'Command "suite report" parameter RESULTS requires an argument.',
     "changes cpu": 'Command "suite changes" parameter NEW requires an argument.',
-    "changes h.jsonl cpu": f"h.jsonl: which run of it? {HINT}",
+    "changes h.jsonl cpu": f"h.jsonl: name a run of this history {HINT}",
     "changes cpu cpu --worth 3": "'3' is not a percentage (write 3% or 0.03)",
     "changes cpu cpu --alike=-1%": "'-1%' is not a percentage (write 3% or 0.03)",
     "changes cpu cpu --fail-on slow": "--fail-on: no verdict 'slow' (broken, fixed, slower, faster, "

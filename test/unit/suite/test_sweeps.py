@@ -57,23 +57,23 @@ def test_each_operation_once():
     ("given", "message"),
     [
         ({"mm": 1}, "matmul has no field 'mm' (did you mean m?)"),
-        ({"m": "64:"}, "m: '64:' is no number (64, or 64:1024:128 for a sweep)"),
-        ({"m": "64:128"}, "m: '64:128' is no number (64, or 64:1024:128 for a sweep)"),
-        ({"m": "64:128:0"}, "m: '64:128:0' is no number (64, or 64:1024:128 for a sweep)"),
-        ({"m": "128:64:8"}, "m: '128:64:8' has no values: 128 is more than 64"),
-        ({"m": "64,"}, "m: '' is no number (64, or 64:1024:128 for a sweep)"),
-        ({"m": []}, "m: there are no values"),
+        ({"m": "64:"}, "m: '64:' is not a number (write 64, or 64:1024:128 for a sweep)"),
+        ({"m": "64:128"}, "m: '64:128' is not a number (write 64, or 64:1024:128 for a sweep)"),
+        ({"m": "64:128:0"}, "m: '64:128:0' is not a number (write 64, or 64:1024:128 for a sweep)"),
+        ({"m": "128:64:8"}, "m: '128:64:8' has no values: 128 is larger than 64"),
+        ({"m": "64,"}, "m: '' is not a number (write 64, or 64:1024:128 for a sweep)"),
+        ({"m": []}, "m: no values"),
         ({"m": 1.5}, "m: 1.5 is not of type int"),
         ({"m": [True]}, "m: True is not of type int"),
         ({"m": {}}, "m: {} is not of type int"),
         ({"lhs": 16}, "lhs: 16 is not of type str"),
-        ({"types": "f17"}, "types: no element type 'f17' (did you mean f16?)"),
+        ({"types": "f17"}, "types: unknown element type 'f17' (did you mean f16?)"),
         (
             {"types": ""},
-            "types: no element type '' (there are: f32, f16, bf16, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ,"
+            "types: unknown element type '' (one of: f32, f16, bf16, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ"
             " i8, i32, f8)",
         ),
-        ({"types": 16}, "types: no element type '16' (did you mean f16?)"),
+        ({"types": 16}, "types: unknown element type '16' (did you mean f16?)"),
         ({"accumulate": "maybe"}, "accumulate: 'maybe' is neither true nor false"),
         (
             {"m": "1:1000:1", "n": "1:1000:1"},
@@ -107,11 +107,11 @@ def test_suites_for_comparing_have_every_kind(name):
     [
         ("m = ", "not TOML: "),
         ("", "the suite has no operations"),
-        ("summary = 1", "the summary is no text"),
-        ("[matmul]\nm = 1", "'matmul' is no table (write [[matmul]])"),
+        ("summary = 1", "the summary is not a text"),
+        ("[matmul]\nm = 1", "'matmul' is not a table (write [[matmul]])"),
         ("matmul = [1]", "matmul 1: not a table"),
-        ("[[matmul]]\nm = 1\n[[matmul]]\nm = 0", "matmul 2: m: 0 is below 1"),
-        ("[[matmull]]", "matmull 1: there is no operation 'matmull' (did you mean matmul?)"),
+        ("[[matmul]]\nm = 1\n[[matmul]]\nm = 0", "matmul 2: m must be at least 1, but is 0"),
+        ("[[matmull]]", "matmull 1: unknown operation 'matmull' (did you mean matmul?)"),
         ("[[softmax]]\nrow = 1", "softmax 1: softmax has no field 'row' (did you mean rows?)"),
     ],
 )
