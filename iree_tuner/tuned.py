@@ -257,7 +257,7 @@ def findings_of(result: TuningResult) -> list[Finding]:
             flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
             left_out=[entry.workload.name for entry in result.left_out],
             steps=[
-                (f"{step.what} against {step.against}", step.comparison)
+                (f"{step.what} compared with {step.against}", step.comparison)
                 for step in result.steps
                 if step.comparison is not None
             ],

@@ -130,7 +130,7 @@ def _side(change: Change, side: str) -> str:
 
 def _how(change: Change) -> str:
     if change.ratio is not None:
-        return "in turns" if change.paired else "run by run"
+        return "interleaved" if change.paired else "run by run"
     rows = (change.after, change.before)
     return next((row.message for row in rows if row is not None and row.state != "ok"), "")
 

@@ -26,7 +26,7 @@ def run_named_as(name: str) -> Named:
     if path.is_dir():
         found = Named(read_results(path))
         if not found.results.rows:
-            raise TunerError("there are no rows yet", location=name)
+            raise TunerError("no rows yet", location=name)
         return found
     if path.is_file():
         raise UsageError(f"{name}: name a run of this history", hint=_HINT)

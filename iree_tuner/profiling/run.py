@@ -197,7 +197,8 @@ def _notes(measured: Measured, dispatches: Sequence[Dispatch], method: Method) -
         notes.append(f"dispatches were measured alone, because there is no profile: {measured.problem}")
     low, middle, high = statistics.quantiles(measured.samples_us, n=4)
     if high - low > _BUSY * middle:
-        notes.append("this machine is busy: times of whole invocations are far apart; measure again later")
+        spread = (high - low) / middle
+        notes.append(f"measurements are noisy (spread {spread:.0%}): close other programs and repeat")
     if method == "standalone":
         notes.append("dispatches were measured alone; transfers and gaps between dispatches are not included")
         if any(each.calls.in_loop for each in dispatches):

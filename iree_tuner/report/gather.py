@@ -132,7 +132,7 @@ def _workloads(
         target = each.setting.target if each.setting is not None else ""
         same = (part for part in found if part.key and part.kernel == each.kernel)
         if (used and target and target != used) or any(each.key == part.key for part in same):
-            aside.append(replace(_workload({}, each), target=target or "another setting"))
+            aside.append(replace(_workload({}, each), target=target or "another target"))
         else:  # what was found of a workload is about its configurations
             found.append(_workload({} if each.kernel else told.pop(each.key, {}), each))
     found += [_workload(body, None) for body in told.values()]
@@ -148,7 +148,7 @@ def _in_order(found: Sequence[WorkloadPart]) -> tuple[WorkloadPart, ...]:
 
 
 def _workload(body: Body, tried: Tried | None) -> WorkloadPart:
-    name = (tried and tried.name) or reading.text(body.get("workload")) or "a workload without a name"
+    name = (tried and tried.name) or reading.text(body.get("workload")) or "unnamed workload"
     outcomes = {
         reading.text(outcome): number
         for outcome, value in reading.members(body.get("outcomes")).items()
@@ -292,15 +292,15 @@ def _conditions(bodies: Sequence[Body], run: RunFacts, tried: Sequence[Tried]) -
 _UNITS = {
     "clock_mhz": ("clock", "{:.0f}", " MHz"),
     "temperature_c": ("temperature", "{:.0f}", " °C"),
-    "load": ("load by others", "{:.2f}", " cores"),
-    "stolen": ("stolen by the hypervisor", "{:.1%}", ""),
-    "throttled": ("samples discarded", "{:.0f}", ""),
+    "load": ("load of other processes", "{:.2f}", " cores"),
+    "stolen": ("CPU time stolen by the hypervisor", "{:.1%}", ""),
+    "throttled": ("samples discarded after throttling", "{:.0f}", ""),
 }
-"""How readings are told: name, form and unit."""
+"""The name, format and unit of each reading."""
 
 
 def _words(name: str) -> str:
-    words = {"cold": "caches cold"} | {key: words for key, (words, *_) in _UNITS.items()}
+    words = {"cold": "cold caches"} | {key: words for key, (words, *_) in _UNITS.items()}
     return words.get(name) or reading.text(name).replace("_", " ")
 
 

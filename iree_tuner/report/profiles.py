@@ -44,7 +44,7 @@ def _slice(row: Body, whole_us: float | None, labels: Mapping[str, str]) -> Slic
         time_us = share * whole_us
     if time_us is None:
         return None
-    name = reading.text(row.get("workload_name")) or reading.text(row.get("name")) or "without a name"
+    name = reading.text(row.get("workload_name")) or reading.text(row.get("name")) or "unnamed"
     return Slice(
         label=labels.get(reading.text(row.get("workload"))) or short(name),
         calls=reading.count(row.get("calls")),

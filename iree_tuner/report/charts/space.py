@@ -54,7 +54,7 @@ def _explored(pipeline: str, points: Sequence[Point]) -> Explored | None:
     drawing = drawn(
         alt.layer(*_layers(shown, varied)).properties(height=HEIGHT_PX),
         {"lines": lines, "ticks": ticks},
-        "Knobs side by side; each line is a candidate, colored by its time relative to the default",
+        "Knobs as parallel axes. Each line is a candidate, colored by its time relative to the default",
     )
     return Explored(drawing, pipeline, len(shown), len(points), fixed)
 

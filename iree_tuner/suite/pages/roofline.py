@@ -46,15 +46,15 @@ def draw_roofline(
                 "operation:N",
                 alt.Tooltip("contender:N", title="back end"),
                 alt.Tooltip("time:Q", title="µs", format=",.4~g"),
-                alt.Tooltip("rate:Q", title="operations a second", format=".3s"),
-                alt.Tooltip("speed:Q", title="bytes a second", format=".3s"),
-                alt.Tooltip("share:Q", title="of what is attainable", format=".0%"),
+                alt.Tooltip("rate:Q", title="operations per second", format=".3s"),
+                alt.Tooltip("speed:Q", title="bytes per second", format=".3s"),
+                alt.Tooltip("share:Q", title="share of the roofline", format=".0%"),
             ],
         )
         .add_params(highlight)
     )
     chart = alt.layer(*behind.layers, marks).properties(height=_HEIGHT_PX)
-    about = "Arithmetic rate of each operation against its intensity, by back end, under the roofline"
+    about = "Operations per second against arithmetic intensity, by back end, with the roofline"
     return drawn(chart, {"points": points, **behind.data}, about)
 
 

@@ -58,7 +58,7 @@ def test_all_that_was_kept_is_there(tmp_path):
     assert report.after.slices[0].time_us == report.before.slices[0].time_us / 2
     assert report.before.rest_us == pytest.approx(400.0 - 100.0 - 50.0 - 100.0 / 3 - 5.0)
     assert report.use.commands == (f"iree-compile '{NASTY}'",)
-    assert {"clock": "2600 MHz", "cores": "2", "caches cold": "yes", "effort": "quick"}.items() <= dict(
+    assert {"clock": "2600 MHz", "cores": "2", "cold caches": "yes", "effort": "quick"}.items() <= dict(
         report.conditions
     ).items()
     failed = [point for part in report.workloads for point in part.points if point.score is None]

@@ -71,13 +71,13 @@ def test_each_operation_once():
         (
             {"types": ""},
             "types: unknown element type '' (one of: f32, f16, bf16, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ"
-            " i8, i32, f8)",
+            ", i8, i32, f8)",
         ),
         ({"types": 16}, "types: unknown element type '16' (did you mean f16?)"),
         ({"accumulate": "maybe"}, "accumulate: 'maybe' is neither true nor false"),
         (
             {"m": "1:1000:1", "n": "1:1000:1"},
-            "these are 1000000 operations of matmul, more than 100000",
+            "1000000 operations of matmul are too many: the limit is 100000",
         ),
     ],
 )
