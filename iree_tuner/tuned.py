@@ -29,10 +29,10 @@ from iree_tuner.spec.io import save_spec
 from iree_tuner.store.findings import Finding
 from iree_tuner.targets import Target
 from iree_tuner.tuning.conditions import setting_on
-from iree_tuner.tuning.flags import Choice
+from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import NOT_JUDGED, WorkloadResult
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
-from iree_tuner.tuning.versions import Step, with_spec
+from iree_tuner.tuning.versions import ComparisonStep, with_spec
 
 _SHOWN, _LONGEST = 100, 500
 """Number of workloads, and of characters of the program's name, in a notebook's table."""
@@ -107,8 +107,8 @@ class TuningResult:
     flags_alone: Comparison | None = None
     left_out: tuple[SpecEntry, ...] = ()
     entries: tuple[SpecEntry, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    steps: tuple[Step, ...] = ()
+    choices: tuple[FlagChoice, ...] = ()
+    steps: tuple[ComparisonStep, ...] = ()
     profiles: tuple[Profile | None, Profile | None] = (None, None)
     run: int = 0
     time: TimeUse = field(default_factory=TimeUse)

@@ -18,7 +18,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.execute.causes import cause_of
 from iree_tuner.execute.trial import Trial
 from iree_tuner.store.failures import failures as grouped
-from iree_tuner.store.queries import Judged, Summary, find_studies, key_of, ranked, summaries
+from iree_tuner.store.queries import LastVerdict, StudySummary, find_studies, key_of, ranked, summaries
 from iree_tuner.store.rows import trial_to_json
 
 app = App(
@@ -139,7 +139,7 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
         print_table(answers, causes, otherwise="no failures")
 
 
-def _summary_to_json(each: Summary) -> dict[str, object]:
+def _summary_to_json(each: StudySummary) -> dict[str, object]:
     best = each.best
     return {
         "study": each.number,
@@ -160,7 +160,7 @@ def _summary_to_json(each: Summary) -> dict[str, object]:
     }
 
 
-def _best_to_json(each: Summary, trial: Trial) -> Mapping[str, object]:
+def _best_to_json(each: StudySummary, trial: Trial) -> Mapping[str, object]:
     verdict = each.verdict
     chosen = None if verdict is None or verdict.assignment is None else dict(verdict.assignment)
     compared = None if verdict is None else {**asdict(verdict.comparison), "assignment": chosen}
@@ -193,11 +193,11 @@ def _conditions(trial: Trial) -> str:
     return ", ".join(form.format(value) for value, form in parts if value is not None)
 
 
-def _workload(each: Summary) -> str:
+def _workload(each: StudySummary) -> str:
     return f"{each.key.workload.name}\n{each.key.space_label}"
 
 
-def _device(each: Summary) -> str:
+def _device(each: StudySummary) -> str:
     return f"{each.key.setting.device}\n{each.key.setting.processor}"
 
 
@@ -213,7 +213,7 @@ def _score(trial: Trial | None) -> str:
     return "" if trial is None or trial.time_us is None or trial.baseline_us <= 0 else f"{trial.score:.3f}"
 
 
-def _verdict(found: Judged | None) -> str:
+def _verdict(found: LastVerdict | None) -> str:
     if found is None:
         return "not compared"
     low, high = found.comparison.interval

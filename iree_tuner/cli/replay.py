@@ -19,7 +19,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.replay.leave_out import can_train, others, train_prior
 from iree_tuner.replay.recorded import RecordedSpace, find_recordings, read_recording
 from iree_tuner.replay.run import Run, replay_all
-from iree_tuner.replay.summary import SHOWN_AFTER, WITHIN, Overall, Summary, finite, overall, summarize
+from iree_tuner.replay.summary import SHOWN_AFTER, WITHIN, Overall, ReplaySummary, finite, overall, summarize
 from iree_tuner.search.registry import DEFAULT, check_strategy
 
 _LEARN = "pip install 'iree-tuner[learn]'"
@@ -101,7 +101,7 @@ def _tell_left_out(spaces: Sequence[RecordedSpace]) -> None:
         people.print(f"no prior{which}: {reason}", markup=False, soft_wrap=True)
 
 
-def _summaries(spaces: Sequence[RecordedSpace], plan: _Plan, *, as_json: bool) -> Iterator[Summary]:
+def _summaries(spaces: Sequence[RecordedSpace], plan: _Plan, *, as_json: bool) -> Iterator[ReplaySummary]:
     """Run all strategies. With `as_json`, print runs and summaries as they finish."""
     with _progress(as_json=as_json) as progress:
         task = progress.add_task("", total=len(spaces) * len(plan.strategies) * plan.seeds)
@@ -137,7 +137,7 @@ def _run_to_json(recording: str, run: Run) -> dict[str, object]:
     return found | {"best_after": [finite(round(best, 5)) for best in run.best_after]}
 
 
-def _summary_to_json(summary: Summary) -> dict[str, object]:
+def _summary_to_json(summary: ReplaySummary) -> dict[str, object]:
     found: dict[str, object] = {"recording": summary.recording, "strategy": summary.strategy}
     found |= {"seeds": summary.seeds, "members": summary.members}
     return found | _medians_to_json(summary)
@@ -149,13 +149,13 @@ def _overall_to_json(total: Overall) -> dict[str, object]:
     return found | {f"within_{WITHIN[-1] * 100:.0f}_percent_after_{SHOWN_AFTER}": round(total.near, 4)}
 
 
-def _medians_to_json(found: Summary | Overall) -> dict[str, object]:
+def _medians_to_json(found: ReplaySummary | Overall) -> dict[str, object]:
     counts = zip(_NAMED, found.evaluations, strict=True)
     medians: dict[str, object] = {f"median_{name}": finite(count) for name, count in counts}
     return medians | {f"median_share_after_{SHOWN_AFTER}": round(found.share, 4)}
 
 
-def _table(found: Sequence[Summary], totals: Sequence[Overall]) -> Table:
+def _table(found: Sequence[ReplaySummary], totals: Sequence[Overall]) -> Table:
     strategies = [total.strategy for total in totals]
     medians = table("recording", "members", *strategies, words=("recording",))
     for start in range(0, len(found), len(strategies)):
@@ -167,6 +167,6 @@ def _table(found: Sequence[Summary], totals: Sequence[Overall]) -> Table:
     return medians
 
 
-def _cell(found: Summary | Overall) -> str:
+def _cell(found: ReplaySummary | Overall) -> str:
     counts = (f"{count:g}" if finite(count) is not None else "-" for count in found.evaluations)
     return f"{', '.join(counts)}, {found.share:.0%}"

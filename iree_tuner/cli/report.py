@@ -20,7 +20,7 @@ from iree_tuner.targets.options import options_of
 from iree_tuner.tuned import SPEEDUP, Pace, TuningResult, speedup_of, times_of
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.timeline import TimeUse
-from iree_tuner.tuning.versions import Step
+from iree_tuner.tuning.versions import ComparisonStep
 
 
 def report_result(console: Console, result: TuningResult, path: Path | None) -> None:
@@ -159,7 +159,7 @@ def result_to_json(result: TuningResult, path: Path | None) -> Iterator[dict[str
     yield record
 
 
-def _step(step: Step) -> dict[str, object]:
+def _step(step: ComparisonStep) -> dict[str, object]:
     comparison = step.comparison
     return {
         "what": step.what,

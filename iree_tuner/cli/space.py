@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from iree_tuner.cli.extract import DEFAULT_DEVICE, chosen_target
 from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.program_name import ProgramName
-from iree_tuner.cli.space_compile import Compilation, compile_samples
+from iree_tuner.cli.space_compile import SampleCompilation, compile_samples
 from iree_tuner.cli.space_inputs import read_spaces
 from iree_tuner.cli.space_show import Shown, show
 from iree_tuner.errors import TunerError, UsageError
@@ -112,7 +112,7 @@ def space(
         mlir=flags.mlir,
         as_json=flags.as_json,
     )
-    compilation = Compilation(
+    compilation = SampleCompilation(
         target, flags.sample, flags.seed, flags.jobs, flags.timeout, as_json=flags.as_json
     )
     answers: list[bool] = []

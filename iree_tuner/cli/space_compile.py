@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from iree_tuner.cli.output import people, print_json
-from iree_tuner.cli.space_inputs import Given
+from iree_tuner.cli.space_inputs import WorkloadSpaces
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.candidate import Built
@@ -20,7 +20,7 @@ from iree_tuner.targets import Target
 
 
 @dataclass(frozen=True)
-class Compilation:
+class SampleCompilation:
     """How to compile samples."""
 
     target: Target
@@ -31,7 +31,7 @@ class Compilation:
     as_json: bool
 
 
-def compile_samples(given: Given, built: Space, how: Compilation) -> bool:
+def compile_samples(given: WorkloadSpaces, built: Space, how: SampleCompilation) -> bool:
     """Compile random samples and print one line per sample, in the sample's order. True if all compile."""
     harness = given.dispatch.harness if given.dispatch else None
     if harness is None:

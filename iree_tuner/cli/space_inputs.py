@@ -25,7 +25,7 @@ from iree_tuner.targets.limits import limits_from
 
 
 @dataclass(frozen=True)
-class Given:
+class WorkloadSpaces:
     """A workload's spaces. `dispatch` is None for a workload read from JSON."""
 
     name: str
@@ -35,7 +35,7 @@ class Given:
 
 def read_spaces(
     program: Program, target: Target, dims: Sequence[str] = (), *, supplements: bool
-) -> Iterator[Given]:
+) -> Iterator[WorkloadSpaces]:
     """Build the spaces of each workload of a program or of a JSON file.
 
     Raises TunerError for any other file, and if no workload has a space.
@@ -65,10 +65,10 @@ def read_spaces(
                 note = f" ({emitted.note})" if emitted.note else ""
                 people.print(escape(f"{dispatch.name}: {error}{note}"))
                 continue
-            yield Given(dispatch.name, spaces, dispatch)
+            yield WorkloadSpaces(dispatch.name, spaces, dispatch)
 
 
-def _from_json(text: str, source: str, supplements: bool) -> Iterator[Given]:
+def _from_json(text: str, source: str, supplements: bool) -> Iterator[WorkloadSpaces]:
     context = new_context()
     for number, line in enumerate(text.splitlines(), start=1):
         location = f"{source}:{number}"
@@ -85,4 +85,4 @@ def _from_json(text: str, source: str, supplements: bool) -> Iterator[Given]:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise TunerError(f"not a workload: {error}", location=location) from None
         spaces = build_spaces(workload, limits, context, supplements=supplements)
-        yield Given(str(record.get("dispatch", workload.name)), spaces)
+        yield WorkloadSpaces(str(record.get("dispatch", workload.name)), spaces)

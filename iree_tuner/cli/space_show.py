@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from iree_tuner.cli.output import print_json
-from iree_tuner.cli.space_inputs import Given
+from iree_tuner.cli.space_inputs import WorkloadSpaces
 from iree_tuner.errors import UsageError
 from iree_tuner.space import Assignment, Space
 from iree_tuner.space.default import find_default, parse_assignment
@@ -27,7 +27,7 @@ class Shown:
     as_json: bool
 
 
-def show(given: Given, built: Space, shown: Shown) -> bool:
+def show(given: WorkloadSpaces, built: Space, shown: Shown) -> bool:
     """Print a space. Returns False if `why` names an assignment that is not legal."""
     if shown.why is not None:
         return _show_why(given, built, shown.why, shown.as_json)
@@ -46,7 +46,7 @@ def show(given: Given, built: Space, shown: Shown) -> bool:
     return True
 
 
-def _show_why(given: Given, built: Space, text: str, as_json: bool) -> bool:
+def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> bool:
     if text == "default":
         if given.dispatch is None:
             raise UsageError(
@@ -109,7 +109,7 @@ def _configuration(built: Space, assignment: Assignment) -> dict[str, dict[str, 
     return found
 
 
-def _show_all(given: Given, built: Space, shown: Shown, console: Console) -> None:
+def _show_all(given: WorkloadSpaces, built: Space, shown: Shown, console: Console) -> None:
     count, knobs = built.count(), len(built.knobs)
     console.print(f"{given.name}: {built.workload.name}, {built.label}, {count} assignments of {knobs} knobs")
     for knob in built.knobs:

@@ -22,10 +22,10 @@ from iree_tuner.files import STANDARD, name_of, parse_json, read_text
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.check import MatcherHits, Problem, ProgramCheck, check_against_program, check_spec
+from iree_tuner.spec.check import MatcherHits, ProgramCheck, SpecProblem, check_against_program, check_spec
 from iree_tuner.spec.embed import embed as embed_spec
 from iree_tuner.spec.entry import Provenance, SpecEntry, entry_from_json
-from iree_tuner.spec.explain import Row, row_to_json
+from iree_tuner.spec.explain import ExplainedEntry, row_to_json
 from iree_tuner.spec.explain import explain as explain_spec
 from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import load_spec, save_spec
@@ -241,7 +241,7 @@ def _checked(path: Path) -> Path:
     return path
 
 
-def _illegal(module: ir.Module, target: Target, spec: Path, program: Program) -> list[Problem]:
+def _illegal(module: ir.Module, target: Target, spec: Path, program: Program) -> list[SpecProblem]:
     """Find configurations that violate constraints."""
     try:
         return verify_spec(module, target, name=name_of(spec), program=program).problems()
@@ -301,7 +301,7 @@ def _matchers_of(dispatch: str, found: ProgramCheck) -> list[str]:
     return [matcher for matcher, where in hits if where == dispatch]
 
 
-def _show_check(spec: Path, found: ProgramCheck, problems: list[Problem]) -> None:
+def _show_check(spec: Path, found: ProgramCheck, problems: list[SpecProblem]) -> None:
     lines: list[str] = []
     for each in found.matchers:
         where = ", ".join(hit.dispatch for hit in each.hits or ())
@@ -343,7 +343,7 @@ def _condition(miss: NearMiss) -> str:
     return f" [{', '.join(where)}]" if where else ""
 
 
-def _table(rows: list[Row]) -> Table:
+def _table(rows: list[ExplainedEntry]) -> Table:
     names = ("matches", "sets", "speedup", "measured")
     explained = table(*names, words=names, apart=True)
     for row in rows:
@@ -351,12 +351,12 @@ def _table(rows: list[Row]) -> Table:
     return explained
 
 
-def _matched(row: Row) -> str:
+def _matched(row: ExplainedEntry) -> str:
     sizes = ", ".join(f"{role}={'x'.join(map(str, values))}" for role, values in row.sizes)
     return "\n".join(line for line in (row.op, sizes, ", ".join(row.types), *row.conditions) if line)
 
 
-def _set(row: Row) -> str:
+def _set(row: ExplainedEntry) -> str:
     lines = [row.pipeline] if row.pipeline else []
     for setting in row.settings:
         label = f"op {setting.op}: " if len(row.settings) > 1 else ""

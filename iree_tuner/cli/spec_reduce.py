@@ -15,7 +15,7 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.files import STANDARD, name_of, planned_output, read_bytes, write
 from iree_tuner.program.source import Program
-from iree_tuner.reduce import Candidate, InWorkers, Judge, Progress, Reducer
+from iree_tuner.reduce import Candidate, CommandJudge, InWorkers, Reducer, ReductionProgress
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.tuning.stop import StopRequest
 
@@ -57,7 +57,7 @@ class JudgeFlags:
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"--jobs must be at least 1, but is {self.jobs}")
         status = self.judge_status if self.judge_status is not None else "fail" if self.judge_output else 0
-        judge = Judge(self.judge, status, self.judge_output)
+        judge = CommandJudge(self.judge, status, self.judge_output)
         return InWorkers(judge, self.jobs or min(_MOST_JOBS, usable_cores()), self.timeout)
 
 
@@ -121,10 +121,10 @@ class _Lines:
 
     def __init__(self, status: Status) -> None:
         self._status = status
-        self._last: Progress | None = None
+        self._last: ReductionProgress | None = None
         self._shown: Candidate | None = None
 
-    def add(self, progress: Progress) -> None:
+    def add(self, progress: ReductionProgress) -> None:
         """Show a reducer's progress."""
         last, self._last = self._last, progress
         if last is not None and last.step != progress.step:
@@ -134,11 +134,11 @@ class _Lines:
         self._status.update(escape(_line(progress)))
 
 
-def _line(progress: Progress) -> str:
+def _line(progress: ReductionProgress) -> str:
     return f"{progress.step}: {_size(progress.smallest)}, {progress.judged} tested"
 
 
-def _write(found: Progress, output: Path, *, as_json: bool, interrupted: bool) -> None:
+def _write(found: ReductionProgress, output: Path, *, as_json: bool, interrupted: bool) -> None:
     """Write the smallest program, and report it as text or as JSON."""
     if output == STANDARD:
         print(found.smallest.text, end="")

@@ -14,7 +14,7 @@ from iree_tuner.cli.output import answers, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import UsageError
-from iree_tuner.spec.explain import Row, explain
+from iree_tuner.spec.explain import ExplainedEntry, explain
 from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import shipped_specs
 from iree_tuner.targets.find import BACKENDS
@@ -74,7 +74,7 @@ class _Shipped:
     compilers: tuple[str, ...]
 
 
-def _record(backend: str, path: Path, rows: Sequence[Row]) -> _Shipped:
+def _record(backend: str, path: Path, rows: Sequence[ExplainedEntry]) -> _Shipped:
     told = [row.provenance for row in rows if row.provenance is not None]
     gains = [math.log(each.speedup) for each in told]
     return _Shipped(

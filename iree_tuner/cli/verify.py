@@ -22,7 +22,7 @@ from iree_tuner.spec.grammar import ENTRYPOINT, ENTRYPOINT_NAME, entry_sequence
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
-from iree_tuner.verify.finding import Report, Verified
+from iree_tuner.verify.finding import Verified, VerifyReport
 from iree_tuner.verify.program import verify_carried
 from iree_tuner.verify.spec import verify_spec
 
@@ -97,7 +97,7 @@ def verify(
     return 0 if report.legal and not (strict and _is_doubtful(report)) else 1
 
 
-def _of_spec(given: Program, target: Target, program: Path | None) -> Report:
+def _of_spec(given: Program, target: Target, program: Path | None) -> VerifyReport:
     """Check a spec, with the compiler flags that it records."""
     spec = load_spec(given.data, new_context(), name=given.name)
     where = opened(program) if program is not None else None
@@ -110,11 +110,11 @@ def _is_spec(given: Program) -> bool:
     return entry_sequence(parse_module(given.data, new_context(), given.name)) is not None
 
 
-def _is_doubtful(report: Report) -> bool:
+def _is_doubtful(report: VerifyReport) -> bool:
     return bool(report.count("warning") or report.count("unchecked"))
 
 
-def _show(report: Report, name: str, *, diagnostics: bool, as_json: bool) -> None:
+def _show(report: VerifyReport, name: str, *, diagnostics: bool, as_json: bool) -> None:
     for each in report.configurations:
         if as_json:
             for record in findings_to_json(each):
@@ -163,7 +163,7 @@ def _lines(verified: Verified) -> list[str]:
     return lines
 
 
-def _summary(report: Report) -> str:
+def _summary(report: VerifyReport) -> str:
     count = len(report.configurations)
     if not count:
         return "no op has a configuration"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.data import Kind, dtype_of, kind_of, random_values
 from iree_tuner.execute.program_run import Filled, InputValue
-from iree_tuner.program.dynamic import Size, size_for
+from iree_tuner.program.dynamic import DimensionSize, size_for
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.feeds import PLAIN, Feed
 
@@ -25,7 +25,9 @@ _SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
 _READ = (OSError, ValueError, EOFError)
 
 
-def why_no_values(taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[Size]) -> str:
+def why_no_values(
+    taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
+) -> str:
     """Why arguments cannot be made for inputs of which some are given; empty when they can.
 
     Raises:
@@ -61,7 +63,7 @@ def check_input(number: int, taken: Taken, value: InputValue) -> None:
 
 
 def argument(
-    number: int, taken: Taken, value: InputValue, sizes: Sequence[Size], seed: int,
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize], seed: int,
     rng: np.random.Generator, feed: Feed = PLAIN,
 ) -> Array | float | int:  # fmt: skip
     """A value for an input that `why_no_values` has nothing to say of."""
@@ -96,8 +98,8 @@ def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
 
 
 def arguments(
-    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[Size], seed: tuple[int, int],
-    feeds: Sequence[Feed],
+    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
+    seed: tuple[int, int], feeds: Sequence[Feed],
 ) -> Sequence[Array | float | int]:  # fmt: skip
     """Values for all inputs of a function, not to be written to: the last ones are kept.
 
@@ -150,7 +152,7 @@ def read_array(path: str) -> Array:
 
 
 def _shape(
-    number: int, taken: Taken, value: InputValue, sizes: Sequence[Size]
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize]
 ) -> tuple[int | None, ...] | None:
     if taken.shape is None:
         return None

@@ -31,7 +31,7 @@ from iree_tuner.program.extract import Extraction, extract_here
 from iree_tuner.program.fingerprint import fingerprint
 from iree_tuner.program.phases import Compiled, submit_program
 from iree_tuner.program.source import Program
-from iree_tuner.search.given import Given
+from iree_tuner.search.given import FixedOrder
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.study import KERNEL, StudyKey
 from iree_tuner.targets import Target
@@ -104,9 +104,9 @@ class KernelVariants:
         """How many variants there are."""
         return len(self.knobs)
 
-    def strategy(self, name: str, seed: int) -> Given:  # noqa: ARG002 (a kernel says what to try first)
+    def strategy(self, name: str, seed: int) -> FixedOrder:  # noqa: ARG002 (a kernel says what to try first)
         """In the kernel's own order."""
-        return Given([Assignment.of(knobs) for knobs in self.knobs])
+        return FixedOrder([Assignment.of(knobs) for knobs in self.knobs])
 
     def study(self) -> StudyKey:
         """Of this kernel's code, on this problem and device."""

@@ -13,7 +13,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.reduce.candidate import STEPS, Candidate
 from iree_tuner.reduce.ddmin import ddmin
 from iree_tuner.reduce.judge import Answer
-from iree_tuner.reduce.lab import Lab
+from iree_tuner.reduce.lab import JudgeLab
 
 _NOT_FOUND = (126, 127)
 """The status of a shell that cannot run a command."""
@@ -23,7 +23,7 @@ _QUOTED = 400
 
 
 @dataclass(frozen=True)
-class Progress:
+class ReductionProgress:
     """How far a reduction is.
 
     Attributes:
@@ -55,7 +55,7 @@ class Reducer:
             until the input is known to show it.
     """
 
-    def __init__(self, lab: Lab, tell: Callable[[Progress], None] = lambda _: None) -> None:
+    def __init__(self, lab: JudgeLab, tell: Callable[[ReductionProgress], None] = lambda _: None) -> None:
         self.smallest: Candidate | None = None
         self._start: Candidate | None = None
         self._lab = lab
@@ -78,11 +78,13 @@ class Reducer:
             step = (step + 1) % len(STEPS)
         return self.smallest
 
-    def progress(self, step: str = "") -> Progress | None:
+    def progress(self, step: str = "") -> ReductionProgress | None:
         """How far it is; None before the input is known to show the defect."""
         if self._start is None or self.smallest is None:
             return None
-        return Progress(step, self._start, self.smallest, self._judged, self._remembered, self._refused)
+        return ReductionProgress(
+            step, self._start, self.smallest, self._judged, self._remembered, self._refused
+        )
 
     def _shown(self, program: Program) -> Candidate:
         start = self._lab.printed(program)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.report.bodies import conditions_body, whole_body, workload_body
-from iree_tuner.report.data import RunFacts, RunReport
+from iree_tuner.report.data import ReportedRun, RunReport
 from iree_tuner.report.gather import Tried, gather
 from iree_tuner.store.findings import Finding
 from iree_tuner.targets import Target
@@ -95,7 +95,7 @@ def report_of(
     ]  # fmt: skip
     # Of several, the last counts, and findings have times.
     given = [Finding(each.kind, each.body, max(each.at, 1.0)) for each in findings]
-    return Report(gather(RunFacts(program, options=options or {}, state=state), [*own, *given], tried))
+    return Report(gather(ReportedRun(program, options=options or {}, state=state), [*own, *given], tried))
 
 
 def _trials(results: Sequence[WorkloadResult]):  # noqa: ANN202

@@ -15,7 +15,7 @@ from rich.text import Text
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.program.extract import Extraction
-from iree_tuner.tuning.observer import Standing
+from iree_tuner.tuning.observer import SearchStanding
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task
 
@@ -47,7 +47,7 @@ class Progress:
         self._tried = 0
         self._planned = 0
         self._counts: dict[str, int] = {}
-        self._standings: Sequence[Standing] = ()
+        self._standings: Sequence[SearchStanding] = ()
 
     def __enter__(self) -> Self:
         self._show("reading the program")
@@ -77,7 +77,7 @@ class Progress:
         self._tried, self._planned = self._counts.get(task.workload.key, 0), trials
         self._show(f"searching {task.workload.name} ({share:.0%} of the run time)")
 
-    def standing(self, standings: Sequence[Standing]) -> None:
+    def standing(self, standings: Sequence[SearchStanding]) -> None:
         """Update the table of searches."""
         self._standings = standings
 

@@ -41,7 +41,7 @@ class SuiteOptions(DeviceOptions):
         Source of the roofline. usual: measured on CPUs, data sheets for GPUs. measured: the best of this
         run's back ends on matrix products and a memory stream. Or a JSON file by device, as in run.json.
     commit
-        Commit of the code under test, for histories. Default: git's HEAD.
+        Commit of the code under test, for histories. Default: as git says.
     timing
         call: the time that a caller waits. device: the time that the device computes. Default: call on CPUs,
         device on GPUs.

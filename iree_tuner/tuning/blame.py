@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.apart import Fault, Finding
+from iree_tuner.execute.apart import DispatchFault, Fault
 from iree_tuner.execute.follow import follow_here
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
@@ -14,7 +14,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.sound import begin_parts, in_parts, sums_of
-from iree_tuner.tuning.versions import Version, with_entries
+from iree_tuner.tuning.versions import ProgramVersion, with_entries
 
 _TIMEOUT_S = 600.0
 
@@ -35,8 +35,8 @@ class Blame:
         problem: why nothing was found out.
     """
 
-    version: Version
-    findings: tuple[Finding, ...] = ()
+    version: ProgramVersion
+    findings: tuple[DispatchFault, ...] = ()
     problem: str = ""
 
     @property
@@ -51,7 +51,7 @@ class Blame:
 
 
 def blame(
-    version: Version, given: Target, program: Program, run: ProgramRun, dispatches: Sequence[Dispatch],
+    version: ProgramVersion, given: Target, program: Program, run: ProgramRun, dispatches: Sequence[Dispatch],
     lab: Lab, seconds: float,
 ) -> Blame:  # fmt: skip
     """Look where a version begins to differ from the program as the compiler makes it.

@@ -7,11 +7,11 @@ from iree_tuner.program.dumped import own_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.flags import Choice, try_options, untuned
+from iree_tuner.tuning.flags import FlagChoice, try_options, untuned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.result import Findings
+from iree_tuner.tuning.result import RunContext
 from iree_tuner.tuning.unfinished import FlagChoices, choices_key, keep_choices, unfinished_choices
 from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions
 
@@ -21,11 +21,11 @@ _MOST_ROUNDS_S = 15.0
 
 def choose_flags(
     program: Program, versions: ProgramVersions, lab: Lab, plan: TuningPlan, budget: Budget,
-    findings: Findings, watch: Observer,
+    findings: RunContext, watch: Observer,
 ) -> tuple[FlagChoices, str]:  # fmt: skip
     """Choices of flags, fastest first; the given one alone, and why, where none are tried."""
     target, effort, records = lab.target, plan.effort, findings.records
-    given = FlagChoices((Choice(target),), 0.0, 0.0)
+    given = FlagChoices((FlagChoice(target),), 0.0, 0.0)
     tried = plan.try_flags and not plan.options.self_test and not options_of(target) and target.axes
     if not tried or findings.stop.requested:
         return given, ""

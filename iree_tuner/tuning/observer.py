@@ -14,7 +14,7 @@ from iree_tuner.tuning.task import Task
 
 
 @dataclass(frozen=True)
-class Standing:
+class SearchStanding:
     """How a workload's search stands.
 
     Attributes:
@@ -53,7 +53,7 @@ class Observer(Protocol):
         """Search begins on a task, or goes on, with at most so many trials in all."""
         ...
 
-    def standing(self, standings: Sequence[Standing]) -> None:
+    def standing(self, standings: Sequence[SearchStanding]) -> None:
         """How all searches stand."""
         ...
 
@@ -89,7 +89,7 @@ class Silent:
     def started(self, task: Task, share: float, trials: int) -> None:
         """Ignored."""
 
-    def standing(self, standings: Sequence[Standing]) -> None:
+    def standing(self, standings: Sequence[SearchStanding]) -> None:
         """Ignored."""
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:

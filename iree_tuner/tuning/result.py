@@ -106,7 +106,7 @@ class WorkloadResult:
 
 
 @dataclass(frozen=True)
-class Findings:
+class RunContext:
     """Where what is found is kept, and who may ask to stop."""
 
     stop: StopRequest

@@ -40,7 +40,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Lane:
+class WorkerTimeline:
     """The calls of one worker.
 
     Attributes:
@@ -66,7 +66,7 @@ class TimeUse:
     """
 
     stages: tuple[Stage, ...] = ()
-    lanes: tuple[Lane, ...] = ()
+    lanes: tuple[WorkerTimeline, ...] = ()
 
     @property
     def total_s(self) -> float:
@@ -92,7 +92,7 @@ class TimeUse:
         ]
         return sum(stage.seconds for stage in apart) + sum(elsewhere)
 
-    def busy_s(self, lane: Lane, name: str) -> float:
+    def busy_s(self, lane: WorkerTimeline, name: str) -> float:
         """For how long a worker worked in a stage."""
         return sum(lane.busy_s(stage.begin, stage.end) for stage in self.stages if stage.name == name)
 
@@ -137,14 +137,14 @@ class Timeline:
         lanes = [lane for name, spans in pools for lane in self._lanes(name, spans)]
         return TimeUse(tuple(_joined(self._stages)), tuple(lanes))
 
-    def _lanes(self, name: str, spans: Sequence[Span]) -> list[Lane]:
+    def _lanes(self, name: str, spans: Sequence[Span]) -> list[WorkerTimeline]:
         """What each worker of a pool did, on this run's clock."""
         calls: dict[int, list[tuple[str, float, float]]] = {}
         for each in spans:
             row = calls.setdefault(each.worker, [])
             row.append((each.what, each.begin - self.began, each.end - self.began))
         return [
-            Lane(f"{name} {number}" if len(calls) > 1 else name, tuple(calls[number]))
+            WorkerTimeline(f"{name} {number}" if len(calls) > 1 else name, tuple(calls[number]))
             for number in sorted(calls)
         ]
 

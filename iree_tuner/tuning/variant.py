@@ -21,7 +21,7 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.queue import NOT_TRIED, Competing, WorkloadQueue
-from iree_tuner.tuning.result import Findings, WorkloadResult
+from iree_tuner.tuning.result import RunContext, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.self_test import self_test
 from iree_tuner.tuning.task import Task
@@ -62,7 +62,7 @@ class FlagVariant:
 
 
 def tune_variant(
-    variant: FlagVariant, findings: Findings, plan: TuningPlan, budget: Budget, watch: Observer,
+    variant: FlagVariant, findings: RunContext, plan: TuningPlan, budget: Budget, watch: Observer,
     *, versions: int, part: float = 1.0, competing: Competing = lambda _: (),
     beside: Sequence[tuple[Task, float]] = (),
 ) -> list[WorkloadResult]:  # fmt: skip
@@ -112,7 +112,7 @@ def tune_variant(
     return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)
 
 
-def _search(engine: Engine, queue: WorkloadQueue, until: Callable[[], float], findings: Findings) -> str:
+def _search(engine: Engine, queue: WorkloadQueue, until: Callable[[], float], findings: RunContext) -> str:
     """Try candidates until a time of the clock; why it ended early, where a device is lost."""
     try:
         for search, _ in engine.run(queue, until):
@@ -126,7 +126,7 @@ def _search(engine: Engine, queue: WorkloadQueue, until: Callable[[], float], fi
 
 
 def _finals(
-    queue: WorkloadQueue, engine: Engine, lab: Lab, findings: Findings, plan: TuningPlan, budget:
+    queue: WorkloadQueue, engine: Engine, lab: Lab, findings: RunContext, plan: TuningPlan, budget:
     Budget, watch: Observer, after_s: float, lost: str,
 ) -> list[WorkloadResult]:  # fmt: skip
     """Of the searches that promise most, as many as there is time for; then of others, if some is left."""
@@ -207,7 +207,7 @@ def _final_s(workload: WorkloadSearch, lab: Lab) -> float:
 
 
 def note_of(
-    workload: WorkloadSearch, final: Final | None, engine: Engine, lost: str, findings: Findings,
+    workload: WorkloadSearch, final: Final | None, engine: Engine, lost: str, findings: RunContext,
     *, promised: bool,
 ) -> str:  # fmt: skip
     """What is to be said of a workload beside its final; why it had none, where it was worth one or not."""

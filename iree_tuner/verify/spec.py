@@ -21,7 +21,7 @@ from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs
 from iree_tuner.spec.probe import instrument, matched
 from iree_tuner.targets import Target
 from iree_tuner.verify.constraints import Constraints
-from iree_tuner.verify.finding import Finding, Report, Verified
+from iree_tuner.verify.finding import ConfigurationFinding, Verified, VerifyReport
 from iree_tuner.verify.stand_in import stand_in
 
 _CONSTANT = "transform.param.constant"
@@ -38,7 +38,7 @@ def verify_spec(
     name: str,
     program: Program | None = None,
     workers: Workers | None = None,
-) -> Report:
+) -> VerifyReport:
     """Judge every configuration that a spec sets, for the ops that its matchers hit. None is compiled.
 
     Args:
@@ -67,7 +67,7 @@ def verify_spec(
             hits[place].append(executable)
         dispatches = extract(program, target, workers).dispatches
     judge = _Judge(dispatches, target, spec.context, workers)
-    return Report(
+    return VerifyReport(
         tuple(
             verified
             for place, pair in enumerate(found)
@@ -117,7 +117,7 @@ class _Judge:
         verified, written = setting
         hit = [each for each in self._dispatches if any(_is_in(each, name) for name in executables)]
         if not hit:
-            yield replace(verified, findings=(Finding("unchecked", otherwise),))
+            yield replace(verified, findings=(ConfigurationFinding("unchecked", otherwise),))
         for dispatch in hit:
             if dispatch.name not in self._constraints:
                 self._constraints[dispatch.name] = Constraints.of(dispatch, *self._arguments)

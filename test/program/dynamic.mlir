@@ -16,7 +16,7 @@
 // TUNE: error: {{.*}}dynamic.mlir: the program has no dispatches that can be tuned
 // TUNE-NOT: Traceback
 
-// WRONG: error: {{.*}}dynamic.mlir: dimension 0 of input 2 is not dynamic (dynamic are: 0.0, 0.1, 1.0)
+// WRONG: error: {{.*}}dynamic.mlir: dimension 0 of input 2 is not dynamic (dynamic dimensions: 0.0, 0.1, 1.0)
 
 func.func @open(%a: tensor<?x48xf32>, %b: tensor<48x32xf32>) -> tensor<?x32xf32> {
   %c0 = arith.constant 0 : index

@@ -9,7 +9,7 @@ from itertools import zip_longest
 import altair as alt
 
 from iree_tuner.report.charts.look import FAINT, Row, Rows
-from iree_tuner.report.data import Level, Roof
+from iree_tuner.report.data import Roof, RoofLevel
 
 PLAIN = "f32"
 """Element type whose peak is shown where none of the points' types has one."""
@@ -103,7 +103,7 @@ def _level_name(capacity_bytes: float | None) -> str:
     return f"within {capacity_bytes:.0f} B"
 
 
-def told_apart(levels: Sequence[Level]) -> list[Level]:
+def told_apart(levels: Sequence[RoofLevel]) -> list[RoofLevel]:
     """Levels without those that the next larger one is nearly as fast as."""
     return [
         level

@@ -10,7 +10,7 @@ from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import Drawing, drawn
 from iree_tuner.report.charts.roofs import roofs_behind
-from iree_tuner.report.data import Level, Roof
+from iree_tuner.report.data import Roof, RoofLevel
 from iree_tuner.suite.pages.contenders import Standing, contenders
 from iree_tuner.suite.pages.series import colored
 
@@ -78,7 +78,7 @@ def _roof(roofline: Roofline | None, types: set[str]) -> Roof:
         return Roof()
     peaks = {kind: peak for kind in sorted(types) if (peak := roofline.peak(kind)) is not None}
     levels = (
-        Level(each.bytes_per_s, each.capacity_bytes)
+        RoofLevel(each.bytes_per_s, each.capacity_bytes)
         for each in roofline.levels
         if each.bytes_per_s is not None
     )

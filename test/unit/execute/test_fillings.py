@@ -147,7 +147,7 @@ def test_a_comparison_that_says_little_is_told():
 def test_nothing_but_nan_is_nothing_compared():
     """Case A9."""
     own = results_of([math.nan, math.nan])
-    assert agreement_of(own, own, [[0.0]]).note.startswith("all results are NaN")
+    assert agreement_of(own, own, [[0.0]]).note.startswith("nothing was compared: all results are NaN")
 
 
 def test_nudges_are_within_a_unit_in_the_last_place():

@@ -41,7 +41,7 @@ def test_what_does_not_compile_is_not_known(bench):
     broken = replace(bench, harness=replace(bench.harness, module=b"not a module"))
     found = OnHost(broken).outputs(0)
     assert isinstance(found, Unsupported)
-    assert "does not compile for the processor: " in found.reason
+    assert "does not compile for the CPU: " in found.reason
 
 
 class Filled:

@@ -101,7 +101,7 @@ def test_nobody_is_right_but_by_the_processors_results(host, right, built, measu
         (scaling(crash=12), "the worker exited with -11"),  # in the rounds, not while results are compared
         (scaling(fail=1), "planted"),
         (scaling(fail=12), "planted"),
-        (scaling().replace("<64x", "<32x"), "other shapes"),
+        (scaling().replace("<64x", "<32x"), "shapes differ"),
         (scaling().replace("@main", "@men"), "the program has no entry function 'main' (one of: men)"),
     ],
     ids=["wrong", "crash", "late crash", "fails", "fails late", "other shapes", "other name"],

@@ -90,7 +90,7 @@ def test_what_an_archive_lacks_is_generated(vmfb, compilers, tmp_path):
 
 def test_numbers_and_sizes_make_inputs(vmfb, compilers):
     run = request(PROGRAM, ["accumulate", "open"], [Filled((4, 8), "f32", 2.0), 3])
-    with pytest.raises(TunerError, match="sizes that are not known; give them, as --dim 128"):
+    with pytest.raises(TunerError, match="dynamic sizes: set them with --dim 128"):
         compilers.call(results_here, vmfb, run)
     run = request(sized(PROGRAM, ["5"]), ["accumulate", "open"], [Filled((4, 8), "f32", 2.0), 3])
     summed, roots = compilers.call(results_here, vmfb, run)

@@ -101,4 +101,4 @@ def test_a_tool_that_is_not_there_is_told() -> None:
 def test_what_a_tool_says_at_last_is_told() -> None:
     found = whole._run("iree-profile", "export", "no such file")
     assert isinstance(found, str)
-    assert found.startswith("iree-profile ended with ")
+    assert found.startswith("iree-profile exited with status ")

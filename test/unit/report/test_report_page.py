@@ -23,7 +23,7 @@ from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.report import page
 from iree_tuner.report.data import (
     Compared,
-    RunFacts,
+    ReportedRun,
     RunReport,
     Slice,
     TimeProfile,
@@ -94,7 +94,7 @@ def test_the_libraries_are_there_once(made):
 
 @pytest.mark.parametrize("state", ["done", "running", "interrupted", "failed", ""])
 def test_an_empty_report_says_so(state):
-    text = "".join(Elements(Report(RunReport(RunFacts("m", state=state))).html()).text)
+    text = "".join(Elements(Report(RunReport(ReportedRun("m", state=state))).html()).text)
     for part in (
         "did not compare the whole",
         "has no profile",
@@ -131,7 +131,7 @@ def test_odd_data_makes_a_page(found, tried):
 def test_the_headline_says_what_came_out(verdict, workloads, told):
     parts = tuple(WorkloadPart("w", f"w{i}", compared=Compared(each)) for i, each in enumerate(workloads))
     whole = WholePart(Compared(verdict, 1.5)) if verdict else None
-    assert told in page.headline(RunReport(RunFacts("m"), parts, whole=whole))
+    assert told in page.headline(RunReport(ReportedRun("m"), parts, whole=whole))
 
 
 def test_a_notebook_shows_a_frame(made):
@@ -151,7 +151,7 @@ def test_what_cannot_be_written_is_told(made, tmp_path):
 def test_missing_libraries_are_told(monkeypatch):
     monkeypatch.setattr(page, "_LIBRARIES", ("jinja2", "no_such_library"))
     with pytest.raises(TunerError, match=r"requires no_such_library .pip install 'iree-tuner\[report\]'"):
-        Report(RunReport(RunFacts("m"))).html()
+        Report(RunReport(ReportedRun("m"))).html()
 
 
 def test_a_large_run_is_a_small_file(tmp_path):
@@ -190,7 +190,7 @@ def test_a_run_in_memory_is_shown(cpu):
 def test_c20_a_part_above_the_roof_is_named_and_times_are_explained():
     near = Slice("softmax", 1, 4.0, 1e3, 1e3, "f32", attainable_us=5.0)
     far = Slice("matmul", 1, 9.0, 1e3, 1e3, "f32", attainable_us=5.0)
-    report = RunReport(RunFacts(program="p"), before=TimeProfile("before", 13.0, (near, far), "hal"))
+    report = RunReport(ReportedRun(program="p"), before=TimeProfile("before", 13.0, (near, far), "hal"))
     assert page.above_the_roof(report) == ["softmax"]
     text = " ".join(Elements(page.page_of(report)).text)
     assert "Above the roofline: softmax." in " ".join(text.split())

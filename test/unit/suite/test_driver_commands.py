@@ -139,9 +139,9 @@ def test_a_long_command_is_tuned_and_suited(tmp_path, monkeypatch, capsys):
         ("conv -n x", "conv: argument --batchsize/-n: invalid whole number value: 'x'"),
         ("conv -Q 1", "conv: unrecognized arguments: -Q 1"),
         ("conv -m trans", "transposed convolutions are not supported"),
-        ("conv -r 1", "only padding with zeros"),
+        ("conv -r 1", "only zero padding"),
         ("conv -c 3 -g 2", "groups: c (3) is not a multiple of 2"),
-        ("conv -_ 4", "--spatial_dim is 1, 2 or 3"),
+        ("conv -_ 4", "--spatial_dim must be 1, 2 or 3"),
         ("conv -F 8", "-F must be a sum of 1, 2 and 4"),
         ("conv --in_layout NHWK", "in_layout: 'NHWK' is not a permutation of NCHW"),
         ("conv -y 40 -x 3", "the kernel of 40x3 is larger than the padded image of 32x32"),
@@ -160,7 +160,7 @@ def test_mistakes_are_told(command, says):
 def test_mistakes_in_a_file_have_their_line(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "convs.txt").write_text("# two\nconv -n 1 -c 4 -k 4\nconv -n 1 -c 3 -g 2\n")
-    with pytest.raises(TunerError, match=r"convs.txt:3: groups: c (3) is not a multiple of 2"):
+    with pytest.raises(TunerError, match=r"convs.txt:3: groups: c \(3\) is not a multiple of 2"):
         opened("convs.txt")
     assert run(["extract", "convs.txt"]) == 1
     assert capsys.readouterr().err.startswith("error: convs.txt:3: ")

@@ -124,5 +124,5 @@ def test_devices_by_number(uri, number):
 
 
 def test_devices_by_another_name():
-    with pytest.raises(CannotError, match="by number only, not cuda://GPU-1"):
+    with pytest.raises(CannotError, match="by number only, not by cuda://GPU-1"):
         device_number("cuda://GPU-1")

@@ -95,7 +95,7 @@ def test_the_function_takes_and_documents_each():
         (RecordingOptions, {"seed": "7"}, "seed must be at least 0, but is '7'"),
         (RecordingOptions, {"jobs": 0}, "jobs must be from 1 to "),
         (SuiteOptions, {"rounds": 0}, "rounds must be at least 1"),
-        (SuiteOptions, {"device": ("local-task", "cuda://0")}, "processors and GPUs are timed in different"),
+        (SuiteOptions, {"device": ("local-task", "cuda://0")}, "CPUs and GPUs are measured in different"),
         (SuiteOptions, {"threads": 10_000}, "this process may use"),
     ],
 )
