@@ -1,4 +1,4 @@
-"""The loop, and the one place that sees every room.
+"""The tuning loop. This is the only module that uses all packages.
 
 program -> flags -> dispatches -> workloads -> spaces -> candidates -> builds -> measurements -> verdicts
 -> spec
@@ -68,15 +68,15 @@ class TuningArguments(TuningOptions):
     Attributes
     ----------
     run
-        Functions, inputs and parameters (`execute.program_request.request`), or they are generated.
+        Entry functions, inputs and parameters (`execute.program_request.request`). Default: generate them.
     kernels
-        External kernels that compete (`kernels.registry.usual_kernels`); none by default.
+        External kernels to compare (`kernels.registry.usual_kernels`). Default: none.
     observer
-        Told of progress.
+        Receives progress (see `Observer`).
     progress
-        Show progress, as the command does. Ctrl-C keeps what was found.
+        Show progress, as the command does. Ctrl-C keeps the results so far.
     client
-        A client of dask.distributed, whose workers compile candidates and measure (docs/cluster.md).
+        A client of dask.distributed whose workers compile and measure (docs/cluster.md).
     """
 
     run: ProgramRun | None = None
@@ -88,12 +88,12 @@ class TuningArguments(TuningOptions):
 
 @keywords(TuningArguments)
 def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResult:
-    """Find faster compiler flags and configurations for a program; the latter are returned as a tuning spec.
+    """Search for faster compiler flags and configurations of a program, and return them with a tuning spec.
 
-    The program is an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model). Of several GPUs
-    of one kind the first one judges.
+    The program is an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model). With several
+    GPUs, the final comparisons run on the first one.
 
-    Raises TunerError for the program or the database, UsageError for arguments.
+    Raises TunerError for a problem with the program or the database, UsageError for wrong arguments.
     """
     with _watching(arguments.observer, arguments.progress) as watch:
         return tune_program(
@@ -111,7 +111,7 @@ def tune_program(
     *, run: ProgramRun | None = None, kernels: Sequence[Kernel] = (), observer: Observer | None = None,
     client: object | None = None,
 ) -> TuningResult:  # fmt: skip
-    """`tune_module` for a program that is loaded, see there."""
+    """Tune a loaded program (see `tune_module`)."""
     timeline, db, watch = Timeline(), options.db, observer or Silent()
     with (
         lab_for(options, cold=not options.warm, restriction=options.restriction, client=client) as lab,
@@ -142,7 +142,7 @@ def _starters(given: Sequence[Path | str] | None, lab: Lab) -> Mapping[str, tupl
 
 
 class _TuningRun:
-    """One run, from the program to its result. `tune` is the way of the data."""
+    """One run, from the program to its result. `tune` shows the order of the steps."""
 
     def __init__(
         self, program: Program, records: Records, lab: Lab, plan: TuningPlan, kernels: Sequence[Kernel],
@@ -164,7 +164,7 @@ class _TuningRun:
         self.dispatches: Sequence[Dispatch] = ()
 
     def tune(self) -> TuningResult:
-        """Find what makes the program faster."""
+        """Run all steps and return the result."""
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target))
             given = self._read(self.lab)
