@@ -82,7 +82,7 @@ class SuiteOptions(DeviceOptions):
     threads: Annotated[int | None, Parameter(group=MEASURING)] = None
     warm: Annotated[bool, Parameter(negative="", group=MEASURING)] = False
     rotate: Annotated[int | None, Parameter(group=MEASURING)] = None
-    neighbour_s: Annotated[Duration, Parameter(name="--neighbour", group=MEASURING)] = None
+    neighbour_s: Annotated[Duration, Parameter(name="--background-load", group=MEASURING)] = None
     streams: Annotated[int, Parameter(group=MEASURING)] = 1
     rounds: Annotated[int, Parameter(group=MEASURING)] = 24
     sample_s: Annotated[Duration, Parameter(name="--sample", group=MEASURING)] = 0.02
