@@ -34,7 +34,7 @@ import peer_loop
 from iree_tuner import tune_module
 from iree_tuner.execute.memory import Memory
 from iree_tuner.execute.protocol import Batches
-from iree_tuner.execute.reproducer import RUN, Failure, write_reproducer
+from iree_tuner.execute.reproducer import RUN, FailedCandidate, write_reproducer
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
@@ -245,7 +245,7 @@ def peers_way(found: WorkloadResult, result: TuningResult, given: argparse.Names
         sources: list[Path] = []
         for trial in trials:
             configuration = space.configuration(trial.assignment)
-            failure = Failure("gemm", harness, configuration, target.flags, "run_error", "")
+            failure = FailedCandidate("gemm", harness, configuration, target.flags, "run_error", "")
             written, _ = write_reproducer(Path(name), failure)
             sources.append(Path(written) / "dispatch.mlir")
         lab.close()

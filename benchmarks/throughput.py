@@ -30,11 +30,11 @@ import peer_loop
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute.reproducer import RUN, Failure, write_reproducer
+from iree_tuner.execute.reproducer import RUN, FailedCandidate, write_reproducer
 from iree_tuner.execute.trial import Trial
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.search.given import Given
+from iree_tuner.search.given import FixedOrder
 from iree_tuner.space.build import build_spaces
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace
@@ -98,7 +98,7 @@ class Own:
     def run(self, assignments: list[Assignment]) -> list[Trial]:
         """One block; trials in the order of the assignments."""
         lab, kind, ledger = self._started = self._started or self._start()
-        search = Search(kind, Given(assignments), ledger)
+        search = Search(kind, FixedOrder(assignments), ledger)
         engine = Engine(lab, self._stop, len(assignments))
         found = {trial.assignment: trial for _, trial in engine.run(OneSearch(search))}
         return [found[each] for each in assignments]
@@ -173,7 +173,7 @@ def _source(subject: Subject, assignment: Assignment, folder: Path) -> Path:
     """The candidate as a file for iree-compile, with a function that iree-benchmark-module can call."""
     harness = subject.task.dispatches[0].harness
     assert harness is not None
-    failure = Failure(
+    failure = FailedCandidate(
         "matmul", harness, subject.space.configuration(assignment), subject.target.flags, "run_error", ""
     )
     written, note = write_reproducer(folder, failure)

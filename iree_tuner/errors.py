@@ -1,16 +1,16 @@
-"""What a caller can get wrong, said in one line.
+"""Errors that a caller can correct, each with a message of one line.
 
-Failures of candidates are values (`execute.Outcome`); exceptions are for mistakes of the
-caller, and each says what to do about it.
+Failures of candidates are values (`execute.Outcome`). Exceptions are for mistakes of the caller, and say how
+to correct them.
 """
 
 from __future__ import annotations
 
 
 class TunerError(Exception):
-    """A problem with the input or the result, told in one line, with its location when there is one.
+    """A problem with the input or the result: a message of one line, with a location and a hint if known.
 
-    The command line prints it as `error: LOCATION: MESSAGE (HINT)` and exits with 1.
+    The command line prints `error: LOCATION: MESSAGE (HINT)` and exits with status 1.
     """
 
     def __init__(self, message: str, *, location: str | None = None, hint: str | None = None) -> None:
@@ -30,7 +30,7 @@ class TunerError(Exception):
 
 
 class UsageError(TunerError):
-    """The call itself is wrong (an unknown device, an option out of range); exit status 2."""
+    """Wrong usage, such as an unknown device or an option out of range. The exit status is 2."""
 
 
 def _rebuild(kind: type[TunerError], message: str, location: str | None, hint: str | None) -> TunerError:

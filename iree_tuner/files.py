@@ -113,7 +113,7 @@ def parse_json(text: str, location: str) -> Any:  # noqa: ANN401 (as json.loads)
         line = f":{error.lineno}" if "\n" in text else ""
         raise TunerError(f"not JSON: {error.msg}", location=f"{location}{line}:{error.colno}") from None
     except RecursionError:
-        raise TunerError("not read: the JSON is nested too deep", location=location) from None
+        raise TunerError("the JSON is nested too deep", location=location) from None
 
 
 def data_of(data: object, kind: type[T]) -> T:
@@ -144,7 +144,7 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, object]:
     except tomllib.TOMLDecodeError as error:
         raise TunerError(f"not TOML: {error}", location=name_of(path)) from None
     except RecursionError:
-        raise TunerError("not read: the TOML is nested too deep", location=name_of(path)) from None
+        raise TunerError("the TOML is nested too deep", location=name_of(path)) from None
 
 
 def name_of(path: str | os.PathLike[str]) -> str:
@@ -192,7 +192,7 @@ def planned_folder(path: Path) -> Path:
     except FileExistsError:
         raise TunerError("this is a file, not a folder", location=str(path)) from None
     except OSError as error:
-        raise TunerError(f"cannot make the folder: {error.strerror}", location=str(path)) from None
+        raise TunerError(f"cannot create the folder: {error.strerror}", location=str(path)) from None
     return path
 
 
@@ -238,9 +238,9 @@ def _check(path: Path) -> None:
     if path.is_dir():
         raise TunerError("this is a folder, not a file", location=str(path))
     if not path.absolute().parent.is_dir():
-        raise TunerError("there is no such folder", location=str(path.parent))
+        raise TunerError("no such folder", location=str(path.parent))
     if _named is not None and _identity(path) in _named.inputs:
-        raise UsageError(f"{path}: this is an input, and it would be lost", hint="name another output")
+        raise UsageError(f"{path}: the output would overwrite an input", hint="name another output")
 
 
 def _identity(path: Path) -> _Identity | None:

@@ -22,7 +22,7 @@ def brought(group: str, what: str) -> dict[str, EntryPoint]:
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:
             raise TunerError(
-                f"two packages bring the {what} '{entry.name}': {_owner(other)} and {_owner(entry)}",
+                f"two packages provide the {what} '{entry.name}': {_owner(other)} and {_owner(entry)}",
                 hint="uninstall one of them",
             )
     return found

@@ -1,4 +1,4 @@
-"""Names that a package offers, imported only when they are used: workers start sooner so."""
+"""Import the names that a package exports on first use, so that workers start faster."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from importlib import import_module
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """A package's `__getattr__`.
+    """Create a package's `__getattr__`.
 
     Args:
-        package: its `__name__`.
-        homes: for each name, the module of the package that has it. No name may be that of a module.
+        package: the package's `__name__`.
+        homes: the module that defines each exported name. A name must not equal a module's name.
     """
 
     def find(name: str) -> object:

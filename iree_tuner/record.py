@@ -1,4 +1,4 @@
-"""Measure samples of a program's search spaces, to develop searches on (docs/search.md)."""
+"""Measure samples of a program's search spaces, for the development of strategies (docs/search.md)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EFFORT = "default"
 
 @dataclass(frozen=True)
 class Recorded:
-    """One workload of a program. `recording` is None where there was nothing to measure, as `note` says."""
+    """The recording of one workload. `recording` is None if nothing was measured. `note` says why."""
 
     name: str
     recording: Recording | None
@@ -38,15 +38,15 @@ class Recorded:
 def record_program(
     program: Program, options: RecordingOptions, observer: Observer | None = None
 ) -> Generator[Recorded]:
-    """Measure a sample of the space of each of a program's workloads; one item a workload, as it is done.
+    """Measure a sample of the search space of each workload. Yields one item per workload when it is done.
 
     Args:
-        program: what is compiled.
-        options: on what, and how much.
-        observer: told of progress.
+        program: the program.
+        options: the device, the size of the sample, and the database.
+        observer: receives progress.
 
     Raises:
-        TunerError: the program cannot be compiled, or has nothing to record.
+        TunerError: the program cannot be compiled, or has no workload to record.
     """
     watch = observer or Silent()
     stop = StopRequest(watch.stopping)

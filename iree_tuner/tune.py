@@ -1,4 +1,4 @@
-"""The loop, and the one place that sees every room.
+"""The tuning loop. This is the only module that uses all packages.
 
 program -> flags -> dispatches -> workloads -> spaces -> candidates -> builds -> measurements -> verdicts
 -> spec
@@ -39,7 +39,7 @@ from iree_tuner.tuned import TuningResult, findings_of
 from iree_tuner.tuning.blame import Blame, blame
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.choosing import choose_flags
-from iree_tuner.tuning.flags import Choice, untuned, worth_tuning
+from iree_tuner.tuning.flags import FlagChoice, untuned, worth_tuning
 from iree_tuner.tuning.lab import Lab, lab_for
 from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
@@ -47,13 +47,13 @@ from iree_tuner.tuning.options import TuningOptions, keywords
 from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.reading import profile_of, read_dispatches
-from iree_tuner.tuning.result import Findings, entries_of
+from iree_tuner.tuning.result import RunContext, entries_of
 from iree_tuner.tuning.sound import EntryCheck
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import APART, Timeline
 from iree_tuner.tuning.variant import FlagVariant, tune_variant
-from iree_tuner.tuning.verdict import Judge, Tuned, Verdict
-from iree_tuner.tuning.versions import ProgramVersions, Version
+from iree_tuner.tuning.verdict import ProgramJudge, TunedVariant, Verdict
+from iree_tuner.tuning.versions import ProgramVersion, ProgramVersions
 
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _APART_S, _APART_PART = 1.0, 0.01  # for dispatches in the program, on further inputs; of the budget
@@ -68,15 +68,15 @@ class TuningArguments(TuningOptions):
     Attributes
     ----------
     run
-        Functions, inputs and parameters (`execute.program_request.request`), or they are generated.
+        Entry functions, inputs and parameters (`execute.program_request.request`). Default: generate them.
     kernels
-        External kernels that compete (`kernels.registry.usual_kernels`); none by default.
+        External kernels to compare (`kernels.registry.usual_kernels`). Default: none.
     observer
-        Told of progress.
+        Receives progress (see `Observer`).
     progress
-        Show progress, as the command does. Ctrl-C keeps what was found.
+        Show progress, as the command does. Ctrl-C keeps the results so far.
     client
-        A client of dask.distributed, whose workers compile candidates and measure (docs/cluster.md).
+        A client of dask.distributed whose workers compile and measure (docs/cluster.md).
     """
 
     run: ProgramRun | None = None
@@ -88,12 +88,12 @@ class TuningArguments(TuningOptions):
 
 @keywords(TuningArguments)
 def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResult:
-    """Find faster compiler flags and configurations for a program; the latter are returned as a tuning spec.
+    """Search for faster compiler flags and configurations of a program, and return them with a tuning spec.
 
-    The program is an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model). Of several GPUs
-    of one kind the first one judges.
+    The program is an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model). With several
+    GPUs, the final comparisons run on the first one.
 
-    Raises TunerError for the program or the database, UsageError for arguments.
+    Raises TunerError for a problem with the program or the database, UsageError for wrong arguments.
     """
     with _watching(arguments.observer, arguments.progress) as watch:
         return tune_program(
@@ -111,12 +111,12 @@ def tune_program(
     *, run: ProgramRun | None = None, kernels: Sequence[Kernel] = (), observer: Observer | None = None,
     client: object | None = None,
 ) -> TuningResult:  # fmt: skip
-    """`tune_module` for a program that is loaded, see there."""
+    """Tune a loaded program (see `tune_module`)."""
     timeline, db, watch = Timeline(), options.db, observer or Silent()
     with (
         lab_for(options, cold=not options.warm, restriction=options.restriction, client=client) as lab,
         open_records(
-            db, program.name, options.told, stop=StopRequest(watch.stopping), fresh=options.fresh
+            db, program.name, options.recorded, stop=StopRequest(watch.stopping), fresh=options.fresh
         ) as records,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
@@ -142,7 +142,7 @@ def _starters(given: Sequence[Path | str] | None, lab: Lab) -> Mapping[str, tupl
 
 
 class _TuningRun:
-    """One run, from the program to its result. `tune` is the way of the data."""
+    """One run, from the program to its result. `tune` shows the order of the steps."""
 
     def __init__(
         self, program: Program, records: Records, lab: Lab, plan: TuningPlan, kernels: Sequence[Kernel],
@@ -155,16 +155,16 @@ class _TuningRun:
         self.watch = watch
         self.timeline = timeline
         self.folder = folder
-        self.findings = Findings(records.stop, records)
+        self.findings = RunContext(records.stop, records)
         self.budget = Budget(plan.options.budget_s or math.inf, timeline, lab.jobs, records.stop)
         self.versions = ProgramVersions(program, plan.run, lab, watch, Depth(), self.budget.measured)
         self.competitors: Competitors | None = None
-        self.kernel_versions: dict[Version, Chosen] = {}
+        self.kernel_versions: dict[ProgramVersion, Chosen] = {}
         self.blamed: list[Blame] = []
         self.dispatches: Sequence[Dispatch] = ()
 
     def tune(self) -> TuningResult:
-        """Find what makes the program faster."""
+        """Run all steps and return the result."""
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target))
             given = self._read(self.lab)
@@ -179,7 +179,7 @@ class _TuningRun:
                 kernels_note = self._find_kernels()
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
             self.plan = replace(self.plan, before_s=tried.searched_s / len(kept))
-            tuned: list[Tuned] = []
+            tuned: list[TunedVariant] = []
             variants: dict[Target, FlagVariant] = {}
             for place, choice in enumerate(kept):
                 if tuned and self.findings.stop.requested:
@@ -232,14 +232,14 @@ class _TuningRun:
         """Look for what kernels compute, where there are any; why nothing, if so."""
         if not self.kernels or self.plan.options.self_test or self.findings.stop.requested:
             return ""
-        self.watch.working("looking for places of kernels")
+        self.watch.working("finding dispatches for kernels")
         try:
             self.competitors = find_competitors(self.program, self.kernels, self.lab, self.findings.records)
         except TunerError as error:
-            return f"no kernels competed: {error}"
+            return f"no kernels were compared: {error}"
         for note in self.competitors.notes:
             self.watch.noted(note)
-        return "" if any(self.competitors.kinds) else "no kernel computes anything of the program"
+        return "" if any(self.competitors.kinds) else "no kernel applies to the program"
 
     def _profiled(self, variant: FlagVariant) -> FlagVariant:
         """The variant with a profile, where there is time for one."""
@@ -276,7 +276,7 @@ class _TuningRun:
             return None
         return self._profiled(given).profile
 
-    def _tuned(self, variant: FlagVariant, versions: int, part: float) -> Tuned:
+    def _tuned(self, variant: FlagVariant, versions: int, part: float) -> TunedVariant:
         """What came of a choice of flags."""
         competitors = self.competitors
         cap = most_variants(self.plan.effort.name, limited=self.plan.options.budget_s is not None)
@@ -286,16 +286,16 @@ class _TuningRun:
             beside=competitors.beside(variant.tasks) if competitors else (),
         )  # fmt: skip
         target = variant.lab.target
-        with self.timeline.stage("proof"):
+        with self.timeline.stage("matcher check"):
             entries, notes = reaching(entries_of(results), self.program, variant.lab)
-        tuned = Tuned(target, tuple(results), tuple(entries), tuple(notes))
+        tuned = TunedVariant(target, tuple(results), tuple(entries), tuple(notes))
         if competitors is None:
             return tuned
         made = versions_with(tuned, choices_among(results), competitors, self.lab, self.folder)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 
-    def _begin_last(self, tuned: Tuned, variant: FlagVariant) -> EntryCheck | None:
+    def _begin_last(self, tuned: TunedVariant, variant: FlagVariant) -> EntryCheck | None:
         """Have compiled what the verdict compares, and what checks entries, if there is time for that."""
         self.versions.begin(*tuned.versions(self.lab.target))
         fits = self.budget.apart_fits(self.budget.least_verdict_s(2))  # right, before it is certain
@@ -303,7 +303,7 @@ class _TuningRun:
             return None
         return EntryCheck(tuned.reached, self.program, self.plan.run, variant.dispatches, variant.lab)
 
-    def _sound(self, tuned: Tuned, check: EntryCheck | None) -> Tuned:
+    def _sound(self, tuned: TunedVariant, check: EntryCheck | None) -> TunedVariant:
         """Without entries that are wrong where the program uses them, if there is time to look."""
         if check is None or self.findings.stop.requested:
             return tuned
@@ -320,10 +320,10 @@ class _TuningRun:
             return replace(tuned, notes=(*tuned.notes, note))
         return tuned  # stopped
 
-    def _judged(self, tuned: Sequence[Tuned]) -> tuple[Verdict, str]:
+    def _judged(self, tuned: Sequence[TunedVariant]) -> tuple[Verdict, str]:
         """What the program says; where it cannot be run, the entries stand by their own verdicts."""
         few, given = len(tuned[0].results) > _MANY, self.lab.target
-        judge = Judge(
+        judge = ProgramJudge(
             self.versions, given, self.plan.effort, self.budget, self.plan.options.in_model, few_places=few,
             mend=self._mended,
         )  # fmt: skip
@@ -333,11 +333,11 @@ class _TuningRun:
             first = next((each for each in tuned if each.target == given), tuned[0])
             return Verdict(first, first.version), f"the whole program was not compared: {error}"
 
-    def _blame(self, version: Version, after_s: float = 0.0) -> Blame | None:
+    def _blame(self, version: ProgramVersion, after_s: float = 0.0) -> Blame | None:
         """What is wrong with a version whose results are; None without time to look."""
         if self.findings.stop.requested or not self.budget.apart_fits(after_s):
             return None
-        self.watch.working(f"looking for what is wrong with {version.what}")
+        self.watch.working(f"finding the cause of wrong results with {version.what}")
         with self._at_once():
             found = blame(
                 version, self.lab.target, self.program, self.plan.run, self.dispatches, self.lab,
@@ -348,7 +348,7 @@ class _TuningRun:
             return found
         return None  # stopped
 
-    def _mended(self, version: Version) -> Version | None:
+    def _mended(self, version: ProgramVersion) -> ProgramVersion | None:
         """A version with kernels, without those that are wrong; None where none is, or no others are left."""
         found = self._blame(version, self.budget.verdict_s(1))
         if found is None or self.competitors is None:
@@ -380,7 +380,7 @@ class _TuningRun:
                 self.program, vmfb, variant.dispatches, variant.lab, self.plan, self.budget, self.watch
             )[0]
 
-    def _result(self, verdict: Verdict, choices: Sequence[Choice], notes: Sequence[str]) -> TuningResult:
+    def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
         lab = self.lab
         with_kernels = verdict.version in self.kernel_versions
         target = verdict.tuned.target if with_kernels else verdict.version.target

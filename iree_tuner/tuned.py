@@ -1,4 +1,4 @@
-"""What a tuning run returns."""
+"""The result of a tuning run."""
 
 from __future__ import annotations
 
@@ -29,23 +29,26 @@ from iree_tuner.spec.io import save_spec
 from iree_tuner.store.findings import Finding
 from iree_tuner.targets import Target
 from iree_tuner.tuning.conditions import setting_on
-from iree_tuner.tuning.flags import Choice
+from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import NOT_JUDGED, WorkloadResult
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
-from iree_tuner.tuning.versions import Step, with_spec
+from iree_tuner.tuning.versions import ComparisonStep, with_spec
 
 _SHOWN, _LONGEST = 100, 500
-"""Workloads and characters of a name in a notebook's table."""
+"""Number of workloads, and of characters of the program's name, in a notebook's table."""
+
+SPEEDUP = "speedup (98% CI)"
+"""The name of the columns with a speedup and its confidence interval (`CONFIDENCE_Z` standard errors)."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a run tried candidates, in its searches; the finals are not in it.
+    """How fast the searches of a run tried candidates. The final comparisons do not count.
 
     Attributes:
-        candidates: that became trials.
-        searched_s: seconds of the searches.
-        measured_s: seconds in which devices were busy with candidates; of all devices together.
+        candidates: the number of candidates that became trials.
+        searched_s: the duration of the searches, in seconds.
+        measured_s: the time that devices were busy with candidates, in seconds, added over all devices.
     """
 
     candidates: int
@@ -54,41 +57,41 @@ class Pace:
 
     @property
     def per_hour(self) -> float:
-        """Candidates an hour; 0 where nothing was searched."""
+        """Candidates per hour. 0 if nothing was searched."""
         return self.candidates / self.searched_s * 3600 if self.searched_s else 0.0
 
     @property
     def busy(self) -> float:
-        """Devices that were busy with candidates in the mean; below 1 where there is one."""
+        """The mean number of devices busy with candidates: a fraction if there is one device."""
         return self.measured_s / self.searched_s if self.searched_s else 0.0
 
 
 @dataclass(repr=False)
 class TuningResult:
-    """What `tune_module` returns.
+    """The result of `tune_module`.
 
     Attributes:
         program: the program that was tuned.
-        target: what the result is for, with the options that were chosen.
-        results: one for each workload under these options, largest share of the time first.
-        spec: the tuning spec, verified; one without entries when nothing won. It names `flags`, too.
-        whole: the program with flags and spec against the program as it was given; None when that stays, or
-            where it could not be run.
-        note: why there is no `whole`, or why winners were left out.
-        interrupted: whether the search was stopped before its end.
-        dropped: whether winners are left out of the spec because the whole program speaks against them.
-        failure: why trials could not be kept, and where they are instead; empty when they could.
-        flags: compiler flags that belong to the result, beside the target's own.
-        flags_alone: these flags without the spec, against the program as it was given.
-        left_out: entries that won alone, and that the program is better without.
-        entries: of the spec.
-        choices: choices of flags that were tried, fastest first.
-        steps: comparisons of the whole program, in order.
-        profiles: where the time goes before and after; None where that was not looked at.
-        run: number of the run in the database; 0 without one.
-        time: where the time of the run went.
-        kernels: external kernels that belong to the result: which code goes where.
-        kernels_target: the executable target that they are for.
+        target: the target of the result, with the options that were chosen.
+        results: the results by workload, largest share of the run time first.
+        spec: the verified tuning spec, without entries if nothing won. It records `flags`.
+        whole: the comparison of the program with flags and spec with the original program. None if the
+            original is kept, or if the program could not be run.
+        note: why `whole` is None, or why winners were left out.
+        interrupted: whether the search was stopped early.
+        dropped: whether winners were left out of the spec because they do not help the whole program.
+        failure: why trials could not be stored, and where they are instead. Empty without a problem.
+        flags: compiler flags that the result adds to the target's own.
+        flags_alone: the comparison of these flags without the spec with the original program.
+        left_out: entries that won alone and that were removed because the program is faster without them.
+        entries: the entries of the spec.
+        choices: the combinations of compiler flags that were tried, fastest first.
+        steps: the comparisons of the whole program, in order.
+        profiles: the profiles before and after tuning. None if a profile was not taken.
+        run: the number of the run in the database. 0 without a database.
+        time: how long each stage of the run took.
+        kernels: the external kernels of the result: the dispatches and the code that replaces them.
+        kernels_target: the executable target of the kernels.
     """
 
     program: Program
@@ -104,8 +107,8 @@ class TuningResult:
     flags_alone: Comparison | None = None
     left_out: tuple[SpecEntry, ...] = ()
     entries: tuple[SpecEntry, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    steps: tuple[Step, ...] = ()
+    choices: tuple[FlagChoice, ...] = ()
+    steps: tuple[ComparisonStep, ...] = ()
     profiles: tuple[Profile | None, Profile | None] = (None, None)
     run: int = 0
     time: TimeUse = field(default_factory=TimeUse)
@@ -114,12 +117,12 @@ class TuningResult:
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
-        """Workloads for which something better than the default was found."""
+        """The workloads with a candidate that beats the compiler's default."""
         return tuple(result for result in self.results if result.verdict == "win")
 
     @property
     def pace(self) -> Pace:
-        """How fast candidates were tried; what earlier runs knew is not counted."""
+        """How fast candidates were tried. Trials of earlier runs do not count."""
         every = ((each, trial) for each in self.results for trial in each.all_trials)
         fresh = [trial for each, trial in every if trial.at >= each.began]
         return Pace(
@@ -130,52 +133,52 @@ class TuningResult:
 
     @property
     def judged(self) -> bool:
-        """Whether anything was compared with what the compiler makes: without that there is no verdict."""
+        """Whether anything was compared with the compiler's default. Otherwise there is no verdict."""
         return any(step.comparison for step in self.steps) or any(result.judged for result in self.results)
 
     @property
     def verdict(self) -> Verdict | Literal["not judged"]:
-        """The program's: `tie` where it stays as it was given, `not judged` where nothing was compared."""
+        """The program's verdict: `tie` if the original is kept, `not judged` if nothing was compared."""
         if not self.judged:
             return NOT_JUDGED
         return self.comparison.verdict if self.comparison else "tie"
 
     @property
     def why_not_judged(self) -> str:
-        """What kept workloads from a verdict, the largest first; empty where all have one."""
+        """Why workloads have no verdict, the largest workload first. Empty if all have one."""
         notes = [result.note for result in self.results if not result.judged]
         return "; ".join(dict.fromkeys(filter(None, (*notes, self.note))))
 
     @property
     def comparison(self) -> Comparison | None:
-        """The whole program with the result against without."""
+        """The comparison of the tuned program with the original one."""
         return self.whole.comparison if self.whole else None
 
     @property
     def speedup(self) -> float:
-        """Of the whole program; 1 where it was not compared."""
+        """The speedup of the whole program. 1 if it was not compared."""
         return self.comparison.speedup if self.comparison else 1.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Interval of `speedup`, see `execute.statistics.Comparison`."""
+        """The confidence interval of `speedup` (see `execute.statistics.Comparison`)."""
         return self.comparison.interval if self.comparison else (1.0, 1.0)
 
     def save(self, path: str | Path) -> Path:
-        """Write the spec as text (.mlir) or bytecode (.mlirbc). Raises TunerError when it cannot."""
+        """Write the spec as text (.mlir) or bytecode (.mlirbc). Raises TunerError if that fails."""
         save_spec(self.spec, path)
         return Path(path)
 
     def save_kernels(self, path: str | Path) -> Path:
-        """Write the kernels as a spec, .mlir, with their code beside it. Raises TunerError when it cannot."""
+        """Write the kernels as a spec, .mlir, and their code next to it. Raises TunerError if that fails."""
         self._save_kernels(Path(path), movable=True)
         return Path(path)
 
     def vmfb(self, flags: Sequence[str] = ()) -> bytes:
-        """The program compiled with the flags, the spec and the kernels. Raises CompileError.
+        """Compile the program with the flags, the spec and the kernels. Raises CompileError.
 
         Args:
-            flags: more of the compiler's, as `--iree-execution-model=async-external`.
+            flags: further compiler flags, such as `--iree-execution-model=async-external`.
         """
         program = with_spec(self.program, to_bytecode(self.spec))
         target = with_flags(self.target, flags)
@@ -190,43 +193,52 @@ class TuningResult:
         save_kernel_spec(self.kernels, self.kernels_target, self.spec.context, path, movable=movable)
 
     def report(self, findings: Sequence[Finding] = ()) -> Report:
-        """The run as a page: `.save("report.html")`; a notebook shows it. Needs the extra `report`."""
+        """Create a report of the run: `.save("report.html")`, or show it in a notebook.
+
+        Requires the extra `report`.
+        """
         return report_of(
             self.program.name, self.target, self.results, whole=self.whole, note=self.note,
             findings=[*findings_of(self), *findings], state="interrupted" if self.interrupted else "done",
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"<TuningResult of {self.program.name} for {self.target}: {self._told}>"
+        return f"<TuningResult of {self.program.name} for {self.target}: {self._summary}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: a table; `report` has all of it."""
+        """A table for notebooks. `report` has the full results."""
         rows = "".join(
             f"<tr><td>{escape(each.task.workload.name)}</td><td>{each.share:.1%}</td>"
             f"<td>{times_of(each.comparison)}</td><td>{each.verdict}</td></tr>"
             for each in self.results[:_SHOWN]
         )
         more = f"<p>and {len(self.results) - _SHOWN} more</p>" if len(self.results) > _SHOWN else ""
-        head = "<tr><th>workload</th><th>share</th><th>speedup (interval)</th><th>verdict</th></tr>"
-        told = f"{escape(self.program.name[:_LONGEST])} for {escape(str(self.target))}: {self._told}"
-        return f"<p>{told}</p><table>{head}{rows}</table>{more}"
+        head = f"<tr><th>workload</th><th>share</th><th>{SPEEDUP}</th><th>verdict</th></tr>"
+        title = f"{escape(self.program.name[:_LONGEST])} for {escape(str(self.target))}: {self._summary}"
+        return f"<p>{title}</p><table>{head}{rows}</table>{more}"
 
     @property
-    def _told(self) -> str:
-        program = "not judged" if not self.judged else times_of(self.comparison) or "as it was given"
+    def _summary(self) -> str:
+        program = "not judged" if not self.judged else times_of(self.comparison) or "unchanged"
         return f"{program}, {len(self.wins)} of {len(self.results)} workloads faster alone"
 
 
 def times_of(comparison: Comparison | None) -> str:
-    """A speedup and its interval; empty without a comparison."""
+    """Format a speedup and its confidence interval for a table. Empty without a comparison."""
     if comparison is None:
         return ""
     low, high = comparison.interval
     return f"{comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
 
 
+def speedup_of(comparison: Comparison) -> str:
+    """Format a speedup and its confidence interval for a sentence."""
+    low, high = comparison.interval
+    return f"{comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})"
+
+
 def findings_of(result: TuningResult) -> list[Finding]:
-    """What a run found out beside its trials, as a database keeps it."""
+    """Convert the results of a run, except its trials, to the form that a database stores."""
     floors = _floors(result.profiles[0])
     found: list[tuple[str, Mapping[str, object]]] = [
         ("profile", {**to_json(profile), "when": when})
@@ -245,7 +257,7 @@ def findings_of(result: TuningResult) -> list[Finding]:
             flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
             left_out=[entry.workload.name for entry in result.left_out],
             steps=[
-                (f"{step.what} against {step.against}", step.comparison)
+                (f"{step.what} compared with {step.against}", step.comparison)
                 for step in result.steps
                 if step.comparison is not None
             ],
@@ -259,7 +271,7 @@ def findings_of(result: TuningResult) -> list[Finding]:
 
 
 def _floors(profile: Profile | None) -> dict[str, float]:
-    """The least that one call of each workload can take, in microseconds, where that is known."""
+    """The shortest time of one call of each workload that the roofline permits, in microseconds, if known."""
     shares = profile.by_workload() if profile else ()
     return {
         each.workload: each.attainable_us / each.calls

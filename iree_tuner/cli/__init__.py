@@ -1,7 +1,7 @@
-"""The command line: one file a command. Commands raise; `main` turns errors into one line and a status.
+"""The command line, one file per command. Commands raise errors. `main` prints them in one line.
 
-Exit status: 0 done, 1 a problem with the input or the result, 2 wrong usage, 70 a defect of this program, 128
-and its number where a signal ended a run early (130 for Ctrl-C).
+Exit status: 0 for success, 1 for a problem with the input or the result, 2 for wrong usage, 70 for an
+internal error, and 128 plus the signal's number for a run that a signal ended (130 for Ctrl-C).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`iree-tuner bench`: a program timed, with a codegen script against the compiler's own code."""
+"""`iree-tuner bench`: measure a program, and compare a codegen script with the baseline."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ from iree_tuner.tuning.stop import StopRequest
 _DEFAULTS = InputFlags()
 _NO_SCRIPT = ScriptFlags()
 _BATCH_S, _SECONDS = 0.05, 120.0
-_TOLD = 3  # choices that failed
+_SHOWN = 3  # failed assignments
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class BenchOptions(DatabaseOptions, DeviceOptions):
-    """How a program is timed, and a script's knobs are searched.
+    """How to measure a program and search a script's knobs.
 
     Attributes
     ----------
     search
-        Search the script's knobs, and judge what is best there in the program, too.
+        Search the script's knobs, and compare the best values in the whole program.
     trials
-        Choices to try at most.
+        Maximum number of knob assignments to try.
     budget_s
-        Time for trying: 90s, 5m.
+        Time limit for the search: 90s, 5m. Default: no limit.
     strategy
-        Who proposes: local, genetic, annealing, shuffle and others.
+        Search strategy, as in `tune`: local, genetic, annealing, shuffle and others.
     seed
-        Of everything random.
+        Seed of all random choices.
     rounds
-        Interleaved pairs of a comparison at most, of the program's and of the best choices'.
+        Maximum number of interleaved sample pairs per comparison.
     """
 
     search: Annotated[bool, Parameter(negative="", group=CANDIDATES)] = False
@@ -81,10 +81,10 @@ class BenchOptions(DatabaseOptions, DeviceOptions):
     rounds: Annotated[int, Parameter(group=MEASURING)] = 64
 
     def __post_init__(self) -> None:
-        """Raises UsageError for what makes no sense."""
+        """Raises UsageError for values out of range."""
         super().__post_init__()
         if len(self.devices) > 1 and not self.search:
-            raise UsageError("several devices share a search", hint="give one, or --search")
+            raise UsageError("several devices require --search")
         check_strategy(self.strategy)
         at_least(1, trials=self.trials, rounds=self.rounds)
         at_least(0, seed=self.seed)
@@ -105,25 +105,26 @@ def bench(
     save_script_to: Annotated[Path | None, Parameter(name="--save-script", group=OUTPUT)] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="", group=OUTPUT)] = False,
 ) -> int:
-    """Time a program; with a codegen script, in turns with what the compiler makes of it.
+    """Measure a program's run time. With a codegen script, compare it with the baseline.
 
-    Results are compared before anything is timed. With --search, knobs are tried on the dispatches that the
-    script lowers, numbers checked, and the best choice is judged in the whole program.
+    The baseline is the program as the compiler compiles it without the script. `bench` checks that the
+    results agree before it measures. With --search it tries the script's knobs on the dispatches that the
+    script lowers, and compares the best assignment in the whole program. Exit status 1 if a version fails.
 
     Example: `iree-tuner bench examples/scripts/matmul.mlir --transform-script cpu_matmul --search`
 
     Parameters
     ----------
     save_script_to
-        Write the linked script, with the best values of its knobs, for plain iree-compile.
+        Write the linked script with the best knob values to this file, for iree-compile.
     as_json
-        One JSON object a line on standard output.
+        Print JSON, one object per line.
     """
     options = with_database(options, no_db=no_db)
     source, (target, others) = inputs.sized(opened(program)), options.targets
     script = scripting.load()
     if options.search and script is None:
-        raise UsageError("--search is of a script's knobs", hint="give --transform-script")
+        raise UsageError("--search requires --transform-script")
     if save_script_to is not None:
         _plan_script(save_script_to, script)
     request = inputs.request(source)
@@ -135,7 +136,7 @@ def bench(
         versions = [("script", script)]
         if options.search:
             versions += _searched(source, script, lowered, options, lab, as_json, status.update)
-        status.update("the whole program")
+        status.update("comparing the whole program")
         compared = _compare(source, versions, lab, request, options.rounds)
     _report(versions, compared, lowered, as_json)
     if save_script_to is not None:
@@ -145,7 +146,7 @@ def bench(
 
 def _plan_script(path: Path, script: Script | None) -> None:
     if script is None:
-        raise UsageError("--save-script is of a script", hint="give --transform-script")
+        raise UsageError("--save-script requires --transform-script")
     planned_output(path, ".mlir")
 
 
@@ -153,7 +154,7 @@ def _searched(
     source: Program, script: Script, lowered: tuple[str, ...], options: BenchOptions, lab: Lab,
     as_json: bool, watch: Watch,
 ) -> list[tuple[str, Script]]:  # fmt: skip
-    """The best choice of the knobs, where that is not the script's own. Ctrl-C ends the search early."""
+    """Search for the best knob values, if they differ from the script's own. Ctrl-C ends the search early."""
     started = {"script": script.name, "device": lab.target.device, "seed": options.seed}
     with (
         StopRequest(tell_stopping) as stop,
@@ -173,17 +174,17 @@ def _searched(
 
 
 def _save_best(versions: list[tuple[str, Script]], compared: list[ProgramComparison], path: Path) -> None:
-    """The version that is fastest in the program, where one is right."""
+    """Write the fastest correct version of the script."""
     (_, script), found = max(zip(versions, compared, strict=True), key=lambda each: _speedup(each[1]))
     if not found.ok:
-        people.print(f"nothing is written to {path}: no version of the script is right", style="yellow")
+        people.print(f"{path} was not written: no version of the script is correct", style="yellow")
         return
     write(path, script.text())
     people.print(f"{path}: iree-compile ... {LIBRARY_FLAG}={path}", soft_wrap=True, markup=False)
 
 
 def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
-    """The program as the compiler makes it."""
+    """Measure the program as the compiler compiles it."""
     vmfb = compile_program(source, lab.target, lab.compilers).data
     lab.settle()
     samples = time_program(vmfb, lab.measurer.device, lab.measurer.workers, request, batch_s=_BATCH_S)
@@ -191,7 +192,8 @@ def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
     if as_json:
         print_json({"version": "default", "median_us": median, "least_us": least, "most_us": most,
                     "samples": len(samples)})  # fmt: skip
-    line = f"default: {median:.1f} us an invocation ({least:.1f} to {most:.1f}, {len(samples)} samples)"
+    spread = f"{least:.1f} to {most:.1f}, {len(samples)} samples"
+    line = f"default: {median:.1f} us per invocation (median; {spread})"
     answers_to(as_json=as_json).print(line, markup=False)
     return 0
 
@@ -220,25 +222,25 @@ def _tell_search(found: ScriptSearch, as_json: bool) -> None:
                         "time_us": trial.time_us if trial.outcome == "ok" else None})  # fmt: skip
     outcomes = Counter(trial.outcome for trial in found.trials)
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-    people.print(f"{len(found.trials)} of {found.members} choices tried: {ended}", markup=False)
+    people.print(f"{len(found.trials)} of {found.members} assignments tried: {ended}", markup=False)
     for line in found.left_out:
         people.print(f"not searched: {line}", style="yellow", markup=False)
     wrong = [each for each in found.trials if each.outcome == "wrong_result"]
     failed = [each for each in found.trials if each.outcome not in ("ok", "too_slow", "wrong_result")]
-    for each in (*wrong[:_TOLD], *failed[:_TOLD]):
+    for each in (*wrong[:_SHOWN], *failed[:_SHOWN]):
         line = f"{each.outcome} with {told(each.assignment)}: {each.message}"
         people.print(line, style="red" if each in wrong else "yellow", markup=False)
     for each in found.ranked[:1]:
         alone = f"{each.time_us or 0.0:.1f} us, {1 / each.score:.2f}x of {found.default_us:.1f} us"
-        people.print(f"best alone: {told(each.assignment)}: {alone}", markup=False)
+        people.print(f"best assignment, dispatches alone: {told(each.assignment)}: {alone}", markup=False)
 
 
 def _report(
     versions: list[tuple[str, Script]], compared: list[ProgramComparison], lowered: tuple[str, ...],
     as_json: bool,
 ) -> None:  # fmt: skip
-    names = ("version", "default us", "us", "speedup", "", "knobs")
-    judgements = table(*names, words=("version", "", "knobs"))
+    names = ("version", "default us", "us", "speedup (98% CI)", "verdict", "knobs")
+    judgements = table(*names, words=("version", "verdict", "knobs"))
     for (name, script), found in zip(versions, compared, strict=True):
         knobs = told(script.defaults)
         if as_json:

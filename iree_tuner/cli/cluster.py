@@ -1,4 +1,4 @@
-"""`iree-tuner worker` and `iree-tuner cluster`: machines that compile and measure for runs elsewhere."""
+"""`iree-tuner worker` and `iree-tuner cluster`: compile and measure on other machines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from iree_tuner.cluster import need_dask
 from iree_tuner.errors import UsageError
 from iree_tuner.targets import target_for_device
 
-Scheduler = Annotated[str, Parameter(help="Address of the scheduler: tcp://HOST:PORT, or tls://HOST:PORT.")]
+Scheduler = Annotated[
+    str, Parameter(help="Address of the dask scheduler: tcp://HOST:PORT or tls://HOST:PORT.")
+]
 
 
 def worker(
@@ -27,26 +29,27 @@ def worker(
     device: Annotated[tuple[str, ...], Parameter(negative="", metavar="URI...")] = (),
     name: str = "",
 ) -> int:
-    """Compile and measure on this machine for runs of `tune --scheduler`; ends with Ctrl-C.
+    """Start a worker that compiles and measures for `tune --scheduler`. Stop it with Ctrl-C.
 
-    Whoever reaches the scheduler can run code here: use tls:// where others reach it (docs/cluster.md).
+    Anybody who can connect to the scheduler can run code on this machine. Use tls:// on a shared network (see
+    docs/cluster.md).
 
     Example: `iree-tuner worker --scheduler tcp://10.0.0.5:8786 --compile-slots 16 --device cuda://0`
 
     Parameters
     ----------
     compile_slots
-        Compilations at a time; 0 compiles nothing.
+        Number of concurrent compilations. 0 compiles nothing.
     device
-        A device of this machine: local-task, cuda://0. May be given several times.
+        Measure on this device of the machine: local-task, cuda://0. Repeatable.
     name
-        Of this worker: its host's by default, with what tells it from others there.
+        Name of the worker. Default: the host's name with a unique suffix.
     """
     need_dask()
     from iree_tuner.cluster.worker import run_worker
 
     if compile_slots < 0 or not (compile_slots or device):
-        raise UsageError("a worker needs --compile-slots, or a --device")
+        raise UsageError("a worker requires --compile-slots or --device")
     if len(set(device)) < len(device):
         raise UsageError("give each device once")
     for uri in device:
@@ -59,22 +62,24 @@ def worker(
 
 
 def warn_if_open(scheduler: str | None) -> None:
-    """Tell of an address whose traffic anyone between can read."""
+    """Warn about an address without encryption."""
     parts = urlsplit(scheduler or "")
     if parts.scheme == "tls" or not parts.hostname:
         return
     with suppress(OSError):
         if not ipaddress.ip_address(socket.gethostbyname(parts.hostname)).is_loopback:
-            why = "whoever reaches it can run code on its workers; see docs/cluster.md"
+            why = "anybody who can connect to it can run code on its workers; see docs/cluster.md"
             people.print(f"warning: {scheduler} has no TLS: {why}", style="yellow")
 
 
 def cluster(
     *,
     scheduler: Scheduler,
-    as_json: Annotated[bool, Parameter(name="--json", negative="", help="One JSON object a worker.")] = False,
+    as_json: Annotated[
+        bool, Parameter(name="--json", negative="", help="Print JSON, one object per worker.")
+    ] = False,
 ) -> int:
-    """Show a cluster's workers: compile slots, devices, and what each is doing.
+    """List a cluster's workers with their compile slots, devices and current work.
 
     Example: `iree-tuner cluster --scheduler tcp://10.0.0.5:8786`
     """

@@ -1,4 +1,4 @@
-"""`iree-tuner compile`: a program with the result of a tuning run, in one command."""
+"""`iree-tuner compile`: compile a program with a spec in one command."""
 
 from __future__ import annotations
 
@@ -45,28 +45,30 @@ def compile_(
     strict: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Compile a program with a tuning spec, and with the compiler flags that the spec was made with.
+    """Compile a program with a tuning spec and with the compiler flags that the spec records.
+
+    The command prints how many of the spec's matchers hit a dispatch of the program.
 
     Example: `iree-tuner compile model.mlir --spec model.spec.mlir -o tuned.vmfb`
 
     Parameters
     ----------
     output
-        The compiled program, .vmfb.
+        Write the compiled program to this file, .vmfb.
     spec
-        What `iree-tuner tune` wrote; without one the program is compiled as the compiler makes it.
+        Apply this spec, written by `iree-tuner tune`. Default: compile without a spec.
     kernels
-        What `iree-tuner kernel` wrote.
+        Use the external kernels of this spec, written by `iree-tuner kernel` or `tune --kernels`.
     target
-        What to compile for: llvm-cpu:host, cuda:sm_80, hip:gfx942, vulkan:ampere.
+        Compile for this target: llvm-cpu:host, cuda:sm_80, hip:gfx942, vulkan:ampere.
     strict
-        Write nothing where the spec's matchers hit none of the program's dispatches.
+        Fail if none of the spec's matchers hit a dispatch of the program. Default: warn.
     as_json
-        Print what was done as JSON.
+        Print the flags, the size and the number of hits in JSON form.
     """
     source, chosen = opened(program), compiling.on(parse_target(target))
     if strict and spec is None:
-        raise UsageError("--strict is of a spec", hint="give --spec")
+        raise UsageError("--strict requires --spec")
     module = None if spec is None else load_spec(spec, new_context())
     if module is not None:
         chosen = with_own_flags(chosen, module)
@@ -88,7 +90,7 @@ def compile_(
 
 @contextmanager
 def with_kernels(target: Target, spec: Path | None) -> Generator[Target]:
-    """The target with the flag that puts kernels into programs."""
+    """Add the flag that puts external kernels into a program to a target."""
     if spec is None:
         yield target
         return
@@ -104,7 +106,7 @@ def with_kernels(target: Target, spec: Path | None) -> Generator[Target]:
 def _compiled(
     source: Program, spec: ir.Module | None, target: Target
 ) -> tuple[bytes, tuple[MatcherHits, ...]]:
-    """The program with the spec, and what of the spec hits; both at once."""
+    """Compile the program with the spec and count the spec's hits, at the same time."""
     with Workers(2) as workers:
         if spec is None:
             return workers.wait(submit_program(source, target, workers)).data, ()

@@ -1,4 +1,4 @@
-"""Where trials are kept, and the options that the `db` commands share."""
+"""The database that stores trials, and the options that the `db` commands share."""
 
 from __future__ import annotations
 
@@ -24,30 +24,32 @@ def default_database() -> Path:
 
 
 def with_database(options: Options, *, no_db: bool) -> Options:
-    """Options that keep trials, in the usual database where none is named, or nowhere.
+    """Set the database: the default one if none is named, none with `--no-db`.
 
-    Raises UsageError for flags that exclude others.
+    Raises UsageError for flags that exclude each other.
     """
     if no_db and (options.db or options.fresh):
-        raise UsageError("--no-db goes neither with --db nor with --fresh")
+        raise UsageError("--no-db excludes --db and --fresh")
     return options if no_db else replace(options, db=options.db or default_database())
 
 
-NoDatabase = Annotated[bool, Parameter(negative="", group=DATABASE, help="Keep nothing, and resume nothing.")]
+NoDatabase = Annotated[
+    bool, Parameter(negative="", group=DATABASE, help="Store nothing, and resume nothing.")
+]
 
 
 Database = Annotated[
     Path | None,
-    Parameter(name="--db", help="The database; iree_tuner/trials.db in the user's data folder by default."),
+    Parameter(name="--db", help="The database. Default: iree_tuner/trials.db in the user's data folder."),
 ]
-AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object a line.")]
+AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON, one object per line.")]
 
 
 def to_read(path: Path | None) -> Store:
-    """A database that must exist, to read from."""
+    """Open a database to read from. It must exist."""
     return Store.open(path or default_database(), readonly=True)
 
 
 def to_change(path: Path | None, *, create: bool = False) -> Store:
-    """A database to write to."""
+    """Open a database to write to."""
     return Store.open(path or default_database(), create=create)

@@ -1,4 +1,4 @@
-"""`iree-tuner db`: what earlier runs found."""
+"""`iree-tuner db`: list the trials of earlier runs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from iree_tuner.errors import UsageError
 from iree_tuner.execute.causes import cause_of
 from iree_tuner.execute.trial import Trial
 from iree_tuner.store.failures import failures as grouped
-from iree_tuner.store.queries import Judged, Summary, find_studies, key_of, ranked, summaries
+from iree_tuner.store.queries import LastVerdict, StudySummary, find_studies, key_of, ranked, summaries
 from iree_tuner.store.rows import trial_to_json
 
 app = App(
     name="db",
-    help="""Look at, share and clean up the trials of earlier runs; record whole samples, and replay searches.
+    help="""List, export, merge and prune stored trials. Record search spaces and replay searches on them.
+
+    The trials of one workload, target and space form a study.
 
     Example: `iree-tuner db list`
     """,
@@ -33,13 +35,17 @@ app.command(import_, name="import")
 app.command(merge)
 app.command(prune)
 
-Study = Annotated[str, Parameter(help="Its number, or its workload's name or key (`db list`).")]
-Limit = Annotated[int, Parameter(help="How many to show; 0 shows all.")]
+Study = Annotated[
+    str, Parameter(help="The study: its number, or its workload's name or key, as `db list` shows.")
+]
+Limit = Annotated[int, Parameter(help="Number of rows to show. 0 shows all.")]
 
 
 @app.command(name="list")
 def list_(*, db: Database = None, as_json: AsJson = False) -> None:
-    """List the studies: what was tuned, where, and how far it came.
+    """List the studies: workload, target, device, number of trials and best time.
+
+    `score` is the best time divided by the baseline's: 0.5 is twice as fast.
 
     Example: `iree-tuner db list --db tuning.db`
     """
@@ -63,12 +69,14 @@ def list_(*, db: Database = None, as_json: AsJson = False) -> None:
 
 @app.command
 def show(study: Study, /, *, limit: Limit = 20, db: Database = None, as_json: AsJson = False) -> None:
-    """Show the trials of a study, best first. A study is named by its number, or its workload's name or key.
+    """Show the trials of a study, best first.
+
+    `score` is a trial's time divided by the baseline's: 0.5 is twice as fast.
 
     Example: `iree-tuner db show matmul_512x768x1024_f32_f32_f32 --limit 5`
     """
     if limit < 0:
-        raise UsageError("--limit is 0 or more")
+        raise UsageError("--limit must not be negative")
     with to_read(db) as store:
         for number in find_studies(store, study):
             trials = ranked(list(store.trials(number).values()))
@@ -82,12 +90,12 @@ def show(study: Study, /, *, limit: Limit = 20, db: Database = None, as_json: As
             answers.print(title, markup=False)
             print_table(answers, _trials(shown), spare=("conditions", "compile", "samples"))
             if len(shown) < len(trials):
-                answers.print(f"{len(trials) - len(shown)} more: --limit 0 shows all")
+                answers.print(f"{len(trials) - len(shown)} more (--limit 0 shows all)")
 
 
 @app.command
 def best(*, db: Database = None, as_json: AsJson = False) -> None:
-    """Show the best trial of each study, and the last comparison with the compiler's default.
+    """Show the best trial of each study, and its last comparison with the baseline.
 
     Example: `iree-tuner db best --json`
     """
@@ -104,17 +112,20 @@ def best(*, db: Database = None, as_json: AsJson = False) -> None:
             _verdict(each.verdict), _knobs(trial),
         )  # fmt: skip
     if not as_json:
-        print_table(answers, leaders, spare=("target",), otherwise="nothing ran yet")
+        print_table(answers, leaders, spare=("target",), otherwise="no successful trials")
 
 
 @app.command
 def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) -> None:
-    """Group what failed by its cause, with a folder that shows one of each with IREE's own tools.
+    """Group failed trials by cause, each with a reproducer.
+
+    A reproducer is a folder with the dispatch, its configuration, and a command of IREE's tools that shows
+    the failure.
 
     Example: `iree-tuner db failures --limit 10`
     """
     if limit < 0:
-        raise UsageError("--limit is 0 or more")
+        raise UsageError("--limit must not be negative")
     with to_read(db) as store:
         found = grouped(store, cause_of)
     found = found[:limit] if limit else found
@@ -128,7 +139,7 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
         print_table(answers, causes, otherwise="no failures")
 
 
-def _summary_to_json(each: Summary) -> dict[str, object]:
+def _summary_to_json(each: StudySummary) -> dict[str, object]:
     best = each.best
     return {
         "study": each.number,
@@ -149,7 +160,7 @@ def _summary_to_json(each: Summary) -> dict[str, object]:
     }
 
 
-def _best_to_json(each: Summary, trial: Trial) -> Mapping[str, object]:
+def _best_to_json(each: StudySummary, trial: Trial) -> Mapping[str, object]:
     verdict = each.verdict
     chosen = None if verdict is None or verdict.assignment is None else dict(verdict.assignment)
     compared = None if verdict is None else {**asdict(verdict.comparison), "assignment": chosen}
@@ -176,17 +187,17 @@ def _conditions(trial: Trial) -> str:
         (found.clock_mhz, "{:.0f} MHz"),
         (found.temperature_c, "{:.0f} C"),
         (found.load, "load {:.1f}"),
-        (found.stolen, "{:.1%} stolen"),
-        (found.throttled or None, "{} discarded"),
+        (found.stolen, "{:.1%} stolen by the hypervisor"),
+        (found.throttled or None, "{} samples discarded (throttled)"),
     )
     return ", ".join(form.format(value) for value, form in parts if value is not None)
 
 
-def _workload(each: Summary) -> str:
+def _workload(each: StudySummary) -> str:
     return f"{each.key.workload.name}\n{each.key.space_label}"
 
 
-def _device(each: Summary) -> str:
+def _device(each: StudySummary) -> str:
     return f"{each.key.setting.device}\n{each.key.setting.processor}"
 
 
@@ -202,7 +213,7 @@ def _score(trial: Trial | None) -> str:
     return "" if trial is None or trial.time_us is None or trial.baseline_us <= 0 else f"{trial.score:.3f}"
 
 
-def _verdict(found: Judged | None) -> str:
+def _verdict(found: LastVerdict | None) -> str:
     if found is None:
         return "not compared"
     low, high = found.comparison.interval

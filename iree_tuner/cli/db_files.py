@@ -1,4 +1,4 @@
-"""`iree-tuner db export|import|merge|prune`: databases to files and back."""
+"""`iree-tuner db export|import|merge|prune`: copy trials between databases and files, and delete trials."""
 
 from __future__ import annotations
 
@@ -34,32 +34,39 @@ Form = Literal["trials", "csv", "recordings", "t4"]
 _SUFFIXES: Mapping[Form, tuple[str, ...]] = {
     "trials": (".jsonl",), "csv": (".csv",), "recordings": (".jsonl",), "t4": (".json",),
 }  # fmt: skip
-ImportedFile = Annotated[Path, Parameter(help="What `db export`, `db record` or a run wrote.")]
-OtherDatabase = Annotated[Path, Parameter(help="The database to take from; it stays as it is.")]
+ImportedFile = Annotated[Path, Parameter(help="A file that `db export`, `db record` or a run wrote.")]
+OtherDatabase = Annotated[Path, Parameter(help="The database to read. It is not changed.")]
 
 _DAYS = {"d": 1, "w": 7}
 
 
 def export(
     study: Annotated[
-        str | None, Parameter(help="Number of a study, or its workload; all of them by default.")
+        str | None, Parameter(help="Number of a study, or its workload. Default: all studies.")
     ] = None,
     /,
     *,
-    form: Annotated[Form, Parameter(name="--format", help="trials loses nothing.")] = "trials",
+    form: Annotated[
+        Form, Parameter(name="--format", help="Format of the file. Only trials keeps everything.")
+    ] = "trials",
     output: Annotated[
-        Path, Parameter(name=["--output", "-o"], allow_leading_hyphen=True, help="`-` prints it.")
+        Path,
+        Parameter(name=["--output", "-o"], allow_leading_hyphen=True, help="Write to this file. `-` prints."),
     ] = STANDARD,
     db: Database = None,
 ) -> None:
-    """Write trials to a file, of all studies or one. Recordings and T4 hold one study a file.
+    """Export the trials of one study, or of all, to a file.
+
+    The formats recording and t4 hold one study per file.
 
     Example: `iree-tuner db export 3 --format t4 -o results.json`
     """
     with to_read(db) as store:
         chosen = all_studies(store) if study is None else find_studies(store, study)
         if form in ("recordings", "t4") and len(chosen) != 1:
-            raise UsageError(f"{form} hold one study, and these are {len(chosen)}", hint="name one by number")
+            raise UsageError(
+                f"the format {form} holds one study, not {len(chosen)}", hint="name one by number"
+            )
         if output == STANDARD:
             _export(store, chosen, form, sys.stdout)
             sys.stdout.flush()
@@ -89,7 +96,7 @@ def _export(store: Store, chosen: list[int], form: Form, stream: TextIO) -> None
 
 
 def import_(file: ImportedFile, /, *, db: Database = None, as_json: AsJson = False) -> None:
-    """Add the trials of a file: exported ones, a recording, or what a run could not store.
+    """Import trials from a file: exported trials, a recording, or trials that a run could not store.
 
     Example: `iree-tuner db import trials.jsonl --db tuning.db`
     """
@@ -100,7 +107,7 @@ def import_(file: ImportedFile, /, *, db: Database = None, as_json: AsJson = Fal
 
 
 def merge(other: OtherDatabase, /, *, db: Database = None, as_json: AsJson = False) -> None:
-    """Add all that another database holds and this one does not.
+    """Copy everything that another database has and this one lacks.
 
     Example: `iree-tuner db merge colleague.db --db tuning.db`
     """
@@ -110,20 +117,22 @@ def merge(other: OtherDatabase, /, *, db: Database = None, as_json: AsJson = Fal
 
 def prune(
     *,
-    older_than: Annotated[str | None, Parameter(help="Age of the trials: 90d, 12w.")] = None,
-    outcome: Annotated[Outcome | None, Parameter(help="How they ended.")] = None,
-    compiler: Annotated[str | None, Parameter(help="Release of the compiler: 3.13.0.")] = None,
-    study: Annotated[str | None, Parameter(help="A study's number, or a workload.")] = None,
-    yes: Annotated[bool, Parameter(negative="", help="Delete; otherwise only say what.")] = False,
+    older_than: Annotated[str | None, Parameter(help="Only trials older than this: 90d, 12w.")] = None,
+    outcome: Annotated[Outcome | None, Parameter(help="Only trials with this outcome.")] = None,
+    compiler: Annotated[str | None, Parameter(help="Only trials of this compiler release: 3.13.0.")] = None,
+    study: Annotated[
+        str | None, Parameter(help="Only trials of this study: its number, or its workload.")
+    ] = None,
+    yes: Annotated[bool, Parameter(negative="", help="Delete the trials. Default: only count them.")] = False,
     db: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete the trials that fit all that is given; without `--yes` only say how many there are.
+    """Delete the trials that meet all given conditions. Without `--yes`, only count them.
 
     Example: `iree-tuner db prune --older-than 90d --outcome compile_crash --yes`
     """
     if older_than is None and outcome is None and compiler is None and study is None:
-        raise UsageError("say which trials", hint="--older-than, --outcome, --compiler or --study")
+        raise UsageError("no condition given", hint="--older-than, --outcome, --compiler or --study")
     age_s = None if older_than is None else _age_s(older_than)
     with to_change(db) if yes else to_read(db) as store:
         studies = None if study is None else tuple(find_studies(store, study))
@@ -140,7 +149,7 @@ def prune(
 def _age_s(written: str) -> float:
     found = re.fullmatch(r"(\d{1,6})([dw])", written)
     if found is None:
-        raise UsageError(f"'{written}' is not an age", hint="write 90d or 12w")
+        raise UsageError(f"'{written}' is not an age", hint="write it as 90d or 12w")
     return int(found[1]) * _DAYS[found[2]] * 86400.0
 
 
@@ -149,4 +158,4 @@ def _tell_added(added: Added, *, as_json: bool) -> None:
         print_json(counts(added))
     else:
         parts = ", ".join(f"{count} {name}" for name, count in counts(added).items())
-        people.print(f"new: {parts}")
+        people.print(f"added: {parts}")

@@ -1,4 +1,4 @@
-"""`iree-tuner docs`: the pages of the documentation, which ship with the package."""
+"""`iree-tuner docs`: print the pages of the documentation, which ship with the package."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _SUFFIX = ".md"
 
 
 def docs(
-    page: Annotated[str, Parameter(help="Its name: measuring, targets/cuda, docs/kernels.md.")] = "", /
+    page: Annotated[str, Parameter(help="Name of the page: measuring, targets/cuda, docs/kernels.md.")] = "",
+    /,
 ) -> None:
-    """Print a page of the documentation; without a name, list the pages.
+    """Print a page of the documentation. Without a name, list the pages.
 
     Example: `iree-tuner docs measuring | less`
     """
@@ -32,7 +33,7 @@ def docs(
         return
     wanted = page.removeprefix("docs/").removesuffix(_SUFFIX)
     if wanted not in pages:
-        raise UsageError(f"there is no page '{page}'", hint="iree-tuner docs lists them")
+        raise UsageError(f"unknown page '{page}'", hint="iree-tuner docs lists the pages")
     text = pages[wanted].read_text(encoding="utf-8")
     if answers.is_terminal:
         answers.print(Markdown(text))
@@ -41,7 +42,7 @@ def docs(
 
 
 def _pages() -> dict[str, Path]:
-    """Files by name, of the wheel or of a checkout."""
+    """Find the pages by name, in the wheel or in a checkout."""
     folder = next((each for each in (_PACKAGE / "_docs", _PACKAGE.parent / "docs") if each.is_dir()), None)
     found = sorted(folder.rglob(f"*{_SUFFIX}")) if folder else []
     return {path.relative_to(folder).as_posix().removesuffix(_SUFFIX): path for path in found if folder}

@@ -1,4 +1,4 @@
-"""`iree-tuner doctor`: what is installed, and what it can do here."""
+"""`iree-tuner doctor`: check the installation."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ _EXTRAS = {"onnx": "reads .onnx models", "jax": "exports the examples", "lit": "
 
 
 def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
-    """Say what is installed and what can be tuned here. Status 1 when the IREE packages do not fit.
+    """Check the installation, and list the devices and targets that can be tuned on this machine.
+
+    Exit status 1 if the installed IREE packages do not match this release.
 
     Example: `iree-tuner doctor`
 
     Parameters
     ----------
     as_json
-        One JSON object on standard output.
+        Print JSON, one object.
     """
     versions = installed()
     fits = all(version == RELEASE for version in versions.values())
@@ -63,26 +65,26 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
     console = Console(highlight=False)
     console.print(f"iree_tuner {__version__}, Python {platform.python_version()}")
     for name, version in versions.items():
-        mark = "" if version == RELEASE else f"  <- needs {RELEASE}: pip install {name}=={RELEASE}"
+        mark = "" if version == RELEASE else f"  <- requires {RELEASE}: pip install {name}=={RELEASE}"
         console.print(f"  {name} {version or 'not installed'}{mark}")
     console.print(f"  {processor_name()}, {usable_cores()} usable cores")
     console.print(f"  devices: {', '.join(llvm_cpu.DRIVERS)}")
     for uri, each in gpus.items():
         level = ".".join(map(str, each.capability))
-        chip = cuda.chip_for(each.capability) or "nothing that IREE knows"
-        console.print(f"  {uri}: {each.name}, compute capability {level}; compiled for {chip}")
+        chip = cuda.chip_for(each.capability) or "no architecture that IREE knows"
+        console.print(f"  {uri}: {each.name}, compute capability {level}, compiles for {chip}")
     console.print(f"  {_told(sensors)}")
     console.print(f"  database: {default_database()}")
-    console.print(f"  spaces, without measuring, also for: {', '.join(others)}")
+    console.print(f"  can compile for, but not measure: {', '.join(others)}")
     for name, found in extras.items():
         console.print(f"  {name}: {'installed' if found else 'not installed'} ({_EXTRAS[name]})")
     return 0 if fits else 1
 
 
 def _told(sensors: Mapping[str, object]) -> str:
-    """What is known of a device while it is measured."""
+    """Describe the sensors that are read during a measurement."""
     names = {"clock_mhz": "clock", "temperature_c": "temperature", "throttling": "throttling"}
-    told = [name for key, name in names.items() if sensors[key]]
+    found = [name for key, name in names.items() if sensors[key]]
     missing = [name for key, name in names.items() if not sensors[key]]
-    text = f"sensors ({sensors['source']}): {', '.join(told) or 'none'}"
-    return f"{text}; not told here: {', '.join(missing)}" if missing else text
+    text = f"sensors ({sensors['source']}): {', '.join(found) or 'none'}"
+    return f"{text}; not available: {', '.join(missing)}" if missing else text

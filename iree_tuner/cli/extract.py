@@ -1,4 +1,4 @@
-"""`iree-tuner extract`: a program's dispatches."""
+"""`iree-tuner extract`: list a program's dispatches."""
 
 from __future__ import annotations
 
@@ -35,24 +35,26 @@ def extract(
     function: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Print a program's dispatches: what each computes and how often it is called.
+    """List a program's dispatches: workload, number of calls, and the compiler's configuration.
+
+    Nothing is run. A dispatch that cannot be tuned is listed with the reason.
 
     Example: `iree-tuner extract model.mlir --json`
 
     Parameters
     ----------
     device
-        Device that the program is compiled for. What the compiler has dumped is compiled for what it was
-        dumped for, unless another device or a target is named.
+        Compile for this device. A file that the compiler dumped names its own target, which is the default
+        for it.
     target
-        Compile for this target instead of a device's: `llvm-cpu:znver4`.
+        Compile for this target instead of a device: `llvm-cpu:znver4`.
     dim
-        A size that stands for dynamic dimensions of the inputs: `128` for all, `0.1=128` for dimension 1 of
-        input 0. May be given several times.
+        Set the size of dynamic input dimensions: `128` sets all, `0.1=128` sets dimension 1 of input 0.
+        Repeatable.
     function
-        Count calls from this entry function only. May be given several times.
+        Count only calls from this entry function. Repeatable. Default: all entry functions.
     as_json
-        One JSON object a dispatch, on standard output.
+        Print JSON, one object per dispatch.
     """
     with Workers(1) as workers:
         # The worker starts while this process imports the same: half of the time that the command takes.
@@ -76,12 +78,15 @@ def extract(
         from iree_tuner.cli.output import answers
         from iree_tuner.cli.table import print_table
 
-        print_table(answers, _table(found.dispatches), spare=("the compiler's choice", "family"))
+        print_table(answers, _table(found.dispatches), spare=("compiler's choice", "family"))
     return 0
 
 
 def chosen_target(program: Program, target: str | None, device: str) -> Target:
-    """What a command that only compiles compiles for. Raises UsageError, TunerError for what is not there."""
+    """Choose the target of a command that only compiles.
+
+    Raises UsageError, TunerError for a missing device.
+    """
     from iree_tuner.program.dumped import own_target
     from iree_tuner.targets import parse_target, target_for_device
 
@@ -92,7 +97,7 @@ def chosen_target(program: Program, target: str | None, device: str) -> Target:
 
 
 def dispatch_to_json(dispatch: Dispatch) -> dict[str, object]:
-    """A dispatch as JSON-ready data."""
+    """Convert a dispatch to JSON-ready data."""
     from iree_tuner.ops.workload import to_json
 
     return {
@@ -111,7 +116,7 @@ def dispatch_to_json(dispatch: Dispatch) -> dict[str, object]:
 def _table(dispatches: tuple[Dispatch, ...]) -> Table:
     from iree_tuner.cli.table import table
 
-    names = ("dispatch", "calls", "family", "workload", "the compiler's choice")
+    names = ("dispatch", "calls", "family", "workload", "compiler's choice")
     listed = table(*names, words=(names[0], *names[2:]))
     for dispatch in dispatches:
         workload = dispatch.workload

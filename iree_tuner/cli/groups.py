@@ -1,8 +1,8 @@
-"""Groups of options in the help that are the command line's own; the others are in `tuning.options`."""
+"""Option groups that only the command line uses. `tuning.options` has the others."""
 
 from __future__ import annotations
 
 from cyclopts import Group
 
-PROGRAM = Group("The program", sort_key=1)
-OUTPUT = Group("What comes out", sort_key=7)
+PROGRAM = Group("Program", sort_key=1)
+OUTPUT = Group("Output", sort_key=7)

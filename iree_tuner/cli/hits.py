@@ -1,4 +1,4 @@
-"""What commands say of the dispatches that a spec's matchers hit."""
+"""Messages about the dispatches that a spec's matchers hit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from iree_tuner.targets import Target
 
 
 def hits_in(spec: ir.Module, program: Program, target: Target) -> tuple[MatcherHits, ...]:
-    """What a spec's matchers hit in a program that is compiled with the spec's own flags.
+    """Find what a spec's matchers hit in a program compiled with the flags that the spec records.
 
     Raises what `check_against_program` raises.
     """
@@ -26,11 +26,14 @@ def hits_in(spec: ir.Module, program: Program, target: Target) -> tuple[MatcherH
 
 
 def tell_hits(name: str | Path, matchers: Sequence[MatcherHits], *, strict: bool) -> dict[str, object]:
-    """Say how many of a spec's matchers hit. Raises TunerError where none does, if that is an error."""
+    """Print how many of a spec's matchers hit. Raises TunerError if none does and `strict` is set."""
     hit = sum(each.hits != () for each in matchers)  # where it cannot be seen, it may
     said = f"{hit} of {len(matchers)} matchers hit"
     if matchers and not hit:
-        why = "the spec is for other dispatches, or for another target: iree-tuner spec explain shows them"
+        why = (
+            "the spec has no effect here, as it is for other dispatches or another target "
+            "(iree-tuner spec explain shows them)"
+        )
         if strict:
             raise TunerError(f"{said}: {why}", location=str(name))
         people.print(f"warning: {name}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
@@ -40,6 +43,6 @@ def tell_hits(name: str | Path, matchers: Sequence[MatcherHits], *, strict: bool
 
 
 def with_own_flags(target: Target, spec: ir.Module) -> Target:
-    """The target with the flags that a spec was made with."""
+    """Add the flags that a spec records to a target."""
     flags = tuple(flag for flag in read_flags(spec) if flag not in target.flags)
     return replace(target, flags=(*target.flags, *flags))

@@ -1,4 +1,4 @@
-"""Flags that say how a program is run, for commands that run one."""
+"""Options that set a program's inputs, parameters and entry functions, for commands that run one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program, load_program
 
 _FILLED = re.compile(r"((?:\d+x)*)([a-zA-Z]\w*)=(.+)")
-_HINT = "a number, a .npy file, or a shape as 2x3xf32=1.0"
+_HINT = "give a number, a .npy file, or a shape such as 2x3xf32=1.0"
 
 
 @Parameter(name="*", group=PROGRAM)
@@ -28,16 +28,16 @@ class InputFlags:
     Attributes
     ----------
     parameters
-        An archive of parameters, .irpa, .gguf or .safetensors, as PATH or SCOPE=PATH; what is in none is
-        generated. May be given several times.
+        Load parameters from an archive (.irpa, .gguf or .safetensors): PATH or SCOPE=PATH. Missing
+        parameters are generated. Repeatable.
     input
-        An input of the (first) function: a .npy file, a number, or 2x3xf32=1.0. May be given several times,
-        in order; - leaves one to be generated, as all are that are not given.
+        Set an input of the first entry function: a .npy file, a number, or 2x3xf32=1.0. Repeat it for
+        further inputs, in order. - skips one. Missing inputs are generated.
     function
-        An entry function to run; every one by default. May be given several times.
+        Run only this entry function. Repeatable. Default: all of them.
     dim
-        A size that stands for dynamic dimensions of the inputs: 128 for all, 0.1=128 for dimension 1 of input
-        0. May be given several times.
+        Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input 0.
+        Repeatable.
     """
 
     parameters: Annotated[tuple[str, ...], Parameter(negative="")] = ()
@@ -46,11 +46,11 @@ class InputFlags:
     dim: Annotated[tuple[str, ...], Parameter(negative="")] = ()
 
     def sized(self, program: Program) -> Program:
-        """The program with the sizes of `--dim`. Raises UsageError for what is no size."""
+        """Set the sizes of `--dim` in a program. Raises UsageError for text that is not a size."""
         return sized(program, self.dim)
 
     def request(self, program: Program) -> ProgramRun:
-        """How to run a program that has its sizes. Raises what `execute.program_request.request` raises."""
+        """Describe how to run a program whose sizes are set. Raises what `program_request.request` raises."""
         from iree_tuner.execute.program_request import (
             request,
         )  # it loads NumPy, which not every command needs
@@ -64,7 +64,7 @@ class InputFlags:
 
 
 def opened(name: str | Path) -> Program:
-    """The program that people name: a path, `-`, a driver's command, or a file of commands that ends in .txt.
+    """Load a program from a path, from `-`, from a driver's command, or from a .txt file of such commands.
 
     Raises what `load_program` and `suite.commands.operations_of` raise.
     """
@@ -77,7 +77,7 @@ def opened(name: str | Path) -> Program:
 
 
 def is_command(text: str) -> bool:
-    """Whether a program is named by a command of another project's driver."""
+    """Whether the argument is a command of another project's driver rather than a path."""
     if " " not in text:
         return False
     from iree_tuner.suite import commands
@@ -103,7 +103,7 @@ def parse_input(text: str) -> InputValue:
     filled = _FILLED.fullmatch(text)
     value = _number(filled[3]) if filled else None
     if filled is None or value is None:
-        raise UsageError(f"'{text}' is no input", hint=_HINT)
+        raise UsageError(f"'{text}' is not an input", hint=_HINT)
     return Filled(tuple(int(size) for size in filled[1].split("x")[:-1]), filled[2], value)
 
 

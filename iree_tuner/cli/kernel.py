@@ -1,4 +1,4 @@
-"""`iree-tuner kernel`: external kernels in the place of what the compiler makes."""
+"""`iree-tuner kernel`: list, measure and use external kernels."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ from iree_tuner.tuning.stop import StopRequest
 
 app = App(
     name="kernel",
-    help="""Put kernels that the compiler did not make in the place of what it makes.
+    help="""List, measure and use external kernels in place of compiled dispatches.
 
     Example: `iree-tuner kernel bench model.mlir -o kernels.mlir`
     """,
@@ -78,18 +78,19 @@ _NO_FLAGS = CompilerFlags()
 
 Names = Annotated[
     tuple[str, ...],
-    Parameter(name="--kernel", negative="", help="A kernel by name; all but examples by default."),
+    Parameter(name="--kernel", negative="", help="Name of a kernel. Repeatable. Default: all but examples."),
 ]
-AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object a line.")]
+AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON, one object per line.")]
 
 
 @app.command(name="list")
 def list_(*, as_json: AsJson = False) -> None:
-    """List the kernels that are installed.
+    """List the installed kernels: target, description, and what is missing to use them.
 
     Example: `iree-tuner kernel list`
     """
-    listed = table("kernel", "for", "what", "missing", words=("kernel", "for", "what", "missing"))
+    names = ("kernel", "backend", "description", "missing")
+    listed = table(*names, words=names)
     for each in kernels():
         missing = each.missing()
         listed.add_row(each.name, each.backend, each.summary, missing)
@@ -105,16 +106,16 @@ def spec(
     program: ProgramName,
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The spec to write, .mlir.")],
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="Write the spec to this file, .mlir.")],
     target: Annotated[
-        str, Parameter(help="What to compile for: llvm-cpu:host, cuda:sm_80.")
+        str, Parameter(help="Compile for this target: llvm-cpu:host, cuda:sm_80.")
     ] = "llvm-cpu:host",
     kernel: Names = (),
-    knob: Annotated[Knobs, Parameter(help="A knob's value, as rows=6.")] = (),
+    knob: Annotated[Knobs, Parameter(help="Set a knob of the kernels: rows=6. Repeatable.")] = (),
     compiling: CompilerFlags = _NO_FLAGS,
     as_json: AsJson = False,
 ) -> int:
-    """Write a spec that puts kernels in all places of a program that they compute, without measuring.
+    """Write a spec that uses kernels wherever they apply in a program, without measuring.
 
     Example: `iree-tuner kernel spec model.mlir --kernel c_gemm_f32 -o kernels.mlir`
     """
@@ -128,7 +129,7 @@ def spec(
     made = [(site, _make(each, site, chosen, knobs)) for _, site, each in outlook.pairs]
     tell_refusals(outlook)
     if not made:
-        raise TunerError("no kernel computes anything of the program", location=program)
+        raise TunerError("no kernel applies to the program", location=program)
     save_kernel_spec(made, outlook.target, new_context(), output, movable=True)
     for (place, site, each), (_, code) in zip(outlook.pairs, made, strict=True):
         if as_json:
@@ -142,22 +143,22 @@ def spec(
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ContestOptions(DatabaseOptions, DeviceOptions):
-    """How kernels compete.
+    """How to compare kernels with the compiler's code.
 
     Attributes
     ----------
     spec
-        A tuning spec; kernels must also be faster than what is tuned by it.
+        Also compare kernels with the code that this tuning spec selects. A kernel must beat both.
     variants
-        Of a kernel, to try on a problem; 0 for all.
+        Maximum number of variants of a kernel to try per problem. 0 tries all.
     rounds
-        Interleaved pairs of a comparison at most.
+        Maximum number of interleaved sample pairs per comparison.
     budget_s
-        Time for all contests: 90s, 10m.
+        Time limit for all comparisons: 90s, 10m. Default: no limit.
     alone
-        Do not run the whole program.
+        Compare single dispatches only, not the whole program.
     layers
-        Say by layer how results differ with kernels, and whether types explain it.
+        Show how much each layer's results differ with kernels, and whether rounding explains it.
     """
 
     spec: Annotated[Path | None, Parameter(group=CANDIDATES)] = None
@@ -168,7 +169,7 @@ class ContestOptions(DatabaseOptions, DeviceOptions):
     layers: Annotated[bool, Parameter(negative="", group=MEASURING)] = False
 
     def __post_init__(self) -> None:
-        """Raises UsageError for numbers that make no sense."""
+        """Raises UsageError for numbers out of range."""
         super().__post_init__()
         at_least(0, variants=self.variants)
         at_least(1, rounds=self.rounds)
@@ -183,13 +184,14 @@ def bench(
     program: ProgramName, /, *, kernel: Names = (), options: ContestOptions = _OPTIONS,
     inputs: InputFlags = _DEFAULTS, no_db: NoDatabase = False,
     output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="Write winners as a spec, .mlir.")
+        Path | None,
+        Parameter(name=["--output", "-o"], group=OUTPUT, help="Write the winners to this file, .mlir."),
     ] = None,
     as_json: Annotated[AsJson, Parameter(group=OUTPUT)] = False,
 ) -> int:  # fmt: skip
-    """Time kernels against what the compiler makes: alone, and in the program with them and without.
+    """Compare kernels with the compiler's code, first as single dispatches, then in the whole program.
 
-    Numbers are checked; of a kernel that computes something else the reason is shown, and it is never chosen.
+    The results are checked. A kernel with wrong results is reported and never chosen.
 
     Example: `iree-tuner kernel bench examples/mlp_batch1.mlir --spec mlp.spec.mlir -o kernels.mlir`
     """
@@ -213,7 +215,7 @@ def bench(
             save_kernel_spec(won.chosen, won.target, lab.context, output, movable=True)
             tell_use(program, output, target, won.spec)
         if not won.chosen:
-            people.print("no kernel is faster than what the compiler makes")
+            people.print("no kernel is faster than the compiler's code")
         failure = records.rescue()
     if failure:
         raise TunerError(failure)
@@ -222,7 +224,7 @@ def bench(
 
 @dataclass(frozen=True)
 class _Won:
-    """What is to be used: kernels, for an executable target, and with them a tuning spec or none."""
+    """The result: kernels for an executable target, and the tuning spec to use with them, if any."""
 
     chosen: Chosen
     target: str
@@ -233,7 +235,7 @@ def _compete(
     source: Program, wanted: Sequence[Kernel], lab: Lab, records: Records, options: ContestOptions,
     inputs: InputFlags, *, as_json: bool,
 ) -> _Won:  # fmt: skip
-    """Contests, and the program with what is best there."""
+    """Compare kernels alone, then compare the program with the winners."""
     with people.status("reading the program") as status:
         outlook = look_at(source, lab.target, wanted, lab)
         tell_refusals(outlook)
@@ -246,7 +248,7 @@ def _compete(
         chosen, spec = choices.get("kernels", []), None
         report_contests(contests, outlook, as_json)
         if choices and not options.alone:
-            status.update("the whole program")
+            status.update("comparing the whole program")
             bases = bases_of(source, lab.target, options.spec, lab.context)
             compared = compare_in_program(
                 bases, choices, outlook, lab, inputs.request(source), rounds=options.rounds
@@ -254,14 +256,17 @@ def _compete(
             report_program(compared, as_json)
             chosen, spec = compared.chosen, options.spec if compared.is_tuned else None
         if options.layers and choices:
-            status.update("layer by layer")
+            status.update("comparing layers")
             every = list(choices.values())[-1]
             report_layers(compare_layers(source, every, outlook.target, lab, inputs.request(source)), as_json)
     return _Won(chosen, outlook.target, spec)
 
 
 def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
-    """The kernels to use. Raises UsageError for another target's, TunerError where something is missing."""
+    """Find kernels by name.
+
+    Raises UsageError for another target's kernel, TunerError if something is missing.
+    """
     wanted = [kernel_named(name) for name in names] or usual_kernels(target.backend)
     for each in wanted:
         if each.backend != target.backend:
@@ -271,14 +276,14 @@ def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
         if each.missing() and names:
             raise TunerError(f"the kernel '{each.name}': {each.missing()}")
         if each.missing():
-            people.print(f"{each.name} is left out: {each.missing()}", style="yellow", markup=False)
+            people.print(f"kernel {each.name} skipped: {each.missing()}", style="yellow", markup=False)
     if not found:
-        raise TunerError(f"there is no kernel for {target}", hint="iree-tuner kernel list")
+        raise TunerError(f"no kernel is installed for {target}", hint="iree-tuner kernel list shows all")
     return found
 
 
 def _make(kernel: Kernel, site: Site, target: Target, knobs: Mapping[str, int]) -> Code:
-    """Code with the first variant that has the values asked for."""
+    """Generate the code of the first variant that has the given knob values."""
     every = kernel.variants(site.problem, target)
     fitting = [each for each in every if all(each.get(name) == value for name, value in knobs.items())]
     if not fitting:

@@ -1,4 +1,4 @@
-"""What is said of kernels: how they did alone, in a program, and layer by layer; as tables and as JSON."""
+"""Results of kernels as tables and as JSON: alone, in the program, and by layer."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from iree_tuner.targets import Target
 from iree_tuner.tuned import times_of
 
 _COLUMNS = (
-    "problem", "kernel", "tried", "default us", "tuned us", "kernel us", "over default", "over tuned",
-    "wins alone",
+    "problem", "kernel", "tried", "default us", "tuned us", "kernel us", "speedup over default",
+    "speedup over tuned", "wins",
 )  # fmt: skip
 _WRONG = 3  # variants with wrong numbers that are shown
 
 
 def told(knobs: Knobs) -> str:
-    """Knobs for people."""
+    """Format knobs as `rows=8 columns=32`."""
     return " ".join(f"{name}={value}" for name, value in knobs.items())
 
 
 def tell_use(program: str, output: Path, target: Target, spec: Path | None = None) -> None:
-    """Print how a program is compiled with kernels, and with a tuning spec, if they belong together."""
-    people.print("use it, one way or another:" if spec is None else "use both:")
+    """Print the commands that compile a program with kernels, and with the tuning spec if there is one."""
+    people.print("to use it, run one of these:" if spec is None else "to use both, run:")
     tuned = "" if spec is None else f" --spec {spec}"
     lines = [f"iree-tuner compile {program}{tuned} --kernels {output} --target {target} -o kernels.vmfb"]
     if spec is None:  # the same flags for the target, as executables are matched by them
@@ -43,14 +43,15 @@ def tell_use(program: str, output: Path, target: Target, spec: Path | None = Non
 
 
 def tell_refusals(outlook: Outlook) -> None:
-    """Print which problems kernels do not compute, and why."""
+    """Print the problems that kernels do not support, and why."""
     for each in outlook.refusals:
         where = ", ".join(dict.fromkeys(each.functions))
-        people.print(f"{each.problem} in {where}: not {each.kernel}: {each.why}", style="dim", markup=False)
+        line = f"{each.kernel} does not support {each.problem} in {where}: {each.why}"
+        people.print(line, style="dim", markup=False)
 
 
 def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool) -> None:
-    """Print how kernels did alone, and what is wrong of them."""
+    """Print the comparisons of single dispatches, and the wrong results."""
     held = table(*_COLUMNS, words=_COLUMNS[:1])
     for contest, (place, _, _) in zip(contests, outlook.pairs, strict=True):
         if as_json:
@@ -75,25 +76,24 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
         wrong = [each for each in contest.trials if each.outcome == "wrong_result"]
         for each in wrong[:_WRONG]:
             people.print(
-                f"{contest.kernel} is wrong with {told(each.assignment)}: {each.message}",
+                f"{contest.kernel} with {told(each.assignment)} computes wrong results: {each.message}",
                 style="red",
                 markup=False,
             )
         if len(wrong) > _WRONG:
-            people.print(f"and with {len(wrong) - _WRONG} other variants", style="red")
+            people.print(f"{len(wrong) - _WRONG} other variants compute wrong results too", style="red")
     if contests:
-        print_table(
-            answers_to(as_json=as_json), held, spare=("default us", "tuned us", "kernel us", "wins alone")
-        )
+        print_table(answers_to(as_json=as_json), held, spare=("default us", "tuned us", "kernel us", "wins"))
     for contest in contests:
         if contest.best is not None:
             people.print(
-                f"{contest.site.problem.name}: {contest.kernel} {told(contest.best.knobs)}", markup=False
+                f"{contest.site.problem.name}: best variant of {contest.kernel}: {told(contest.best.knobs)}",
+                markup=False,
             )
 
 
 def report_program(compared: InProgram, as_json: bool) -> None:
-    """Print each version of a program against its default."""
+    """Print the comparison of each version of the program with the baseline."""
     rows = [(f"{each.what} against default", len(each.chosen), each.found) for each in compared.versions]
     if compared.over_tuned is not None and compared.best is not None:
         rows.append((f"{compared.best.what} against tuned", len(compared.best.chosen), compared.over_tuned))
@@ -109,31 +109,31 @@ def report_program(compared: InProgram, as_json: bool) -> None:
         people.print(note, style="yellow", markup=False)
     best = compared.best.what if compared.best else "the default"
     if compared.best is not None and compared.best.chosen and not compared.chosen:
-        best = f"{TUNED}, as kernels make no difference to it"
-    people.print(f"the program is fastest: {best}", markup=False)
+        best = f"{TUNED} (kernels make no difference)"
+    people.print(f"fastest version of the program: {best}", markup=False)
 
 
 def report_layers(layers: Sequence[Layer], as_json: bool) -> None:
-    """Print how the results of layers and of the program differ with kernels."""
-    names = ("layer", "largest difference", "of the largest value", "of the tolerance", "")
-    differences = table(*names, words=("layer", ""))
+    """Print how much the results of each layer and of the program differ with kernels."""
+    names = ("layer", "max difference", "of max value", "of tolerance", "cause")
+    differences = table(*names, words=("layer", "cause"))
     for each in layers:
         if as_json:
             figures = {
                 k: v if isinstance(v, str) or math.isfinite(v) else None for k, v in asdict(each).items()
             }
             print_json({"layer": figures.pop("name"), **figures})
-        word = "the order of sums explains it" if each.explained else each.message
+        word = "order of summation" if each.explained else each.message
         word = word if each.largest or not each.explained else "no difference"
         if each.overflown:
-            word += f"; {100 * each.overflown:.2g} % of the values overflow without kernels, too"
+            word += f"; {100 * each.overflown:.2g} % of the values overflow without kernels too"
         figures = f"{each.largest:.3g}", f"{each.relative:.2g}", f"{each.worst:.2g}"
         differences.add_row(each.name, *figures, word)
-    print_table(answers_to(as_json=as_json), differences, spare=("of the largest value",))
+    print_table(answers_to(as_json=as_json), differences, spare=("of max value",))
 
 
 def comparison_to_json(found: Comparison | None) -> dict[str, object]:
-    """A comparison's figures; empty where there is none."""
+    """Convert a comparison to JSON-ready data. Empty without a comparison."""
     if found is None:
         return {}
     return {
@@ -143,7 +143,7 @@ def comparison_to_json(found: Comparison | None) -> dict[str, object]:
 
 
 def contest_to_json(contest: Contest, functions: Sequence[str]) -> dict[str, object]:
-    """A contest as JSON: the figures, and how many variants ended how."""
+    """Convert a contest to JSON-ready data: its times, and a count of outcomes."""
     return {
         "problem": contest.site.problem.name, "functions": list(functions), "kernel": contest.kernel,
         "trials": len(contest.trials), "outcomes": Counter(each.outcome for each in contest.trials),

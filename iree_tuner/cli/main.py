@@ -1,4 +1,4 @@
-"""`iree-tuner`: the application, and how its errors are told."""
+"""`iree-tuner`: the application, and how it reports errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNKNOWN_CPU = re.compile(
 _LONGEST = 1000
 """Characters of a message on one line."""
 
-_HELP = """Find faster compiler configurations for a program, and return them as an IREE tuning spec.
+_HELP = """Autotuner for the IREE compiler: find faster configurations for a program and write a tuning spec.
 
 Example: `iree-tuner tune model.mlir --device local-task -o model.spec.mlir`
 """
@@ -38,88 +38,88 @@ Example: `iree-tuner tune model.mlir --device local-task -o model.spec.mlir`
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "tune": (
         "tune:tune",
-        "Tune a program on a device: compiler flags, and a tuning spec for its dispatches.",
+        "Search for faster configurations of a program's dispatches and write them as a tuning spec.",
     ),
     "compile": (
         "compile:compile_",
-        "Compile a program with a tuning spec, and with the compiler flags that the spec was made with.",
+        "Compile a program with a tuning spec and with the compiler flags that the spec records.",
     ),
     "extract": (
         "extract:extract",
-        "Print a program's dispatches: what each computes and how often it is called.",
+        "List a program's dispatches: workload, number of calls, and the compiler's configuration.",
     ),
     "profile": (
         "profile:profile",
-        "Show where a program's time goes: by dispatch, against what the device could do.",
+        "Show how much time each dispatch takes, compared with the device's roofline.",
     ),
     "space": (
         "space:space",
-        "Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.",
+        "Print the search spaces of a program's workloads: size, knobs, constraints and samples.",
     ),
     "verify": (
         "verify:verify",
-        "Judge the lowering configs of a program or a spec by constraints, without compiling them.",
+        "Check the lowering configs in a program or a spec against constraints, without compiling.",
     ),
-    "spec": ("spec:app", "Build, link, check, embed and explain tuning specs; list those that ship."),
+    "spec": ("spec:app", "Build, link, check, embed and explain tuning specs. List the specs that ship."),
     "sanitize": (
         "sanitize:sanitize_",
-        "Run a program's dispatches under a memory checker; status 1 where one reads or writes too far.",
+        "Run a program's dispatches under a memory checker and report out-of-bounds accesses.",
     ),
-    "kernel": ("kernel:app", "Put kernels that the compiler did not make in the place of what it makes."),
+    "kernel": ("kernel:app", "List, measure and use external kernels in place of compiled dispatches."),
     "run": (
         "run:run",
-        "Run a program and show its results, compiled as the compiler does or with a codegen script.",
+        "Run a program once, print its results, and check them against a reference.",
     ),
     "bench": (
         "bench:bench",
-        "Time a program; with a codegen script, in turns with what the compiler makes of it.",
+        "Measure a program's run time. With a codegen script, compare it with the baseline.",
     ),
-    "script": ("script:app", "Codegen scripts in the transform dialect (docs/transforms.md)."),
+    "script": ("script:app", "List, link and inspect codegen scripts in the transform dialect."),
     "suite": (
         "suite:app",
-        "Generate operations, verify and time them, and compare IREE with other libraries (docs/suite.md).",
+        "Generate, verify and measure operations, and compare IREE with other libraries.",
     ),
     "db": (
         "db:app",
-        "Look at, share and clean up the trials of earlier runs; record whole samples, and replay searches.",
+        "List, export, merge and prune stored trials. Record search spaces and replay searches on them.",
     ),
     "db record": (
         "record:record",
-        "Measure a random sample of the search space of each workload of a program, into recordings.",
+        "Measure a random sample of each workload's search space and write it as a recording.",
     ),
     "db replay": (
         "replay:replay",
-        "Run search strategies against recordings, at no cost; the same seed gives the same decisions.",
+        "Run search strategies on recordings, without a device. Results depend only on the seed.",
     ),
     "spec reduce": (
         "spec_reduce:reduce",
-        "Shrink a program or a spec that shows a defect, with a command as the judge.",
+        "Shrink a program or a spec that triggers a defect. A command of yours tests each candidate.",
     ),
     "spec shipped": (
         "spec_shipped:shipped",
-        "List the specs that ship: workloads, what they were measured on, and what they gained there.",
+        "List the specs that ship, with their workloads, hardware and measured speedup.",
     ),
     "report": (
         "report_html:report",
-        "Write what a run found as one HTML file, with charts; it opens without a network.",
+        "Write a report of a tuning run: one HTML file with tables and charts.",
     ),
     "worker": (
         "cluster:worker",
-        "Compile and measure on this machine for runs of `tune --scheduler`; ends with Ctrl-C.",
+        "Start a worker that compiles and measures for `tune --scheduler`. Stop it with Ctrl-C.",
     ),
     "cluster": (
         "cluster:cluster",
-        "Show a cluster's workers: compile slots, devices, and what each is doing.",
+        "List a cluster's workers with their compile slots, devices and current work.",
     ),
-    "docs": ("docs:docs", "Print a page of the documentation; without a name, list the pages."),
+    "docs": ("docs:docs", "Print a page of the documentation. Without a name, list the pages."),
     "doctor": (
         "doctor:doctor",
-        "Say what is installed and what can be tuned here. Status 1 when the IREE packages do not fit.",
+        "Check the installation, and list the devices and targets that can be tuned on this machine.",
     ),
 }
-"""Where each command is, and the first line of its help: none is imported before it is called.
+"""Where each command is defined, and the first line of its help. A command is imported when it is called.
 
-Those of groups that are of two words are not imported with their group either."""
+Names of two words are commands of a group that are not imported with the group."""
 
 
 MOVED: Mapping[tuple[str, ...], tuple[str, ...]] = {
@@ -127,49 +127,52 @@ MOVED: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("replay",): ("db", "replay"),
     ("specs", "list"): ("spec", "shipped"),
 }
-"""Commands by the names that they had before 0.1: they answer for one release more."""
+"""Names of commands before release 0.1. They keep working for one more release."""
 
 
 def _renamed(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments with the command's new name, which is told."""
+    """Replace a command's old name with the new one, and print a note."""
     for old, new in MOVED.items():
         if tuple(arguments[: len(old)]) == old:
-            told = f"note: 'iree-tuner {' '.join(old)}' is now 'iree-tuner {' '.join(new)}'"
-            print(told, file=sys.stderr)
+            note = f"note: 'iree-tuner {' '.join(old)}' is now 'iree-tuner {' '.join(new)}'"
+            print(note, file=sys.stderr)
             return [*new, *arguments[len(old) :]]
     return arguments
 
 
 def application(arguments: Sequence[str]) -> App:
-    """The command line; what is told of each command comes from itself where it is called, else from here."""
+    """Build the command line.
+
+    Only the command that is called supplies its own help; `COMMANDS` has the rest.
+    """
     app = App(
         name="iree-tuner", help=_HELP, version=__version__, version_format="plaintext",
         default_parameter=Parameter(show_default=_shown_default), config=_only_whole_numbers,
-        suppress_keyboard_interrupt=False,  # `run` tells of it
+        suppress_keyboard_interrupt=False,  # `run` reports it
     )  # fmt: skip
-    app.register_install_completion_command(help="Have the shell complete commands: bash, zsh, fish.")
+    app.register_install_completion_command(help="Install shell completion for bash, zsh or fish.")
     for name, (home, summary) in COMMANDS.items():
         *group, leaf = name.split()
         if group == list(arguments[: len(group)]):
-            told = None if name.split() == list(arguments[: len(group) + 1]) else summary
+            help_ = None if name.split() == list(arguments[: len(group) + 1]) else summary
             parent = app[group[0]] if group else app
             if leaf in parent:  # a group is kept from one run in a process to the next
                 del parent[leaf]
-            parent.command(f"iree_tuner.cli.{home}", name=leaf, help=told)
+            parent.command(f"iree_tuner.cli.{home}", name=leaf, help=help_)
     return app
 
 
 def _only_whole_numbers(_: App, __: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Cyclopts rounds `1.5` where a whole number is wanted. Raises UsageError."""
+    """Reject `1.5` for an integer, which cyclopts would round. Raises UsageError."""
     for argument in arguments:
         kinds = get_args(argument.hint) or (argument.hint,)
         for token in argument.tokens if int in kinds and float not in kinds else ():
             if "." in token.value:
-                raise UsageError(f"{argument.name} must be a whole number, and is {token.value}")
+                raise UsageError(f"{argument.name} must be a whole number, but is {token.value}")
 
 
 def _shown_default(value: object) -> str | None:
-    """A default as a user would write it; nothing for a flag that is not set, or for what is empty."""
+    """Format a default as a user would write it. None for an unset flag and for an empty value."""
     if value is None or value is False or value in ((), ""):
         return None
     if value is True:
@@ -183,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command; its status."""
+    """Run a command. Returns the exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":  # a name may hold anything
             stream.reconfigure(errors="backslashreplace")
@@ -207,7 +210,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _failed(error: BaseException, arguments: Sequence[str]) -> int:
-    """Tell what ended a command in one line; the status."""
+    """Print the error that ended a command, in one line. Returns the exit status."""
     match error:
         case SystemExit():
             raise error
@@ -224,15 +227,15 @@ def _failed(error: BaseException, arguments: Sequence[str]) -> int:
             _drop_output()
             return _tell(f"{error.filename or 'standard output'}: {error.strerror or error}", 1)
         case MemoryError():
-            return _tell("there is not enough memory", 1)
+            return _tell("not enough memory", 1)
         case UnicodeEncodeError() if odd := [each for each in arguments if not each.isprintable()]:
-            return _tell(f"{odd[0]!r} is no name: it is not UTF-8", 2)
+            return _tell(f"{odd[0]!r} is not valid UTF-8", 2)
         case _:
             return _tell(_defect(error), _DEFECT)
 
 
 def _unknown_cpu(message: str, arguments: Sequence[str]) -> str:
-    """LLVM lists all CPUs where one is not known, and does not name it: name it, and those like it."""
+    """Shorten LLVM's message for an unknown CPU, which lists all CPUs: name it, and suggest similar names."""
     found = _UNKNOWN_CPU.search(message)
     if found is None:
         return message
@@ -241,12 +244,13 @@ def _unknown_cpu(message: str, arguments: Sequence[str]) -> str:
     words = [word for each in arguments for word in re.split("[:+=]", each) if word]
     like = {word: difflib.get_close_matches(word, found[2].split(", "), n=4) for word in words}
     name, near = max(like.items(), key=lambda pair: len(pair[1]))
-    hint = f" (near: {', '.join(near)})" if near else ""
-    return f"the compiler knows no CPU {repr(name) if near else 'of that name'} for {found[1]}{hint}"
+    if not near:
+        return f"the compiler does not know this CPU of {found[1]}"
+    return f"the compiler does not know the {found[1]} CPU {name!r} (similar: {', '.join(near)})"
 
 
 def _drop_output() -> None:
-    """Forget what standard output did not take: else it is tried again at exit, and told as a traceback."""
+    """Discard unwritten output. Otherwise Python writes it again at exit and prints a traceback."""
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, TextIOWrapper):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -254,30 +258,30 @@ def _drop_output() -> None:
 
 
 def _defect(error: BaseException) -> str:
-    """A line on a mistake of this program's own. What is needed to mend it is kept in a file."""
+    """Describe a defect of this program in one line, and save the traceback to a file."""
     shown = "".join(traceback.format_exception(error))
     what = f"{type(error).__name__}: {error}"[:_LONGEST]
     where = _kept(f"{' '.join(sys.argv)}\n\n{shown}")
-    return f"this is a defect of iree-tuner {__version__}, please report it: {what}, {where}"
+    return f"internal error in iree-tuner {__version__}, please report it: {what}, {where}"
 
 
 def _kept(message: str) -> str:
-    """Where all of a long message is."""
+    """Save a long message to a file. Returns a note that names the file."""
     try:
         handle, name = tempfile.mkstemp(prefix="iree_tuner_", suffix=".log")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(message)
     except OSError as error:
-        return f"the rest of it could not be written: {error.strerror}"
-    return f"all of it is in {name}"
+        return f"the full message could not be saved: {error.strerror}"
+    return f"full message in {name}"
 
 
 class _Signals:
-    """While this is entered, SIGTERM and SIGHUP do what Ctrl-C does, and it is known that one came.
+    """A context in which SIGTERM and SIGHUP act like Ctrl-C.
 
     Attributes:
-        status: what the process ends with where one came; 0 where none did.
-        name: what is told of it.
+        status: the exit status after such a signal; 0 if none arrived.
+        name: what the error message says about it.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Where output goes: JSON to standard output, one object a line; everything for people to standard error."""
+"""Output streams: answers and JSON go to standard output, progress and notes to standard error."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _WIDE = 200  # columns for files and pipes, which have no width of their own
 
 
 class _SafeConsole(Console):
-    """A console that names of others, with control codes in them, do nothing to."""
+    """A console that escapes control codes in names."""
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 (as the base has it)
-        """As the base does."""
+        """Render text as the base class does."""
         return super().render_str(printable(text), **options)
 
 
@@ -30,19 +30,19 @@ def _console(*, stderr: bool) -> Console:
 
 
 people = _console(stderr=True)
-"""On standard error: progress and notes."""
+"""The console for progress and notes, on standard error."""
 
 answers = _console(stderr=False)
-"""On standard output: what was asked for."""
+"""The console for answers, on standard output."""
 
 
 def answers_to(*, as_json: bool) -> Console:
-    """Where an answer goes that people read: standard error, where standard output has it as JSON."""
+    """The console for a readable answer: standard error if JSON goes to standard output."""
     return people if as_json else answers
 
 
 def print_json(record: Mapping[str, object]) -> None:
-    """One line of JSON. Raises TunerError where standard output is closed."""
+    """Print one line of JSON. Raises TunerError if standard output is closed."""
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # before the start
         raise TunerError("standard output is closed")
     sys.stdout.write(json.dumps(record) + "\n")

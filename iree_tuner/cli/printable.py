@@ -1,4 +1,4 @@
-"""Text from others, as a terminal may see it."""
+"""Make text safe to print on a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _HIDDEN = ("Cc", "Cf", "Cs")  # control codes, what turns the direction of writi
 
 
 def printable(text: str) -> str:
-    """Text without what could change a terminal: an escape code in a name is shown as `\\x1b`."""
+    """Replace control codes, which could change the terminal: an escape code is shown as `\\x1b`."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(

@@ -1,4 +1,4 @@
-"""`iree-tuner profile`: where a program's time goes."""
+"""`iree-tuner profile`: measure a program by dispatch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from iree_tuner.tuning.compiler_flags import CompilerFlags
 _METHODS = cast("tuple[str, ...]", get_args(Method))
 _DEFAULTS = InputFlags()
 _NO_FLAGS = CompilerFlags()
-_COLUMNS = ("share", "calls", "time us", "GFLOP/s", "GB/s", "least us", "of roof", "dispatch", "workload")
+_COLUMNS = ("share", "calls", "time us", "GFLOP/s", "GB/s", "bound us", "of bound", "dispatch", "workload")
 _SHORTEST = 0.0005  # rows below this share are summed, unless all are asked for
 
 
@@ -44,30 +44,33 @@ def profile(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Show where a program's time goes: by dispatch, against what the device could do.
+    """Show how much time each dispatch takes, compared with the device's roofline.
+
+    `bound us` is the shortest time that the roofline permits, and `of bound` is that time divided by the
+    measured time.
 
     Example: `iree-tuner profile examples/transformer_block.mlir -o profile.json`
 
     Parameters
     ----------
     device
-        Device URI: local-task, local-sync, cuda://0.
+        Run on this device: local-task, local-sync, cuda://0.
     chip
-        What to compile for, with options: host, host+data-tiling; a GPU's architecture.
+        Compile for this chip: host, or a GPU's architecture. Options follow a +: host+data-tiling.
     method
-        hal: profiled invocations, on the host only; standalone: each dispatch timed alone. By default the
-        first where it is to be had.
+        hal: use the runtime's profiler, on CPUs only. standalone: measure each dispatch alone. Default: hal
+        if it is available.
     no_roofline
-        Do not ask what the device could do. Measuring that takes some seconds, once for a CPU.
+        Do not compare with the roofline. Measuring it takes a few seconds, once per CPU.
     every
-        Also show rows of less than 0.05 %.
+        Also show dispatches that take less than 0.05 % of the time.
     output
-        Write the profile as JSON, .json.
+        Also write the profile to this file, .json.
     as_json
-        Print the rows, by workload and by dispatch, and the sums, as JSON, one object a line.
+        Print the dispatches, the workloads and the totals as JSON, one object per line.
     """
     if method is not None and method not in _METHODS:
-        raise UsageError(f"there is no method '{method}'", hint=f"there are: {', '.join(_METHODS)}")
+        raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_METHODS)}")
     source = inputs.sized(opened(program))
     if output is not None:
         planned_output(output, ".json")
@@ -86,7 +89,7 @@ def profile(
 
 
 def records(found: Profile) -> list[Mapping[str, object]]:
-    """A profile as lines of JSON: its dispatches, its workloads, and the sums."""
+    """Convert a profile to JSON-ready records: dispatches, workloads, totals."""
     whole = {name: value for name, value in to_json(found).items() if name != "rows"}
     return [
         *({"row": "dispatch", **row_to_json(row)} for row in found.rows),
@@ -117,17 +120,17 @@ def _show(found: Profile, every: bool, console: Console) -> None:
         time_us, calls = sum(row.time_us for row in hidden), sum(row.calls for row in hidden)
         part = _part(time_us, found)
         parts.add_row(part, f"{calls:g}", f"{time_us:.1f}", "", "", "", "", f"({len(hidden)} others)", "")
-    print_table(console, parts, spare=("workload", "least us", "GB/s"))
+    print_table(console, parts, spare=("workload", "bound us", "GB/s"))
     low, high = found.whole_range_us
     console.print(f"{', '.join(found.functions)} on {found.device}, {_told(found.method)}")
     spread = f"quartiles {low:.1f} to {high:.1f}"
-    console.print(f"whole       {found.whole_us:10.1f} us of an invocation ({spread})")
-    console.print(f"dispatches  {found.dispatches_us:10.1f} us, {_part(found.dispatches_us, found)}")
-    console.print(f"all rows    {found.explained_us:10.1f} us, {_part(found.explained_us, found)}")
+    console.print(f"program      {found.whole_us:10.1f} us per invocation ({spread})")
+    console.print(f"dispatches   {found.dispatches_us:10.1f} us, {_part(found.dispatches_us, found)}")
+    console.print(f"all rows     {found.explained_us:10.1f} us, {_part(found.explained_us, found)}")
     if found.profiled_us:
         part = _part(found.profiled_us, found)
-        console.print(f"profiled    {found.profiled_us:10.1f} us, {part}: an invocation while it is profiled")
-    console.print(f"rest        {found.rest_us:+10.1f} us, {_part(found.rest_us, found)} not explained")
+        console.print(f"profiled     {found.profiled_us:10.1f} us, {part}: an invocation under the profiler")
+    console.print(f"unexplained  {found.rest_us:+10.1f} us, {_part(found.rest_us, found)}")
     if found.roofline is not None:
         console.print(roofline_line(found.roofline), markup=False)
     for note in found.notes:
@@ -135,7 +138,7 @@ def _show(found: Profile, every: bool, console: Console) -> None:
 
 
 def _tells(row: ProfileRow) -> bool:
-    """Whether a row without time is to be seen: what could not be timed is."""
+    """Whether to show a row without a time: a dispatch that could not be measured."""
     return row.kind == "dispatch" and not row.time_us and bool(row.note)
 
 
@@ -160,12 +163,12 @@ def _part(time_us: float, found: Profile) -> str:
 
 def _told(method: Method) -> str:
     if method == "hal":
-        return "profiled while it ran"
-    return "each dispatch timed alone, times its calls"
+        return "measured with the runtime's profiler"
+    return "each dispatch measured alone, multiplied by its calls"
 
 
 def roofline_line(roofline: Roofline) -> str:
-    """A roofline in one line."""
+    """Format a roofline in one line."""
     peaks = ", ".join(f"{kind} {value / 1e9:.0f} GFLOP/s" for kind, value in roofline.flops_per_s)
     levels = ", ".join(
         f"{each.bytes_per_s / 1e9:.0f} GB/s {_place(each.capacity_bytes)}"
@@ -178,4 +181,4 @@ def roofline_line(roofline: Roofline) -> str:
 def _place(capacity_bytes: int | None) -> str:
     if capacity_bytes is None:
         return "from memory"
-    return f"up to {capacity_bytes / (1 << 20):.0f} MiB"
+    return f"for data of up to {capacity_bytes / (1 << 20):.0f} MiB"

@@ -10,7 +10,7 @@ from iree_tuner.errors import UsageError
 
 
 def no_option(_: object, text: str) -> None:
-    """A parameter that takes `-` takes mistyped options too, which are told here."""
+    """Reject mistyped options: a parameter that accepts `-` would otherwise accept them as its value."""
     if text.startswith("-") and text != "-":
         raise UsageError(f"unknown option {text}")
 
@@ -20,8 +20,9 @@ ProgramName = Annotated[
     Parameter(
         allow_leading_hyphen=True,
         validator=no_option,
-        help="MLIR text or bytecode in any input dialect of the compiler, an ONNX model, or a command of "
-        "MIOpenDriver, BOO or Fusilli in quotes, or a .txt file of them; `-` reads standard input.",
+        help="The program: MLIR text or bytecode in any input dialect of the compiler, or an ONNX model. "
+        "Also a quoted command of MIOpenDriver, BOO or Fusilli, or a .txt file of such commands. `-` reads "
+        "standard input.",
     ),
 ]
 """A program on the command line."""

@@ -1,4 +1,4 @@
-"""`iree-tuner db record`: measure samples of search spaces, to develop searches on."""
+"""`iree-tuner db record`: measure samples of search spaces, for the development of strategies."""
 
 from __future__ import annotations
 
@@ -30,18 +30,27 @@ def record(
     program: ProgramName,
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"], help="Folder; a file a workload.")],
+    output: Annotated[
+        Path, Parameter(name=["--output", "-o"], help="Write one file per workload to this folder.")
+    ],
     options: RecordingOptions = _DEFAULTS,
     no_db: NoDatabase = False,
-    dim: Annotated[tuple[str, ...], Parameter(negative="", help="As in `tune`.")] = (),
+    dim: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            help="Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input "
+            "0. Repeatable.",
+        ),
+    ] = (),
     as_json: Annotated[
-        bool, Parameter(name="--json", negative="", help="One JSON object a workload.")
+        bool, Parameter(name="--json", negative="", help="Print JSON, one object per workload.")
     ] = False,
 ) -> int:
-    """Measure a random sample of the search space of each workload of a program, into recordings.
+    """Measure a random sample of each workload's search space and write it as a recording.
 
-    The best ones are timed a second time, in turns with the default. `iree-tuner db replay` runs strategies
-    on the files. Ctrl-C writes what was measured; the same command goes on with the rest.
+    The best candidates are measured again, interleaved with the baseline. `iree-tuner db replay` runs
+    strategies on recordings. Ctrl-C writes the measurements so far. To continue, run the same command again.
 
     Example: `iree-tuner db record examples/mlp_batch1.mlir --count 350 -o recordings`
     """
@@ -59,12 +68,12 @@ def record(
     if interrupted:  # what was measured is written
         raise KeyboardInterrupt
     if not written:
-        raise TunerError("nothing was recorded", location=program)
+        raise TunerError("no workload could be recorded", location=program)
     return 0
 
 
 def _write(item: Recorded, folder: Path, chip: str) -> Path | None:
-    """Compressed: a recording of 350 members takes 10 KB."""
+    """Write a recording, compressed: 350 assignments take 10 KB."""
     if item.recording is None:
         return None
     suffix = "" if chip == "host" else f".{chip}"
@@ -86,9 +95,9 @@ def _tell(item: Recorded, path: Path | None, *, as_json: bool) -> None:
                 "note": item.note,
             }
         )
-    counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()) or "nothing"
+    counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()) or "no trials"
     note = f" ({item.note})" if item.note else ""
-    people.print(f"{item.name}: {counted}{f', in {path}' if path else ''}{note}", markup=False)
+    people.print(f"{item.name}: {counted}{f', written to {path}' if path else ''}{note}", markup=False)
 
 
 def _outcomes(recording: Recording) -> dict[str, int]:

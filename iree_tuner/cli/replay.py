@@ -1,4 +1,4 @@
-"""`iree-tuner db replay`: strategies against recordings."""
+"""`iree-tuner db replay`: run search strategies on recordings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.replay.leave_out import can_train, others, train_prior
 from iree_tuner.replay.recorded import RecordedSpace, find_recordings, read_recording
 from iree_tuner.replay.run import Run, replay_all
-from iree_tuner.replay.summary import SHOWN_AFTER, WITHIN, Overall, Summary, finite, overall, summarize
+from iree_tuner.replay.summary import SHOWN_AFTER, WITHIN, Overall, ReplaySummary, finite, overall, summarize
 from iree_tuner.search.registry import DEFAULT, check_strategy
 
 _LEARN = "pip install 'iree-tuner[learn]'"
@@ -28,7 +28,7 @@ _NAMED = {f"evaluations_to_{within * 100:.0f}_percent": within for within in WIT
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is run on each recording."""
+    """The runs on each recording."""
 
     strategies: tuple[str, ...]
     seeds: int
@@ -40,21 +40,25 @@ def replay(
     recordings: Annotated[tuple[Path, ...], Parameter(negative="")],
     /,
     *,
-    strategy: Annotated[tuple[str, ...], Parameter(negative="", help="May be given several times.")] = (
+    strategy: Annotated[tuple[str, ...], Parameter(negative="", help="Strategy to run. Repeatable.")] = (
         DEFAULT,
     ),
-    budget: Annotated[int, Parameter(help="Evaluations; 0 is all members.")] = 0,
-    seeds: Annotated[int, Parameter(help="Runs of each strategy.")] = 5,
-    batch: Annotated[int, Parameter(help="Candidates that are asked for at a time.")] = 8,
+    budget: Annotated[int, Parameter(help="Number of evaluations per run. 0 evaluates all.")] = 0,
+    seeds: Annotated[int, Parameter(help="Number of runs per strategy.")] = 5,
+    batch: Annotated[int, Parameter(help="Number of candidates per request to the strategy.")] = 8,
     why: Annotated[
-        int | None, Parameter(help="Run nothing; take apart that many estimates of the model of costs.")
+        int | None,
+        Parameter(help="Run no strategy. Explain the cost model's estimates of this many members."),
     ] = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="", help="One JSON object a run.")] = False,
+    as_json: Annotated[
+        bool, Parameter(name="--json", negative="", help="Print JSON, one object per run.")
+    ] = False,
 ) -> int:
-    """Run search strategies against recordings, at no cost; the same seed gives the same decisions.
+    """Run search strategies on recordings, without a device. Results depend only on the seed.
 
-    What a strategy knows of other workloads it has from the other recordings that are given: for each one, a
-    prior is trained on those of other workloads (needs the extra `learn`).
+    The table shows how many evaluations a strategy needs to come within 2 % and 10 % of the best recorded
+    time. Strategies with a prior learn it from the recordings of other workloads (requires the extra
+    `learn`).
 
     Example: `iree-tuner db replay recordings --strategy shuffle --strategy local --seeds 20`
 
@@ -79,26 +83,26 @@ def replay(
         print_json(_overall_to_json(total))
     console = answers_to(as_json=as_json)
     console.print(
-        f"evaluations to 2 % and to 10 % of the best, and share of it after {SHOWN_AFTER} (medians;"
+        f"Each cell: evaluations until within 2 %, until within 10 %, and speed after {SHOWN_AFTER}"
     )
-    console.print("- where half of the runs never came so far)")
+    console.print("evaluations relative to the best (medians; - if half of the runs did not get there)")
     print_table(console, _table(found, totals), spare=("members",))
     return 0
 
 
 def _tell_left_out(spaces: Sequence[RecordedSpace]) -> None:
-    """One line, where what other workloads teach will be missing."""
+    """Print a line if a prior cannot be trained."""
     alone = [space.name for space in spaces if not others(space, spaces)]
     which = f" for {', '.join(alone)}" if can_train() and len(alone) < len(spaces) else ""
-    reason = "no recording of another workload of the same kind was given"
+    reason = "no recording of another workload of the same kind"
     if not can_train():
         reason = f"scikit-learn is not installed ({_LEARN})"
     if alone or not can_train():
-        people.print(f"the prior is left out{which}: {reason}", markup=False, soft_wrap=True)
+        people.print(f"no prior{which}: {reason}", markup=False, soft_wrap=True)
 
 
-def _summaries(spaces: Sequence[RecordedSpace], plan: _Plan, *, as_json: bool) -> Iterator[Summary]:
-    """Run everything; runs and summaries are printed as JSON on the way."""
+def _summaries(spaces: Sequence[RecordedSpace], plan: _Plan, *, as_json: bool) -> Iterator[ReplaySummary]:
+    """Run all strategies. With `as_json`, print runs and summaries as they finish."""
     with _progress(as_json=as_json) as progress:
         task = progress.add_task("", total=len(spaces) * len(plan.strategies) * plan.seeds)
         for space in spaces:
@@ -119,7 +123,7 @@ def _summaries(spaces: Sequence[RecordedSpace], plan: _Plan, *, as_json: bool) -
 
 
 def _progress(*, as_json: bool) -> Progress:
-    """A line on a terminal. Standard output is left alone, and has its terminal for itself."""
+    """A progress bar on standard error. None if results go to the same terminal."""
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TimeRemainingColumn(), console=people, transient=True, redirect_stdout=False, redirect_stderr=False,
@@ -133,7 +137,7 @@ def _run_to_json(recording: str, run: Run) -> dict[str, object]:
     return found | {"best_after": [finite(round(best, 5)) for best in run.best_after]}
 
 
-def _summary_to_json(summary: Summary) -> dict[str, object]:
+def _summary_to_json(summary: ReplaySummary) -> dict[str, object]:
     found: dict[str, object] = {"recording": summary.recording, "strategy": summary.strategy}
     found |= {"seeds": summary.seeds, "members": summary.members}
     return found | _medians_to_json(summary)
@@ -145,13 +149,13 @@ def _overall_to_json(total: Overall) -> dict[str, object]:
     return found | {f"within_{WITHIN[-1] * 100:.0f}_percent_after_{SHOWN_AFTER}": round(total.near, 4)}
 
 
-def _medians_to_json(found: Summary | Overall) -> dict[str, object]:
+def _medians_to_json(found: ReplaySummary | Overall) -> dict[str, object]:
     counts = zip(_NAMED, found.evaluations, strict=True)
     medians: dict[str, object] = {f"median_{name}": finite(count) for name, count in counts}
     return medians | {f"median_share_after_{SHOWN_AFTER}": round(found.share, 4)}
 
 
-def _table(found: Sequence[Summary], totals: Sequence[Overall]) -> Table:
+def _table(found: Sequence[ReplaySummary], totals: Sequence[Overall]) -> Table:
     strategies = [total.strategy for total in totals]
     medians = table("recording", "members", *strategies, words=("recording",))
     for start in range(0, len(found), len(strategies)):
@@ -163,6 +167,6 @@ def _table(found: Sequence[Summary], totals: Sequence[Overall]) -> Table:
     return medians
 
 
-def _cell(found: Summary | Overall) -> str:
+def _cell(found: ReplaySummary | Overall) -> str:
     counts = (f"{count:g}" if finite(count) is not None else "-" for count in found.evaluations)
     return f"{', '.join(counts)}, {found.share:.0%}"

@@ -1,4 +1,4 @@
-"""How `iree-tuner db replay --why` takes the model of costs apart, beside the times that were recorded."""
+"""`iree-tuner db replay --why`: explain the cost model's estimates and compare them with recorded times."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from iree_tuner.errors import TunerError
 from iree_tuner.replay.recorded import RecordedSpace
 from iree_tuner.space.configuration import Assignment
 
-_TITLES = {"estimate": "first by the model of costs", "time": "fastest as recorded"}
+_TITLES = {"estimate": "first by the cost model", "time": "fastest recorded"}
 
 
 @dataclass(frozen=True)
 class _Explained:
-    """One member: what was expected of it, and what became of it.
+    """One member of a space with its estimate and its recorded time.
 
     Attributes:
-        by: the order in which it is among the first: `estimate` or `time`.
+        by: the ranking that selected it: `estimate` or `time`.
         member: its knobs.
         cycles: the estimate.
-        estimated_place: its place in the order of the estimates, from 1.
-        time_us: as recorded; None where it did not run.
-        recorded_place: its place among those that ran, from 1; None where it did not run.
-        terms: name, value, unit, and the words for it.
+        estimated_place: its rank by the estimate, from 1.
+        time_us: the recorded time. None if it did not run.
+        recorded_place: its rank by the recorded time, from 1. None if it did not run.
+        terms: name, value, unit and description of each term.
     """
 
     by: str
@@ -43,16 +43,16 @@ class _Explained:
 
 
 def explain(spaces: Sequence[RecordedSpace], count: int, *, as_json: bool) -> None:
-    """Print the terms of the `count` members that the model puts first, and of the `count` fastest.
+    """Print the terms of the `count` members that the model ranks first, and of the `count` fastest.
 
     Raises:
-        TunerError: there is no model of costs for any of the recordings.
+        TunerError: the cost model supports none of the recordings.
     """
     told = 0
     for space in spaces:
         estimate = space.encoder.estimate(space.members)
         if estimate is None:
-            people.print(f"{space.name}: there is no model of its costs", markup=False)
+            people.print(f"{space.name}: the cost model does not support it", markup=False)
             continue
         told += 1
         for each in _explained(space, estimate, count):
@@ -61,11 +61,11 @@ def explain(spaces: Sequence[RecordedSpace], count: int, *, as_json: bool) -> No
             else:
                 _print(space, each)
     if not told:
-        raise TunerError("there is no model of costs for any of these recordings")
+        raise TunerError("the cost model supports none of these recordings")
 
 
 def _explained(space: RecordedSpace, estimate: Estimate, count: int) -> list[_Explained]:
-    """Those by the estimate, then those by the time."""
+    """The members selected by the estimate, then those selected by the time."""
     expected = _order(np.log2(np.maximum(estimate.cycles, 1e-9)))
     times = np.array([space.times_us.get(member, np.inf) for member in space.members])
     ran = [place for place in _order(times) if np.isfinite(times[place])]
@@ -83,7 +83,7 @@ def _explained(space: RecordedSpace, estimate: Estimate, count: int) -> list[_Ex
 
 
 def _order(values: Array) -> list[int]:
-    """Places by value, least first; equal ones in their order, on every machine."""
+    """Ranks by value, lowest first. The sort is stable, so that it is the same on every machine."""
     return [int(place) for place in np.argsort(np.round(values, 6), kind="stable")]
 
 
@@ -119,9 +119,9 @@ def _print(space: RecordedSpace, each: _Explained) -> None:
     recorded = "it did not run"
     if each.time_us is not None:
         times = each.time_us / space.best_us
-        recorded = f"recorded {each.time_us:,.1f} us, {times:.2f} times the best, place {each.recorded_place}"
+        recorded = f"recorded {each.time_us:,.1f} us, {times:.2f} times the best, rank {each.recorded_place}"
     answers.print(
-        f"   estimated {each.cycles:,.0f} cycles, place {each.estimated_place} of {members}; {recorded}",
+        f"   estimated {each.cycles:,.0f} cycles, rank {each.estimated_place} of {members}; {recorded}",
         markup=False,
     )
     table = Table(box=None, padding=(0, 1), pad_edge=False, show_header=False)

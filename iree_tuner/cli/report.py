@@ -1,4 +1,4 @@
-"""The results of a tuning run, for people and as JSON."""
+"""The results of a tuning run, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from iree_tuner.program.dumped import own_target
 from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
-from iree_tuner.tuned import Pace, TuningResult, times_of
+from iree_tuner.tuned import SPEEDUP, Pace, TuningResult, speedup_of, times_of
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.timeline import TimeUse
-from iree_tuner.tuning.versions import Step
+from iree_tuner.tuning.versions import ComparisonStep
 
 
 def report_result(console: Console, result: TuningResult, path: Path | None) -> None:
-    """What was found, where the spec is, and how to use it; `path` is None where none was written."""
+    """Print the results and the commands that use the spec. `path` is None if no spec was written."""
     searched = _table(result)
     if searched.row_count:
         print_table(console, searched, spare=("default us", "tuned us", "tried"))
@@ -33,18 +33,18 @@ def report_result(console: Console, result: TuningResult, path: Path | None) -> 
     alone = [item for item in result.results if not (item.all_trials or item.comparison)]
     if alone:
         share = sum(item.share for item in alone)
-        were = "workload was" if len(alone) == 1 else "workloads were"
-        console.print(f"{len(alone)} {were} left alone, {share:.1%} of the time")
+        noun = "workload" if len(alone) == 1 else "workloads"
+        console.print(f"{len(alone)} {noun} skipped ({share:.1%} of the run time)")
     if result.pace.candidates:
         console.print(_pace(result.pace))
     print_table(console, _stages(result.time))
-    if result.time.checked_s >= _TOLD_S:
+    if result.time.checked_s >= _SHOWN_S:
         checked_s = result.time.checked_s
         console.print(
-            f"comparing results took {checked_s:.1f} s, {checked_s / result.time.total_s:.0%} of all"
+            f"checking results took {checked_s:.1f} s ({checked_s / result.time.total_s:.0%} of the total)"
         )
     if result.interrupted and path is not None:
-        console.print("interrupted: this is what was found until then")
+        console.print("interrupted: these are the results so far")
     if result.note:
         console.print(escape(result.note), style="yellow")
     if result.choices[1:]:
@@ -54,23 +54,23 @@ def report_result(console: Console, result: TuningResult, path: Path | None) -> 
     if result.entries or result.flags or result.kernels:
         _tell_how_to_use(console, result, path)
     else:
-        why = (
-            "what is faster alone is not used" if result.wins else "nothing beats the compiler's own choices"
-        )
-        console.print(f"{why}: {path} is a spec that changes nothing")
+        why = "no candidate beats the compiler's default"
+        if result.wins:
+            why = "the wins do not make the program faster"
+        console.print(f"{why}: {path} is an empty spec")
 
 
-_TOLD_S = 0.05
-"""Stages that took less are not in the table; `--json` has all."""
+_SHOWN_S = 0.05
+"""The table omits shorter stages. `--json` has all."""
 
 
 def _stages(use: TimeUse) -> Table:
-    """Where the time went, a line a stage; and how much of it the workers were busy."""
+    """The time of each stage, and how much of it the workers were busy."""
     devices = [lane for lane in use.lanes if not lane.worker.startswith("compiler")]
     compilers = [lane for lane in use.lanes if lane.worker.startswith("compiler")]
-    stages = table("stage", "seconds", "of all", "compilers busy", "devices busy", words=("stage",))
+    stages = table("stage", "seconds", "share", "compilers busy", "devices busy", words=("stage",))
     for name, seconds in use.seconds().items():
-        if seconds < _TOLD_S:
+        if seconds < _SHOWN_S:
             continue
         busy = [
             f"{sum(use.busy_s(lane, name) for lane in lanes) / len(lanes) / seconds:.0%}" if lanes else ""
@@ -82,41 +82,41 @@ def _stages(use: TimeUse) -> Table:
 
 def _pace(pace: Pace) -> str:
     return (
-        f"{pace.candidates} candidates in {pace.searched_s:.0f} s, {pace.per_hour:.0f} an hour; "
-        f"devices were measuring {pace.busy:.0%} of that time"
+        f"{pace.candidates} candidates in {pace.searched_s:.0f} s ({pace.per_hour:.0f} per hour); "
+        f"devices measured {pace.busy:.0%} of that time"
     )
 
 
 def _tell_how_to_use(console: Console, result: TuningResult, path: Path) -> None:
     if result.whole is not None and result.comparison is not None:
-        console.print(f"program ({result.whole.function}): {times_of(result.comparison)}")
+        console.print(f"program ({result.whole.function}): speedup {speedup_of(result.comparison)}")
     if result.flags:
-        alone = f", {times_of(result.flags_alone)} alone" if result.flags_alone else ""
+        alone = f", {speedup_of(result.flags_alone)} alone" if result.flags_alone else ""
         console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True, markup=False)
-    console.print(f"spec: {path}, {len(result.entries)} of {len(result.results)} workloads")
+    console.print(f"spec: {path}, configures {len(result.entries)} of {len(result.results)} workloads")
     for site, code in result.kernels:
         knobs = " ".join(f"{name}={value}" for name, value in code.knobs.items())
         console.print(f"kernel: {site.problem.name}: {code.entry} {knobs}", markup=False)
     if result.verdict == "tie":
-        console.print("the program does not measurably gain by it, though what is in it is faster alone")
-    console.print("to use it nevertheless:" if result.verdict == "tie" else "to use it:", style="bold")
+        console.print("its dispatches are faster alone, but the program is not measurably faster")
+    console.print("to use it anyway:" if result.verdict == "tie" else "to use it:", style="bold")
     for command in how_to_use(result, path).get("commands", ()):
         console.print(f"  {command}", soft_wrap=True, markup=False)
 
 
 def how_to_use(result: TuningResult, path: Path) -> UseBody:
-    """Commands that apply a result whose spec is at a path."""
+    """Build the commands that apply a result whose spec is at a path."""
     program = result.program
-    # What is compiled with a dumped dispatch's spec is the program that it came from.
+    # A dumped dispatch's spec applies to the program that the dispatch came from.
     name = program.name if own_target(program.data, program.name) is None else "PROGRAM.mlir"
     return use_body(name, result.target.flags, str(path), str(result.target))
 
 
 def _choices(result: TuningResult) -> Table:
-    """Compiler flags that were tried."""
-    choices = table("flags", "speedup (interval)", "verdict", words=("flags",))
+    """The table of the compiler flags that were tried."""
+    choices = table("flags", SPEEDUP, "verdict", words=("flags",))
     for choice in result.choices:
-        options = "+".join(options_of(choice.target)) or "as given"
+        options = "+".join(options_of(choice.target)) or "no extra flags"
         comparison = choice.comparison
         choices.add_row(
             options, times_of(comparison) if comparison else "", comparison.verdict if comparison else ""
@@ -125,7 +125,7 @@ def _choices(result: TuningResult) -> Table:
 
 
 def result_to_json(result: TuningResult, path: Path | None) -> Iterator[dict[str, object]]:
-    """One object for each workload, then one for the program; `path` is None where no spec was written."""
+    """One object per workload, then one for the program. `path` is None if no spec was written."""
     for item in result.results:
         yield _workload_to_json(item)
     record: dict[str, object] = {
@@ -159,7 +159,7 @@ def result_to_json(result: TuningResult, path: Path | None) -> Iterator[dict[str
     yield record
 
 
-def _step(step: Step) -> dict[str, object]:
+def _step(step: ComparisonStep) -> dict[str, object]:
     comparison = step.comparison
     return {
         "what": step.what,
@@ -221,7 +221,7 @@ def _times(comparison: Comparison) -> dict[str, object]:
 
 
 def _table(result: TuningResult) -> Table:
-    names = ("workload", "share", "tried", "default us", "tuned us", "speedup (interval)", "verdict")
+    names = ("workload", "share", "tried", "default us", "tuned us", SPEEDUP, "verdict")
     workloads = table(*names, words=("workload",))
     searched = [item for item in result.results if item.all_trials or item.comparison]
     for item in searched:
@@ -251,13 +251,13 @@ def _competitor(found: Competitor) -> tuple[str, ...]:
 
 
 def _over(found: Competitor) -> str:
-    """What it is compared with, where that is not what the program has."""
+    """A suffix if the kernel was compared with one op of a dispatch rather than with the dispatch."""
     kind = found.kind
     return " over one op" if isinstance(kind, KernelVariants) and kind.prepared.site.one_op else ""
 
 
 def _without_comparison(result: TuningResult) -> Iterator[str]:
-    """Why what was tried has no comparison with the default."""
+    """The reasons why searched workloads have no comparison with the default."""
     for item in result.results:
         if item.all_trials and item.comparison is None and item.note:
             yield f"{item.task.workload.name}: {item.note}"

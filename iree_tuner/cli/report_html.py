@@ -1,4 +1,4 @@
-"""`iree-tuner report`: a run as one HTML file."""
+"""`iree-tuner report`: write a report of a run as one HTML file."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ _DEFAULT = Path("report.html")
 def report(
     db: Annotated[
         Path | None,
-        Parameter(help="The database; iree_tuner/trials.db in the user's data folder by default."),
+        Parameter(help="The database. Default: iree_tuner/trials.db in the user's data folder."),
     ] = None,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write, .html.")] = _DEFAULT,
-    run: Annotated[int | None, Parameter(help="Number of the run; the last one by default.")] = None,
-    program: Annotated[str | None, Parameter(help="The last run of this program: a path or a name.")] = None,
+    run: Annotated[int | None, Parameter(help="Number of the run. Default: the last run.")] = None,
+    program: Annotated[
+        str | None, Parameter(help="Report the last run of this program: a path or a name.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write what a run found as one HTML file, with charts; it opens without a network.
+    """Write a report of a tuning run: one HTML file with tables and charts.
 
     Example: `iree-tuner report tuning.db -o report.html`
     """

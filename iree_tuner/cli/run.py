@@ -1,4 +1,4 @@
-"""`iree-tuner run`: a program on a device, with a codegen script or without, its results checked."""
+"""`iree-tuner run`: run a program once, with or without a codegen script, and check its results."""
 
 from __future__ import annotations
 
@@ -51,26 +51,26 @@ def run(
     save: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Run a program and show its results, compiled as the compiler does or with a codegen script.
+    """Run a program once, print its results, and check them against a reference.
 
-    With a script, the results are compared with those of the program without it; exit status 1 where they
-    differ.
+    With a codegen script, the results are compared with those of the program without the script. Exit status
+    1 if they differ.
 
     Example: `iree-tuner run examples/scripts/matmul.mlir --transform-script cpu_matmul --knob rows=8`
 
     Parameters
     ----------
     compare
-        default: with the program as the compiler makes it; numpy: besides, each dispatch that the script
-        lowers with its IR, interpreted by NumPy in double precision, where it is small enough; none.
+        Reference for a script's results. default: the program without the script. numpy: also interpret
+        small dispatches in NumPy with double precision. none: do not compare.
     device
-        Device URI: local-task, local-sync, cuda://0.
+        Run on this device: local-task, local-sync, cuda://0.
     chip
-        What to compile for, with options: host, host+data-tiling; a GPU's architecture.
+        Compile for this chip: host, or a GPU's architecture. Options follow a +: host+data-tiling.
     save
-        A folder for the results, result_N.npy.
+        Save the results in this folder, as result_N.npy.
     as_json
-        One JSON object a line on standard output.
+        Print JSON, one object per line.
     """
     source, target = inputs.sized(opened(program)), compiling.on(target_for_device(device, chip))
     script, request = scripting.load(), inputs.request(source)
@@ -92,7 +92,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Found:
-    """What ran, and how it compares."""
+    """The results of a run and of their comparison."""
 
     ran: Ran
     scripted: Scripted | None = None
@@ -100,7 +100,7 @@ class _Found:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing differs."""
+        """Whether all results agree."""
         every = [found for _, found in self.alone]
         return all(each.ok for each in (*every, *([self.ran.agreement] if self.ran.agreement else [])))
 
@@ -120,7 +120,7 @@ def _with_script(
 
 
 def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
-    names = ("result", "type", "least", "greatest", "mean", "first values")
+    names = ("result", "type", "minimum", "maximum", "mean", "first values")
     results = table(*names, words=("type", "first values"))
     for number, each in enumerate(found.ran.outputs):
         kind = "x".join((*map(str, each.shape), each.element_type))
@@ -133,7 +133,7 @@ def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
     print_table(console, results)
     if found.scripted is not None:
         lowered, others = found.scripted.lowered, found.scripted.others
-        left = f"; left to the compiler: {', '.join(others)}" if others else ""
+        left = f"; not lowered by the script: {', '.join(others)}" if others else ""
         people.print(f"lowered by the script: {', '.join(lowered)}{left}", markup=False)
         if as_json:
             print_json({"lowered": list(lowered), "others": list(others)})
@@ -144,7 +144,7 @@ def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
 
 
 def _to_json(output: Output, number: int, saved: bool) -> dict[str, object]:
-    """A result as JSON, which knows no infinities: what is none of its numbers is null."""
+    """Convert a result to JSON-ready data. JSON has no infinities and no NaN: they become null."""
     figures = {"least": output.least, "greatest": output.greatest, "mean": output.mean}
     record: dict[str, object] = {"result": number, "shape": list(output.shape), "type": output.element_type}
     record |= {name: value if math.isfinite(value) else None for name, value in figures.items()}
@@ -153,14 +153,14 @@ def _to_json(output: Output, number: int, saved: bool) -> dict[str, object]:
 
 
 def _tell(what: str, other: str, found: Agreement, as_json: bool) -> None:
-    """Whether results agree, by how much, and against what."""
+    """Print whether the results agree with a reference, and by how much they differ."""
     if as_json:
         worst = found.worst if math.isfinite(found.worst) else None
         record = {"compared": what, "ok": found.ok, "of_tolerance": worst}
         print_json({**record, "message": found.message, "note": found.note})
     if found.ok:
         note = f" ({found.note})" if found.note else ""
-        line = f"{what} agrees with {other}: {found.worst:.2g} of the tolerance{note}"
+        line = f"{what} agrees with {other}: largest difference is {found.worst:.2g} of the tolerance{note}"
         people.print(line, markup=False)
     else:
         people.print(f"{what} does NOT agree with {other}: {found.message}", style="red", markup=False)

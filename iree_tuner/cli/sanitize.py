@@ -1,4 +1,4 @@
-"""`iree-tuner sanitize`: a program's dispatches one by one under a memory checker."""
+"""`iree-tuner sanitize`: run a program's dispatches one by one under a memory checker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sanitize import CUDA_TOOLS, sanitize
+from iree_tuner.tuning.sanitize import CUDA_TOOLS, Sanitized, sanitize
 
 _DEFAULTS = InputFlags()
 _NO_FLAGS = CompilerFlags()
@@ -39,26 +39,28 @@ def sanitize_(
     inputs: InputFlags = _DEFAULTS,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Run a program's dispatches under a memory checker; status 1 where one reads or writes too far.
+    """Run a program's dispatches under a memory checker and report out-of-bounds accesses.
 
-    On the CPU, inputs end where a page begins that nobody may touch; on CUDA compute-sanitizer watches.
+    On CPUs, each input ends at a guard page. On CUDA, dispatches run under compute-sanitizer. Exit status 1
+    if a dispatch accesses memory out of bounds.
 
     Example: `iree-tuner sanitize model.mlir --spec model.spec.mlir`
 
     Parameters
     ----------
     spec
-        What `iree-tuner tune` wrote; without one the program is as the compiler makes it.
+        Apply this spec, written by `iree-tuner tune`. Default: no spec.
     kernels
-        What `iree-tuner tune --kernels` or `iree-tuner kernel` wrote.
+        Use the external kernels of this spec, written by `iree-tuner kernel` or `tune --kernels`.
     device
-        Device URI: local-task, cuda://0.
+        Run on this device: local-task, cuda://0.
     chip
-        What to compile for, with options: host, host+data-tiling; a GPU's architecture.
+        Compile for this chip: host, or a GPU's architecture. Options follow a +: host+data-tiling.
     tool
-        Of compute-sanitizer, on CUDA: memcheck, racecheck, initcheck, synccheck. Each is a run.
+        Tool of compute-sanitizer, for CUDA: memcheck, racecheck, initcheck, synccheck. Repeat it for several
+        runs.
     as_json
-        One JSON object a line on standard output: each finding, and then a summary.
+        Print JSON, one object per line: the findings, then a summary.
     """
     source, target = inputs.sized(opened(program)), compiling.on(target_for_device(device, chip))
     request = inputs.request(source)
@@ -66,23 +68,27 @@ def sanitize_(
         module = load_spec(spec, new_context())
         target = with_own_flags(target, module)
         source = replace(source, data=embed_bytes(source.data, to_bytecode(module), name=source.name))
-    with with_kernels(target, kernels) as target, Lab(target, 1) as lab, people.status("watching dispatches"):
+    with with_kernels(target, kernels) as target, Lab(target, 1) as lab, people.status("running dispatches"):
         found = sanitize(source, request, lab, tool)
     console = answers_to(as_json=as_json)
-    told = table("dispatch", "found by", "times", "what", words=("dispatch", "found by", "what"))
+    hits = table("dispatch", "found by", "count", "access", words=("dispatch", "found by", "access"))
     for hit in found.hits:
-        told.add_row(hit.dispatch, hit.tool, str(hit.count), hit.message)
+        hits.add_row(hit.dispatch, hit.tool, str(hit.count), hit.message)
         if as_json:
             print_json(
                 {"dispatch": hit.dispatch, "tool": hit.tool, "count": hit.count, "message": hit.message}
             )
     if found.hits:
-        print_table(console, told)
+        print_table(console, hits)
     wrong = len({hit.dispatch for hit in found.hits})
-    left = f"; not run: {'; '.join(found.left_out)}" if found.left_out else ""
-    watched = f"{found.dispatches} dispatches, watched by {', '.join(found.tools)}"
-    console.print(f"{watched}: {wrong or 'none'} touched what is not theirs{left}", markup=False)
+    console.print(_summary(found, wrong), markup=False)
     if as_json:
         print_json({"dispatches": found.dispatches, "wrong": wrong, "tools": list(found.tools),
                     "left_out": list(found.left_out)})  # fmt: skip
     return 1 if found.hits else 0
+
+
+def _summary(found: Sanitized, wrong: int) -> str:
+    left = f"; not run: {'; '.join(found.left_out)}" if found.left_out else ""
+    checked = f"{found.dispatches} dispatches checked with {', '.join(found.tools)}"
+    return f"{checked}: {wrong} with out-of-bounds accesses{left}"

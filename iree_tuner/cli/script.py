@@ -1,4 +1,4 @@
-"""`iree-tuner script`: codegen scripts in the transform dialect."""
+"""`iree-tuner script`: list, link and inspect codegen scripts in the transform dialect."""
 
 from __future__ import annotations
 
@@ -24,21 +24,29 @@ LIBRARY_FLAG = "--iree-codegen-transform-dialect-library"
 
 _NO_FLAGS = CompilerFlags()
 
-app = App(name="script", help="Codegen scripts in the transform dialect (docs/transforms.md).")
+app = App(
+    name="script",
+    help="""List, link and inspect codegen scripts in the transform dialect.
+
+    See docs/transforms.md. `iree-tuner run`, `bench` and `tune` do not use scripts unless you pass one.
+
+    Example: `iree-tuner script list`
+    """,
+)
 
 
 @app.command(name="list")
 def list_(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
-    """List the scripts that ship: what they are for, and their knobs.
+    """List the scripts that ship, with their purpose and their knobs' defaults.
 
     Example: `iree-tuner script list`
 
     Parameters
     ----------
     as_json
-        One JSON object a script on standard output.
+        Print JSON, one object per script.
     """
-    listed = table("script", "for", "knobs", words=("script", "for", "knobs"))
+    listed = table("script", "purpose", "knobs", words=("script", "purpose", "knobs"))
     for path in shipped():
         script = load_script(path)
         if as_json:
@@ -57,7 +65,7 @@ def link(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     knob: Knobs = (),
 ) -> int:
-    """Write a script with all that it includes, for plain iree-compile.
+    """Write a script together with all scripts that it includes, for iree-compile.
 
     Example: `iree-tuner script link cpu_matmul --knob rows=8 -o linked.mlir`
 
@@ -66,9 +74,9 @@ def link(
     script
         A file, or the name of a script that ships.
     output
-        The linked script, .mlir.
+        Write the linked script to this file, .mlir.
     knob
-        A value of a knob, as rows=8. May be given several times.
+        Set a knob: rows=8. Repeatable.
     """
     chosen = load_script(script).chosen(parse_knobs(knob))
     write(planned_output(output, ".mlir"), chosen.text())
@@ -88,7 +96,9 @@ def stages(
     compiling: CompilerFlags = _NO_FLAGS,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Print the IR of the functions that a script lowers, at first and after each stage, for FileCheck too.
+    """Print the IR of the functions that a script lowers, before the first stage and after each stage.
+
+    The output is also meant for FileCheck.
 
     Example: `iree-tuner script stages examples/scripts/matmul.mlir cpu_matmul --stage vectorize`
 
@@ -97,13 +107,13 @@ def stages(
     script
         A file, or the name of a script that ships.
     knob
-        A value of a knob, as rows=8. May be given several times.
+        Set a knob: rows=8. Repeatable.
     stage
-        Only this stage: the name of a sequence that is included, or input. May be given several times.
+        Print only this stage: `input`, or the name of an included sequence. Repeatable. Default: all stages.
     target
-        What to compile for.
+        Compile for this target.
     as_json
-        One JSON object a stage.
+        Print JSON, one object per stage.
     """
     source, chosen = opened(program), load_script(script).chosen(parse_knobs(knob))
     with Workers(1) as workers, people.status("applying the script"):
@@ -111,7 +121,7 @@ def stages(
     known = dict.fromkeys(each.name for each in found)
     for name in stage:
         if name not in known:
-            raise UsageError(f"there is no stage '{name}'", hint=f"there are: {', '.join(known)}")
+            raise UsageError(f"there is no stage '{name}'", hint=f"one of: {', '.join(known)}")
     for each in found:
         if stage and each.name not in stage:
             continue

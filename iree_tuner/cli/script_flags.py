@@ -1,4 +1,4 @@
-"""Flags that name a codegen script, for commands that compile with one."""
+"""Options that name a codegen script, for commands that compile with one."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from iree_tuner.transforms.script import Script, load_script
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ScriptFlags:
-    """Which script.
+    """The codegen script to use.
 
     Attributes
     ----------
     transform_script
-        A codegen script, a file or the name of one that ships (iree-tuner script list).
+        Use this codegen script: a file, or the name of one that ships (iree-tuner script list).
     knob
-        A value of one of the script's knobs, as rows=8. May be given several times.
+        Set a knob of the script: rows=8. Repeatable.
     """
 
     transform_script: str | None = None
     knob: Knobs = ()
 
     def load(self) -> Script | None:
-        """The script with its knobs set; None where none is named. Raises what `load_script` raises."""
+        """Load the script and set its knobs. None without a script. Raises what `load_script` raises."""
         if self.transform_script is None:
             if self.knob:
-                raise UsageError("--knob is of a script", hint="give --transform-script")
+                raise UsageError("--knob requires --transform-script")
             return None
         return load_script(self.transform_script).chosen(parse_knobs(self.knob))

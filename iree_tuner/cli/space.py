@@ -1,4 +1,4 @@
-"""`iree-tuner space`: what may be tried for a workload."""
+"""`iree-tuner space`: print the search spaces of workloads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from iree_tuner.cli.extract import DEFAULT_DEVICE, chosen_target
 from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.program_name import ProgramName
-from iree_tuner.cli.space_compile import Compilation, compile_samples
+from iree_tuner.cli.space_compile import SampleCompilation, compile_samples
 from iree_tuner.cli.space_inputs import read_spaces
 from iree_tuner.cli.space_show import Shown, show
 from iree_tuner.errors import TunerError, UsageError
@@ -20,43 +20,43 @@ from iree_tuner.tuning.compiler_flags import CompilerFlags
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SpaceFlags:
-    """Flags of `space`.
+    """Options of `space`.
 
     Attributes
     ----------
     target
-        `llvm-cpu:znver4`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
+        Target: `llvm-cpu:znver4`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
     device
-        Take the target of this device instead. Without any, what the compiler has dumped is for what it was
-        dumped for.
+        Use the target of this device instead. A file that the compiler dumped names its own target, which is
+        the default for it.
     dim
-        A size that stands for dynamic dimensions of the inputs: 128 for all, 0.1=128 for dimension 1 of input
-        0. May be given several times.
+        Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input 0.
+        Repeatable.
     pipeline
-        Only spaces of this pipeline: `TileAndFuse`, `TileAndFuse:igemm`, `VectorDistribute`.
+        Print only this pipeline's spaces: `TileAndFuse`, `TileAndFuse:igemm`, `VectorDistribute`.
     count
-        Print only how many assignments are legal.
+        Print only the number of legal assignments.
     sample
-        Print this many legal assignments and what they stand for.
+        Print this many random legal assignments and the configurations that they set.
     seed
-        Decides which assignments are sampled.
+        Seed of the sample.
     compile_
-        Compile each sample to a VM module, and print how it ended. Exit status 1 unless all compile.
+        Compile each sampled assignment and print the outcome. Exit status 1 unless all compile.
     why
-        Print what is wrong with an assignment (`wg_0=64,wg_1=128`, or JSON), or `default` for the compiler's
-        own choice. Exit status 1 when it is in none of the spaces.
+        Explain why an assignment (`wg_0=64,wg_1=128`, or JSON) is illegal. `default` stands for the
+        compiler's own choice. Exit status 1 if no space contains it.
     smtlib
-        Print the constraints as SMT-LIB, as the compiler exports them.
+        Print the constraints as SMT-LIB.
     mlir
         Print the constraints as IR.
     supplements
-        Without, the compiler's constraints are used as they are.
+        Correct the compiler's constraints where they are known to be wrong.
     jobs
-        Compile workers; as many as there are cores by default.
+        Number of compile workers. Default: one per core.
     timeout
-        Seconds that one compilation may take.
+        Time limit for one compilation in seconds.
     as_json
-        One JSON object a space (or, with `--compile`, a sample) on standard output.
+        Print JSON, one object per space (with `--compile`, one per sample).
     """
 
     target: str | None = None
@@ -83,22 +83,24 @@ _NO_FLAGS = CompilerFlags()
 def space(
     source: ProgramName, /, *, flags: SpaceFlags = _DEFAULTS, compiling: CompilerFlags = _NO_FLAGS
 ) -> int:
-    """Print the search spaces of each workload: sizes, knobs and samples; or try samples in the compiler.
+    """Print the search spaces of a program's workloads: size, knobs, constraints and samples.
+
+    A space has the knobs of one compiler pipeline and the constraints between them.
 
     Example: `iree-tuner space model.mlir --target hip:gfx942 --sample 20 --compile`
 
     Parameters
     ----------
     source
-        A program, whose dispatches are extracted; or workloads as JSON, one a line (as `extract --json`
-        prints them, or bare), `-` for standard input. Spaces of CUDA and ROCm need a program.
+        A program. Or workloads as JSON, one per line, as `extract --json` prints them. `-` reads standard
+        input. Spaces for CUDA and ROCm require a program.
     """
     if flags.sample < 0:
         raise UsageError(f"--sample must not be negative, but is {flags.sample}")
     if flags.timeout <= 0:
         raise UsageError(f"--timeout must be above 0, but is {flags.timeout:g}")
     if flags.compile_ and not flags.sample:
-        raise UsageError("--compile needs samples to compile", hint="add --sample 20")
+        raise UsageError("--compile requires samples", hint="add --sample 20")
     program = opened(source)
     target = compiling.on(chosen_target(program, flags.target, flags.device))
     shown = Shown(
@@ -110,7 +112,7 @@ def space(
         mlir=flags.mlir,
         as_json=flags.as_json,
     )
-    compilation = Compilation(
+    compilation = SampleCompilation(
         target, flags.sample, flags.seed, flags.jobs, flags.timeout, as_json=flags.as_json
     )
     answers: list[bool] = []

@@ -1,4 +1,4 @@
-"""`iree-tuner space --compile`: samples of a space, tried in the compiler."""
+"""`iree-tuner space --compile`: compile samples of a space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from iree_tuner.cli.output import people, print_json
-from iree_tuner.cli.space_inputs import Given
+from iree_tuner.cli.space_inputs import WorkloadSpaces
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.candidate import Built
@@ -20,8 +20,8 @@ from iree_tuner.targets import Target
 
 
 @dataclass(frozen=True)
-class Compilation:
-    """How samples are compiled."""
+class SampleCompilation:
+    """How to compile samples."""
 
     target: Target
     sample: int
@@ -31,11 +31,11 @@ class Compilation:
     as_json: bool
 
 
-def compile_samples(given: Given, built: Space, how: Compilation) -> bool:
-    """Compile seeded samples, and print a line for each, in the sample's order. True when all compile."""
+def compile_samples(given: WorkloadSpaces, built: Space, how: SampleCompilation) -> bool:
+    """Compile random samples and print one line per sample, in the sample's order. True if all compile."""
     harness = given.dispatch.harness if given.dispatch else None
     if harness is None:
-        raise UsageError("--compile needs a program: a workload alone has no code to compile")
+        raise UsageError("--compile requires a program: a workload alone has no code to compile")
     picked = built.sample(how.sample, how.seed)
     outcomes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
@@ -52,8 +52,8 @@ def compile_samples(given: Given, built: Space, how: Compilation) -> bool:
             _print(given.name, built, assignment, result, how.as_json)
     people.print(
         escape(
-            f"{given.name}: {built.label}: {outcomes['ok']} of {len(picked)} compile, "
-            f"{len(digests)} different executables, of {built.count()} assignments"
+            f"{given.name}: {built.label}: {outcomes['ok']} of {len(picked)} samples compile, to "
+            f"{len(digests)} different executables; the space has {built.count()} assignments"
         )
     )
     for reason, number in reasons.most_common():
@@ -62,7 +62,7 @@ def compile_samples(given: Given, built: Space, how: Compilation) -> bool:
 
 
 def headline(message: str) -> str:
-    """The first line of a message that says something, shortened."""
+    """The first non-empty line of a message, shortened."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return lines[0][:300] if lines else "no message"
 

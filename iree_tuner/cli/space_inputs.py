@@ -1,4 +1,4 @@
-"""What `iree-tuner space` works on: workloads with their spaces, from a program or from JSON."""
+"""The input of `iree-tuner space`: workloads with their spaces, from a program or from JSON."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from iree_tuner.targets.limits import limits_from
 
 
 @dataclass(frozen=True)
-class Given:
-    """A workload's spaces. `dispatch` is None for a workload that was given as JSON."""
+class WorkloadSpaces:
+    """A workload's spaces. `dispatch` is None for a workload read from JSON."""
 
     name: str
     spaces: tuple[Space, ...]
@@ -35,10 +35,10 @@ class Given:
 
 def read_spaces(
     program: Program, target: Target, dims: Sequence[str] = (), *, supplements: bool
-) -> Iterator[Given]:
-    """The spaces of each workload of a program, or of a file of workloads.
+) -> Iterator[WorkloadSpaces]:
+    """Build the spaces of each workload of a program or of a JSON file.
 
-    Raises TunerError for a file that is neither, and when no workload has a space.
+    Raises TunerError for any other file, and if no workload has a space.
     """
     if program.data.lstrip().startswith(b"{"):
         yield from _from_json(program.data.decode(), program.name, supplements)
@@ -65,10 +65,10 @@ def read_spaces(
                 note = f" ({emitted.note})" if emitted.note else ""
                 people.print(escape(f"{dispatch.name}: {error}{note}"))
                 continue
-            yield Given(dispatch.name, spaces, dispatch)
+            yield WorkloadSpaces(dispatch.name, spaces, dispatch)
 
 
-def _from_json(text: str, source: str, supplements: bool) -> Iterator[Given]:
+def _from_json(text: str, source: str, supplements: bool) -> Iterator[WorkloadSpaces]:
     context = new_context()
     for number, line in enumerate(text.splitlines(), start=1):
         location = f"{source}:{number}"
@@ -78,11 +78,11 @@ def _from_json(text: str, source: str, supplements: bool) -> Iterator[Given]:
             record = cast(dict[str, Any], parse_json(line, location))
             data = record.get("workload", record if "family" in record else None)
             if data is None:
-                people.print(escape(f"{location}: no workload"))
+                people.print(escape(f"{location}: skipped, as it has no workload"))
                 continue
             workload = from_json(data)
             limits = limits_from(record["limits"]) if "limits" in record else CpuLimits()
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise TunerError(f"not a workload: {error}", location=location) from None
         spaces = build_spaces(workload, limits, context, supplements=supplements)
-        yield Given(str(record.get("dispatch", workload.name)), spaces)
+        yield WorkloadSpaces(str(record.get("dispatch", workload.name)), spaces)

@@ -1,4 +1,4 @@
-"""How `iree-tuner space` prints a space."""
+"""Print a search space."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from iree_tuner.cli.output import print_json
-from iree_tuner.cli.space_inputs import Given
+from iree_tuner.cli.space_inputs import WorkloadSpaces
 from iree_tuner.errors import UsageError
 from iree_tuner.space import Assignment, Space
 from iree_tuner.space.default import find_default, parse_assignment
@@ -16,7 +16,7 @@ from iree_tuner.space.smtlib import smtlib
 
 @dataclass(frozen=True)
 class Shown:
-    """What of a space is printed."""
+    """The parts of a space to print."""
 
     count: bool
     sample: int
@@ -27,8 +27,8 @@ class Shown:
     as_json: bool
 
 
-def show(given: Given, built: Space, shown: Shown) -> bool:
-    """Print a space. False when an assignment was asked about that is not legal."""
+def show(given: WorkloadSpaces, built: Space, shown: Shown) -> bool:
+    """Print a space. Returns False if `why` names an assignment that is not legal."""
     if shown.why is not None:
         return _show_why(given, built, shown.why, shown.as_json)
     if shown.as_json:
@@ -46,18 +46,18 @@ def show(given: Given, built: Space, shown: Shown) -> bool:
     return True
 
 
-def _show_why(given: Given, built: Space, text: str, as_json: bool) -> bool:
+def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> bool:
     if text == "default":
         if given.dispatch is None:
             raise UsageError(
-                "--why default needs a program: a workload alone has no choice of the compiler's"
+                "--why default requires a program: the compiler chooses nothing for a workload alone"
             )
         dispatch = given.dispatch
         default = find_default(built, dispatch.default, dispatch.pipeline, dispatch.decomposition)
         assignment, reasons = default.assignment, list(default.reasons)
     else:
         assignment = parse_assignment(text)
-        reasons = [f"there is no knob '{name}'" for name in assignment if name not in built.names]
+        reasons = [f"unknown knob '{name}'" for name in assignment if name not in built.names]
         if not reasons:  # where some are open: can they be chosen?
             reasons = built.violations_of_part(assignment)
             assignment = assignment if reasons else built.complete(assignment)
@@ -74,7 +74,7 @@ def _show_why(given: Given, built: Space, text: str, as_json: bool) -> bool:
         )
         return legal
     console = Console(soft_wrap=True, highlight=False, markup=False)
-    console.print(f"{given.name}: {built.label}: {'legal' if legal else 'not legal'}")
+    console.print(f"{given.name}: {built.label}: {'legal' if legal else 'illegal'}")
     if assignment is not None and legal:
         console.print(f"  {_line(assignment)}")
     for reason in reasons:
@@ -109,7 +109,7 @@ def _configuration(built: Space, assignment: Assignment) -> dict[str, dict[str, 
     return found
 
 
-def _show_all(given: Given, built: Space, shown: Shown, console: Console) -> None:
+def _show_all(given: WorkloadSpaces, built: Space, shown: Shown, console: Console) -> None:
     count, knobs = built.count(), len(built.knobs)
     console.print(f"{given.name}: {built.workload.name}, {built.label}, {count} assignments of {knobs} knobs")
     for knob in built.knobs:

@@ -22,10 +22,10 @@ from iree_tuner.files import STANDARD, name_of, parse_json, read_text
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.check import MatcherHits, Problem, ProgramCheck, check_against_program, check_spec
+from iree_tuner.spec.check import MatcherHits, ProgramCheck, SpecProblem, check_against_program, check_spec
 from iree_tuner.spec.embed import embed as embed_spec
 from iree_tuner.spec.entry import Provenance, SpecEntry, entry_from_json
-from iree_tuner.spec.explain import Row, row_to_json
+from iree_tuner.spec.explain import ExplainedEntry, row_to_json
 from iree_tuner.spec.explain import explain as explain_spec
 from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import load_spec, save_spec
@@ -37,7 +37,7 @@ from iree_tuner.verify.spec import verify_spec
 
 app = App(
     name="spec",
-    help="""Build, link, check, embed and explain tuning specs; list those that ship.
+    help="""Build, link, check, embed and explain tuning specs. List the specs that ship.
 
     Example: `iree-tuner spec explain model.spec.mlir`
     """,
@@ -46,29 +46,29 @@ app = App(
 _NO_FLAGS = CompilerFlags()
 
 _MOST_NEAR = 3
-"""Near misses of a dispatch that are shown: a spec of many matmuls has as many for each other matmul."""
+"""Number of near misses to show per dispatch. A spec for many matmuls nearly hits every other matmul."""
 
 Output = Annotated[
     Path,
     Parameter(
         name=["--output", "-o"],
         allow_leading_hyphen=True,
-        help="File to write, .mlir or .mlirbc; `-` prints text.",
+        help="Write to this file, .mlir or .mlirbc. `-` prints text.",
     ),
 ]
-AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object a line.")]
+AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON, one object per line.")]
 TargetName = Annotated[
-    str | None, Parameter(name="--target", help="What to compile for, as in `llvm-cpu:host`.")
+    str | None, Parameter(name="--target", help="Compile for this target. Default: `llvm-cpu:host`.")
 ]
 Device = Annotated[
-    str | None, Parameter(name="--device", help="Take the target from a device: `local-task`.")
+    str | None, Parameter(name="--device", help="Use the target of this device instead: `local-task`.")
 ]
 Strict = Annotated[
     bool,
-    Parameter(name="--strict", negative="", help="Write nothing where none of the spec's matchers hits."),
+    Parameter(name="--strict", negative="", help="Fail if none of the matchers hits. Default: warn."),
 ]
 AnySpec = Annotated[
-    Path, Parameter(allow_leading_hyphen=True, help="A spec, text or bytecode; `-` reads standard input.")
+    Path, Parameter(allow_leading_hyphen=True, help="A spec, text or bytecode. `-` reads standard input.")
 ]
 
 
@@ -78,7 +78,8 @@ def build(
         Path,
         Parameter(
             allow_leading_hyphen=True,
-            help="JSON lines of {workload, configuration, provenance?}; `-` reads standard input.",
+            help="JSON lines with the keys workload, configuration and, optionally, provenance. `-` reads "
+            "standard input.",
         ),
     ],
     /,
@@ -87,7 +88,7 @@ def build(
     name: Annotated[str, Parameter(help="Symbol name of the module.")] = "tuning_spec",
     as_json: AsJson = False,
 ) -> None:
-    """Build a spec from entries, one JSON object a line; those that come first win.
+    """Build a spec from entries in a JSON lines file. If two entries match an op, the first one applies.
 
     Example: `iree-tuner spec build entries.jsonl -o model.spec.mlir`
     """
@@ -100,7 +101,7 @@ def link(
     output: Output = STANDARD,
     name: Annotated[str, Parameter(help="Symbol name of the module.")] = "linked_tuning_spec",
     program: Annotated[
-        Path | None, Parameter(help="Say how many of the matchers hit a dispatch of this program.")
+        Path | None, Parameter(help="Print how many of the matchers hit a dispatch of this program.")
     ] = None,
     target: TargetName = None,
     device: Device = None,
@@ -108,14 +109,16 @@ def link(
     compiling: CompilerFlags = _NO_FLAGS,
     as_json: AsJson = False,
 ) -> None:
-    """Link specs into one; those named first win. Specs that contradict each other are an error.
+    """Link specs into one. If several specs match an op, the first one applies.
+
+    Specs that contradict each other are an error.
 
     Example: `iree-tuner spec link mine.mlir starter.mlir -o both.mlir`
     """
     if not specs:
-        raise UsageError("name the specs to link")
+        raise UsageError("no specs to link", hint="name at least one")
     if strict and program is None:
-        raise UsageError("--strict is of a program", hint="give --program")
+        raise UsageError("--strict requires --program")
     context = new_context()
     modules = [load_spec(_checked(path), context, nested=True) for path in specs]
     linked = link_specs(modules, labels=[str(path) for path in specs], name=name, context=context)
@@ -132,14 +135,16 @@ def check(
     /,
     *,
     program: Annotated[
-        Path | None, Parameter(help="See what each matcher hits or nearly hits in this program.")
+        Path | None, Parameter(help="Also list what each matcher hits or nearly hits in this program.")
     ] = None,
     target: TargetName = None,
     device: Device = None,
     compiling: CompilerFlags = _NO_FLAGS,
     as_json: AsJson = False,
 ) -> int:
-    """Check a spec's grammar and names, and with `--program` what it does. Status 1 when something is wrong.
+    """Check a spec's grammar and names. With `--program`, also list what its matchers hit.
+
+    Exit status 1 if there is a problem.
 
     Example: `iree-tuner spec check model.spec.mlir --program model.mlir --device local-task`
     """
@@ -153,7 +158,7 @@ def check(
         found = check_against_program(module, source.data, chosen, name=source.name, near=True)
         problems.extend(found.problems)
     if found.near is None:
-        people.print("near misses are not known: the compiler does not survive the search", style="yellow")
+        people.print("near misses are unknown: the compiler crashed during the search", style="yellow")
     if as_json:
         for hits in found.matchers:
             print_json(_hits_to_json(hits))
@@ -169,27 +174,29 @@ def check(
 @app.command
 def embed(
     program: Annotated[
-        Path, Parameter(allow_leading_hyphen=True, help="The program; `-` reads standard input.")
+        Path, Parameter(allow_leading_hyphen=True, help="The program. `-` reads standard input.")
     ],
     spec: Annotated[Path, Parameter(help="The spec, text or bytecode.")],
     /,
     *,
     output: Output = STANDARD,
-    replace: Annotated[bool, Parameter(negative="", help="Replace a spec that the program carries.")] = False,
+    replace: Annotated[
+        bool, Parameter(negative="", help="Replace a spec that is already embedded in the program.")
+    ] = False,
     target: TargetName = None,
     strict: Strict = False,
     compiling: CompilerFlags = _NO_FLAGS,
     as_json: AsJson = False,
 ) -> None:
-    """Put a spec into a program, so that plain `iree-compile` applies it on every target.
+    """Embed a spec in a program, so that `iree-compile` applies it without further flags.
 
-    With `--target` it is said how many of the spec's matchers hit, and a chip that no flag of the compiler
-    selects (cuda:sm_90) is put into the program too.
+    With `--target`, `embed` also prints how many of the spec's matchers hit, and embeds a chip that no
+    compiler flag can select (cuda:sm_90).
 
     Example: `iree-tuner spec embed model.mlir model.spec.mlir -o tuned.mlir`
     """
     if strict and target is None:
-        raise UsageError("--strict is of a target", hint="give --target")
+        raise UsageError("--strict requires --target")
     context = new_context()
     source = opened(_checked(program))
     module = parse_module(source.data, context, source.name)
@@ -200,7 +207,7 @@ def embed(
     try:
         embed_spec(module, tuned, replace=replace)
     except TunerError as error:
-        raise TunerError(error.message, location=str(program), hint="--replace drops it") from None
+        raise TunerError(error.message, location=str(program), hint="--replace replaces it") from None
     hits: dict[str, object] = {}
     if chosen is not None:
         hits = tell_hits(spec, hits_in(tuned, source, chosen), strict=strict)
@@ -209,7 +216,7 @@ def embed(
 
 @app.command
 def explain(spec: AnySpec, /, *, as_json: AsJson = False) -> None:
-    """Show what a spec matches, what it sets, and what that was worth where it was measured.
+    """Show a spec as a table: the ops that it matches, the configurations, and the measured speedups.
 
     Example: `iree-tuner spec explain model.spec.mlir`
     """
@@ -228,14 +235,14 @@ def _target(target: str | None, device: str | None) -> Target:
 
 
 def _checked(path: Path) -> Path:
-    """A path. A parameter that takes `-` takes mistyped options too, which are told here."""
+    """Reject mistyped options: a parameter that accepts `-` would otherwise accept them as its value."""
     if str(path).startswith("--"):
         raise UsageError(f"unknown option {path}")
     return path
 
 
-def _illegal(module: ir.Module, target: Target, spec: Path, program: Program) -> list[Problem]:
-    """Configurations that break constraints, seen before the compiler gets them."""
+def _illegal(module: ir.Module, target: Target, spec: Path, program: Program) -> list[SpecProblem]:
+    """Find configurations that violate constraints."""
     try:
         return verify_spec(module, target, name=name_of(spec), program=program).problems()
     except TunerError:
@@ -260,10 +267,10 @@ def _write(
     count: int | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> None:
-    """Save a module, or print it; say so to people or as JSON."""
+    """Save or print a module, and report it as text or as JSON."""
     if _checked(output) == STANDARD:
         if as_json:
-            raise UsageError("--json needs --output: standard output holds nothing but JSON")
+            raise UsageError("--json requires --output: JSON and the spec cannot share standard output")
         print(module)
         return
     save_spec(module, output)
@@ -294,7 +301,7 @@ def _matchers_of(dispatch: str, found: ProgramCheck) -> list[str]:
     return [matcher for matcher, where in hits if where == dispatch]
 
 
-def _show_check(spec: Path, found: ProgramCheck, problems: list[Problem]) -> None:
+def _show_check(spec: Path, found: ProgramCheck, problems: list[SpecProblem]) -> None:
     lines: list[str] = []
     for each in found.matchers:
         where = ", ".join(hit.dispatch for hit in each.hits or ())
@@ -308,9 +315,9 @@ def _show_check(spec: Path, found: ProgramCheck, problems: list[Problem]) -> Non
 
 
 def _dispatch_lines(dispatch: str, found: ProgramCheck) -> list[str]:
-    """Which matchers hit a dispatch, and which nearly do, where they or the dispatch have no hit.
+    """Describe which matchers hit a dispatch, and the near misses of matchers and dispatches without a hit.
 
-    Of those some are left out, but never where a matcher that hits nothing comes nearest.
+    The list of near misses is shortened, but keeps the nearest miss of each matcher that hits nothing.
     """
     matchers = _matchers_of(dispatch, found)
     idle = {each.matcher for each in found.matchers if not each.hits}
@@ -325,7 +332,7 @@ def _dispatch_lines(dispatch: str, found: ProgramCheck) -> list[str]:
         for miss in shown
     ]
     left_out = len(misses) - len(shown)
-    more = [f"  and {left_out} more: --json lists them"] if left_out else []
+    more = [f"  and {left_out} more (--json lists all)"] if left_out else []
     hit = " and ".join(f"@{matcher}" for matcher in matchers) or "no matcher"
     return [f"{dispatch} is hit by {hit}", *lines, *more]
 
@@ -336,7 +343,7 @@ def _condition(miss: NearMiss) -> str:
     return f" [{', '.join(where)}]" if where else ""
 
 
-def _table(rows: list[Row]) -> Table:
+def _table(rows: list[ExplainedEntry]) -> Table:
     names = ("matches", "sets", "speedup", "measured")
     explained = table(*names, words=names, apart=True)
     for row in rows:
@@ -344,12 +351,12 @@ def _table(rows: list[Row]) -> Table:
     return explained
 
 
-def _matched(row: Row) -> str:
+def _matched(row: ExplainedEntry) -> str:
     sizes = ", ".join(f"{role}={'x'.join(map(str, values))}" for role, values in row.sizes)
     return "\n".join(line for line in (row.op, sizes, ", ".join(row.types), *row.conditions) if line)
 
 
-def _set(row: Row) -> str:
+def _set(row: ExplainedEntry) -> str:
     lines = [row.pipeline] if row.pipeline else []
     for setting in row.settings:
         label = f"op {setting.op}: " if len(row.settings) > 1 else ""
@@ -359,7 +366,7 @@ def _set(row: Row) -> str:
 
 def _speedup(found: Provenance | None) -> str:
     if found is None:
-        return "not given"
+        return "not recorded"
     low, high = found.interval
     times = f"{found.default_us:.1f} -> {found.tuned_us:.1f} us"
     return f"{found.speedup:.2f}x\n({low:.2f} to {high:.2f})\n{times}"

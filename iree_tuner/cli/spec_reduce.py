@@ -1,4 +1,4 @@
-"""`iree-tuner spec reduce`: a program or a spec that shows a defect, made smaller."""
+"""`iree-tuner spec reduce`: shrink a program or a spec that triggers a defect."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.files import STANDARD, name_of, planned_output, read_bytes, write
 from iree_tuner.program.source import Program
-from iree_tuner.reduce import Candidate, InWorkers, Judge, Progress, Reducer
+from iree_tuner.reduce import Candidate, CommandJudge, InWorkers, Reducer, ReductionProgress
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.tuning.stop import StopRequest
 
 _MOST_JOBS = 8
-"""By default. Candidates after one that shows the defect are judged in vain."""
+"""Default number of concurrent judges. More would waste work: only the first success counts."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class JudgeFlags:
-    """What says whether a candidate shows the defect.
+    """The command that decides whether a candidate still triggers the defect.
 
     Attributes
     ----------
     judge
-        A command for the shell. {} stands for the candidate's path; a command without {} gets it as its last
-        argument.
+        Shell command that tests a candidate. {} stands for the candidate's path. Without {}, the path is
+        appended.
     judge_status
-        Status of the judge where the defect shows: a number, fail (any but 0), or crash (128 and above). It
-        is 0 by default, and fail with --judge-output.
+        Exit status of the judge if the defect is present: a number, fail (not 0), or crash (128 or more).
+        Default: 0, or fail with --judge-output.
     judge_output
-        Text that the judge's output contains where the defect shows.
+        Text in the judge's output if the defect is present.
     timeout
-        Seconds for a judge. A candidate that takes longer counts as one that does not show the defect.
+        Time limit for one judge in seconds. A candidate that takes longer counts as free of the defect.
     jobs
-        Judges at a time; by default one a core, and no more than 8.
+        Number of concurrent judges. Default: one per core, at most 8.
     """
 
     judge: Annotated[str, Parameter(allow_leading_hyphen=True)]
@@ -51,13 +51,13 @@ class JudgeFlags:
     jobs: int | None = None
 
     def lab(self) -> InWorkers:
-        """Where candidates are judged so. Raises UsageError for numbers out of range."""
+        """Create the judge. Raises UsageError for numbers out of range."""
         if self.timeout <= 0:
             raise UsageError(f"--timeout must be above 0, but is {self.timeout:g}")
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"--jobs must be at least 1, but is {self.jobs}")
         status = self.judge_status if self.judge_status is not None else "fail" if self.judge_output else 0
-        judge = Judge(self.judge, status, self.judge_output)
+        judge = CommandJudge(self.judge, status, self.judge_output)
         return InWorkers(judge, self.jobs or min(_MOST_JOBS, usable_cores()), self.timeout)
 
 
@@ -69,35 +69,35 @@ def reduce(
     output: Annotated[Path, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = STANDARD,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Shrink a program or a spec that shows a defect, with a command as the judge.
+    """Shrink a program or a spec that triggers a defect. A command of yours tests each candidate.
 
-    The judge is given smaller and smaller candidates, which all verify. It ends with status 0 where a
-    candidate still shows the defect, as the scripts of llvm-reduce and cvise do; --judge-status and
-    --judge-output ask for something else. It runs in an empty folder of its own: name other files by absolute
-    paths. Ctrl-C writes the smallest candidate so far that shows the defect, with status 130.
+    `reduce` runs the command (the judge) on smaller and smaller candidates. All candidates are valid IR. The
+    judge must exit with status 0 if a candidate still triggers the defect, as with llvm-reduce and cvise.
+    --judge-status and --judge-output set other criteria. The judge runs in an empty folder: name other files
+    by absolute paths. Ctrl-C writes the smallest candidate so far, with exit status 130.
 
     Example: `iree-tuner spec reduce big.mlir --judge "iree-opt {}" --judge-output "error: x" -o small.mlir`
 
     Parameters
     ----------
     program
-        MLIR text or bytecode in any dialect of the compiler; `-` reads standard input.
+        MLIR text or bytecode in any dialect of the compiler. `-` reads standard input.
     output
-        File to write, .mlir; `-` prints text.
+        Write the result to this file, .mlir. `-` prints text.
     as_json
         Print the sizes before and after as JSON.
     """
     if str(program).startswith("--"):  # a parameter that takes `-` takes mistyped options too
         raise UsageError(f"unknown option {program}")
     if as_json and output == STANDARD:
-        raise UsageError("--json needs --output: standard output holds nothing but JSON")
+        raise UsageError("--json requires --output: JSON and the program cannot share standard output")
     source = Program(name_of(program), read_bytes(program))
     if not source.data.strip():
         raise TunerError("the program is empty", location=source.name)
     if output != STANDARD:
         planned_output(output, ".mlir")
     with (
-        people.status("asking the judge about the input") as status,
+        people.status("testing the input") as status,
         StopRequest(tell_stopping) as stop,
         judging.lab() as lab,
     ):
@@ -114,15 +114,18 @@ def reduce(
 
 
 class _Lines:
-    """A line for each step that makes the program smaller, and on a terminal how far the current one is."""
+    """Print one line per step that shrinks the program.
+
+    On a terminal, also show the current step's progress.
+    """
 
     def __init__(self, status: Status) -> None:
         self._status = status
-        self._last: Progress | None = None
+        self._last: ReductionProgress | None = None
         self._shown: Candidate | None = None
 
-    def add(self, progress: Progress) -> None:
-        """Take what a reducer says."""
+    def add(self, progress: ReductionProgress) -> None:
+        """Show a reducer's progress."""
         last, self._last = self._last, progress
         if last is not None and last.step != progress.step:
             if last.smallest is not (self._shown or last.start):
@@ -131,12 +134,12 @@ class _Lines:
         self._status.update(escape(_line(progress)))
 
 
-def _line(progress: Progress) -> str:
-    return f"{progress.step}: {_size(progress.smallest)}, {progress.judged} judged"
+def _line(progress: ReductionProgress) -> str:
+    return f"{progress.step}: {_size(progress.smallest)}, {progress.judged} tested"
 
 
-def _write(found: Progress, output: Path, *, as_json: bool, interrupted: bool) -> None:
-    """Write the smallest program; say so to people or as JSON."""
+def _write(found: ReductionProgress, output: Path, *, as_json: bool, interrupted: bool) -> None:
+    """Write the smallest program, and report it as text or as JSON."""
     if output == STANDARD:
         print(found.smallest.text, end="")
     else:
@@ -156,7 +159,7 @@ def _write(found: Progress, output: Path, *, as_json: bool, interrupted: bool) -
             }
         )
     sizes = f"{_size(found.start)} -> {_size(found.smallest)}"
-    people.print(f"{output}: {sizes}; {found.judged} candidates judged", soft_wrap=True, markup=False)
+    people.print(f"{output}: {sizes}; {found.judged} candidates tested", soft_wrap=True, markup=False)
 
 
 def _size(candidate: Candidate) -> str:

@@ -1,4 +1,4 @@
-"""`iree-tuner spec shipped`: the specs that ship."""
+"""`iree-tuner spec shipped`: list the specs that ship."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from iree_tuner.cli.output import answers, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import UsageError
-from iree_tuner.spec.explain import Row, explain
+from iree_tuner.spec.explain import ExplainedEntry, explain
 from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import shipped_specs
 from iree_tuner.targets.find import BACKENDS
@@ -23,23 +23,25 @@ from iree_tuner.targets.find import BACKENDS
 def shipped(
     *,
     backend: Annotated[
-        str | None, Parameter(help="Only those of a backend: llvm-cpu, cuda, hip, vulkan.")
+        str | None, Parameter(help="List only the specs for this backend: llvm-cpu, cuda, hip, vulkan.")
     ] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """List the specs that ship: workloads, what they were measured on, and what they gained there.
+    """List the specs that ship, with their workloads, hardware and measured speedup.
+
+    The speedup is the geometric mean over a spec's workloads.
 
     Example: `iree-tuner spec shipped --backend cuda`
 
     Parameters
     ----------
     as_json
-        One JSON object for each spec.
+        Print JSON, one object per spec.
     """
     if backend is not None and backend not in BACKENDS:
-        raise UsageError(f"there is no backend '{backend}'", hint=f"there are: {', '.join(BACKENDS)}")
+        raise UsageError(f"unknown backend '{backend}'", hint=f"one of: {', '.join(BACKENDS)}")
     context = new_context()
-    names = ("backend", "spec", "workloads", "gain", "measured on", "date")
+    names = ("backend", "spec", "workloads", "speedup", "measured on", "date")
     listed = table(*names, words=("backend", "spec", "measured on"))
     for each in (backend,) if backend else BACKENDS:
         for path in shipped_specs(each):
@@ -51,7 +53,7 @@ def shipped(
                 "; ".join(record.chips), ", ".join(record.dates),
             )  # fmt: skip
     if not as_json:
-        print_table(answers, listed, spare=("date",), otherwise="none ship for it")
+        print_table(answers, listed, spare=("date",), otherwise="no specs ship for this backend")
 
 
 def _below(path: Path, backend: str) -> str:
@@ -72,7 +74,7 @@ class _Shipped:
     compilers: tuple[str, ...]
 
 
-def _record(backend: str, path: Path, rows: Sequence[Row]) -> _Shipped:
+def _record(backend: str, path: Path, rows: Sequence[ExplainedEntry]) -> _Shipped:
     told = [row.provenance for row in rows if row.provenance is not None]
     gains = [math.log(each.speedup) for each in told]
     return _Shipped(

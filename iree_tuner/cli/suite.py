@@ -1,4 +1,4 @@
-"""`iree-tuner suite`: operations generated, verified, timed, and compared with other libraries."""
+"""`iree-tuner suite`: generate, verify and measure operations, and compare IREE with other libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from iree_tuner.cli.suite_run import run
 
 app = App(
     name="suite",
-    help="""Generate operations, verify and time them, and compare IREE with other libraries (docs/suite.md).
+    help="""Generate, verify and measure operations, and compare IREE with other libraries.
+
+    An operation is one computation with its sizes and types, such as a matmul. See docs/suite.md.
 
     Example: `iree-tuner suite generate --m 768 --n 512 --k 1024`
     """,

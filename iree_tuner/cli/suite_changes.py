@@ -1,4 +1,4 @@
-"""`iree-tuner suite changes`: what is faster, slower, broken between two runs."""
+"""`iree-tuner suite changes`: compare two runs."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from iree_tuner.suite.results import Results
 from iree_tuner.suite.spread import USUAL, Spreads, spreads_of
 
 _TOLD = ("BROKEN", "FIXED", "SLOWER", "FASTER", "NEW", "GONE")
-_COLUMNS = ("verdict", "operation", "back end", "device", "times as fast", "before us", "after us", "how")
+_COLUMNS = ("verdict", "operation", "back end", "device", "speedup (98% CI)", "before us", "after us", "how")
 
 
 def changes(
-    old: Annotated[str, Parameter(help="The run before: a folder of results, or HISTORY.jsonl@RUN.")],
-    new: Annotated[str, Parameter(help="The run after, in the same way.")],
+    old: Annotated[str, Parameter(help="The earlier run: a folder of results, or HISTORY.jsonl@RUN.")],
+    new: Annotated[str, Parameter(help="The later run: a folder of results, or HISTORY.jsonl@RUN.")],
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], help="Write them as one HTML file, .html.")
+        Path | None, Parameter(name=["--output", "-o"], help="Also write the changes as a report, .html.")
     ] = None,
-    worth: Annotated[str, Parameter(help="Difference that is worth a word.")] = f"{WORTH:.0%}",
-    alike: Annotated[str, Parameter(help="Difference up to which times are the same.")] = f"{ALIKE:.0%}",
+    worth: Annotated[str, Parameter(help="Smallest change to report.")] = f"{WORTH:.0%}",
+    alike: Annotated[str, Parameter(help="Largest change that counts as the same.")] = f"{ALIKE:.0%}",
     history: Annotated[
-        Path | None, Parameter(help="Runs that tell how much times differ from run to run.")
+        Path | None, Parameter(help="Take the variation between runs from this history, .jsonl.")
     ] = None,
     fail_on: Annotated[
-        str, Parameter(help="Exit with 1 where there is one of these: slower, or slower,broken.")
+        str, Parameter(help="Exit with status 1 if a row has one of these verdicts: slower,broken.")
     ] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Say what changed from one run to another. A run is a folder of results, or HISTORY.jsonl@RUN.
+    """Compare two runs: list the rows that became faster, slower, broken or fixed.
 
-    RUN is a run's id, what its commit begins with, `first` or `last`.
+    RUN is the id of a run, the beginning of its commit, `first` or `last`.
 
     Example: `iree-tuner suite changes history.jsonl@last results -o changes.html --fail-on slower,broken`
     """
@@ -76,7 +76,7 @@ def changes(
     failed = {each: count for each, count in counts(found).items() if each in fatal}
     if failed:
         told = ", ".join(f"{count} {each.lower()}" for each, count in failed.items())
-        people.print(f"failed, as there are {told}", style="red", markup=False)
+        people.print(f"failed: {told}", style="red", markup=False)
     return int(bool(failed))
 
 
@@ -84,7 +84,9 @@ def _verdicts(text: str) -> set[Verdict]:
     names = {each.strip().upper() for each in text.split(",") if each.strip()}
     unknown = sorted(names - set(VERDICTS))
     if unknown:
-        raise UsageError(f"--fail-on: no verdict '{unknown[0].lower()}'", hint=", ".join(VERDICTS).lower())
+        raise UsageError(
+            f"--fail-on: unknown verdict '{unknown[0].lower()}'", hint=", ".join(VERDICTS).lower()
+        )
     return cast("set[Verdict]", names)
 
 
@@ -109,8 +111,8 @@ def _tell(found: Sequence[Change], spreads: Spreads, console: Console) -> None:
         print_table(console, changed, spare=("how", "before us", "after us", "device"))
     if any(each.ratio is not None and not each.paired for each in found):
         known = [f"{spread:.1%} on {name or 'the device'}" for name, spread in spreads.devices.items()]
-        told = ", ".join(known) or f"{USUAL:.0%}, as nothing is known of this machine"
-        console.print(f"from run to run, times of the same code are taken to differ by {told}", markup=False)
+        told = ", ".join(known) or f"{USUAL:.0%} (assumed: there is no history of this machine)"
+        console.print(f"variation of equal code between runs: {told}", markup=False)
 
 
 def _ratio(change: Change) -> str:
@@ -128,7 +130,7 @@ def _side(change: Change, side: str) -> str:
 
 def _how(change: Change) -> str:
     if change.ratio is not None:
-        return "in turns" if change.paired else "run by run"
+        return "interleaved" if change.paired else "run by run"
     rows = (change.after, change.before)
     return next((row.message for row in rows if row is not None and row.state != "ok"), "")
 

@@ -1,4 +1,4 @@
-"""`iree-tuner suite compare`: operations on IREE beside other libraries, in interleaved rounds."""
+"""`iree-tuner suite compare`: compare operations on IREE and on other libraries, in interleaved rounds."""
 
 from __future__ import annotations
 
@@ -37,29 +37,32 @@ def compare(
     options: SuiteOptions = _OPTIONS,
     outputs: SuiteOutputs = _OUTPUTS,
 ) -> int:
-    """Time operations on IREE, by default and tuned, beside other libraries, each in a process of its own.
+    """Compare operations on IREE, with and without tuning, and on other libraries.
+
+    Each library runs in a separate process. Their samples are interleaved.
 
     Example: `iree-tuner suite compare cpu --tune quick -o results`
 
     Parameters
     ----------
     sources
-        Folders that `suite generate` wrote, named suites, suite files (.toml), commands of MIOpenDriver, BOO
-        or Fusilli in quotes, .txt files of these.
+        Operations: folders that `suite generate` wrote, names of suites, suite files (.toml), quoted commands
+        of MIOpenDriver, BOO or Fusilli, or .txt files of such commands.
     libraries
-        Joined by commas: numpy, torch, torch-compiled, onnxruntime, jax, triton and others; all, or none.
-        What is not installed says so.
+        Libraries, separated by commas: numpy, torch, torch-compiled, onnxruntime, jax, triton and others. Or
+        all, or none. A library that is not installed is reported.
     spec
-        A tuning spec, for `iree-tuned`.
+        Measure IREE with this tuning spec as `iree-tuned`.
     tune
-        Tune each operation first, for `iree-tuned`. Specs are kept with the results.
+        Tune each operation first and measure the result as `iree-tuned`. The specs are stored with the
+        results.
     budget_s
-        Time for tuning each operation: 30s, 2m.
+        Time limit for tuning one operation: 30s, 2m. Default: no limit.
     db
-        Database that tuning uses; without --tune, what earlier runs proved there is `iree-tuned`.
+        Database for tuning. Without --tune, `iree-tuned` uses the wins of earlier runs in it.
     """
     if spec is not None and (tune is not None or db is not None):
-        raise UsageError("--spec goes neither with --tune nor with --db")
+        raise UsageError("--spec excludes --tune and --db")
     if budget_s is not None and tune is None:
         raise UsageError("--budget requires --tune")
     tuning = Tuning(spec, tune, budget_s, db)
@@ -73,14 +76,14 @@ def compare(
 
 
 def _chosen(libraries: str, devices: Sequence[str]) -> list[Backend]:
-    """Those that are named; or all that are there for one of the devices, with a line for each other."""
+    """The named libraries, or all that support one of the devices. Print a line for each other library."""
     if libraries != _ALL:
         return [] if libraries == "none" else [backend(each) for each in libraries.split(",")]
     found: list[Backend] = []
     for each in backends().values():
         reasons = [each.missing(device) for device in devices]
         if all(reasons):
-            people.print(f"{each.name} is left out: {reasons[0]}", style="yellow", markup=False)
+            people.print(f"{each.name} skipped: {reasons[0]}", style="yellow", markup=False)
         else:
             found.append(each)
     return found

@@ -1,4 +1,4 @@
-"""`iree-tuner suite generate`: operations as programs in a folder."""
+"""`iree-tuner suite generate`: write operations as programs."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def generate(
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("generated"),
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Write operations as programs, each with its arguments beside it.
+    """Write operations as MLIR programs, together with their arguments, to a folder.
 
     Example: `iree-tuner suite generate --m 64:1024:128 --n 64:1024:128 --k 4096 -o generated`
 
     Parameters
     ----------
     suites
-        Suites by name (`iree-tuner suite list`), .toml files, commands of MIOpenDriver, BOO or Fusilli in
-        quotes, or .txt files of these; profiler where nothing is asked for.
+        Operations: names of suites (`iree-tuner suite list`), suite files (.toml), quoted commands of
+        MIOpenDriver, BOO or Fusilli, or .txt files of such commands. Default: the suite profiler.
     output
-        The folder to write to; what it has already of an operation is written over.
+        Write to this folder. Existing files of the same operations are overwritten.
     as_json
-        One JSON object an operation on standard output.
+        Print JSON, one object per operation.
     """
     for each in chosen_operations(suites, flags):
         path = folder.write(output, each)

@@ -1,4 +1,4 @@
-"""`iree-tuner suite history`: runs kept in one file, and shown."""
+"""`iree-tuner suite history`: collect runs in one file, and show how times changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from iree_tuner.suite.results import read_results
 
 app = App(
     name="history",
-    help="""Keep runs in one file, and see how times changed.
+    help="""Collect runs in one file, and show how times changed.
 
     Example: `iree-tuner suite history add results --to history.jsonl`
     """,
@@ -32,18 +32,18 @@ def add(
     results: Annotated[tuple[Path, ...], Parameter(negative="", help="Folders of results.")],
     /,
     *,
-    to: Annotated[Path, Parameter(help="The history, .jsonl; it is made where there is none.")],
+    to: Annotated[Path, Parameter(help="The history, .jsonl. A missing file is created.")],
     as_json: AsJson = False,
 ) -> None:
-    """Append runs to a history; what is there already is not added again.
+    """Append runs to a history. Runs that it already has are not added again.
 
     Example: `iree-tuner suite history add results --to history.jsonl`
     """
     for folder in results:
         found = read_results(folder)
         added = add_run(found, to)
-        told = f"{added} rows added" if added else "it is there already"
-        people.print(f"{to}: run {found.facts.id} of {folder}: {told}", markup=False)
+        outcome = f"{added} rows added" if added else "already in the history"
+        people.print(f"{to}: run {found.facts.id} of {folder}: {outcome}", markup=False)
         if as_json:
             print_json({"run": found.facts.id, "rows": len(found.rows), "added": added})
 
@@ -54,13 +54,13 @@ def show(
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], help="Write all of it as one HTML file, .html.")
+        Path | None, Parameter(name=["--output", "-o"], help="Also write a report of the history, .html.")
     ] = None,
-    commit: Annotated[str, Parameter(help="List runs of this commit, or of those that begin so.")] = "",
-    compiler: Annotated[str, Parameter(help="List runs of this release of the compiler.")] = "",
+    commit: Annotated[str, Parameter(help="List only runs whose commit begins with this.")] = "",
+    compiler: Annotated[str, Parameter(help="List only runs of this compiler release.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List the runs of a history, or draw how times changed.
+    """List the runs of a history. With -o, also write a report with charts of the times.
 
     Example: `iree-tuner suite history show history.jsonl -o history.html`
     """

@@ -1,4 +1,4 @@
-"""Runs of the suite as people name them: a folder of results, or a run of a history."""
+"""Runs of the suite on the command line: a folder of results, or a run in a history."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.history import History, read_history, run_named
 from iree_tuner.suite.results import Results, read_results
 
-_HINT = "a folder of results, or HISTORY.jsonl@RUN: a run's id, what a commit begins with, first or last"
+_HINT = "give a folder of results, or HISTORY.jsonl@RUN: id, beginning of a commit, first or last"
 
 
 @dataclass(frozen=True)
 class Named:
-    """A run, and the history that it is of; None for a folder."""
+    """A run, and its history. The history is None for a folder."""
 
     results: Results
     history: History | None = None
 
 
 def run_named_as(name: str) -> Named:
-    """The run. Raises TunerError where there is none, or one without rows, and UsageError for half a name."""
+    """Load a run. Raises TunerError for a missing or empty run, and UsageError for an incomplete name."""
     path = Path(name)
     if path.is_dir():
         found = Named(read_results(path))
         if not found.results.rows:
-            raise TunerError("there are no rows yet", location=name)
+            raise TunerError("no rows yet", location=name)
         return found
     if path.is_file():
-        raise UsageError(f"{name}: which run of it?", hint=_HINT)
+        raise UsageError(f"{name}: name a run of this history", hint=_HINT)
     file, at, run = name.rpartition("@")
     if not at or not Path(file).is_file():
         raise TunerError("no such results", location=name, hint=_HINT)

@@ -1,4 +1,4 @@
-"""`iree-tuner suite list`: kinds of operations with their fields, and the suites that ship."""
+"""`iree-tuner suite list`: list the kinds of operations with their fields, and the suites that ship."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from iree_tuner.suite.suite_file import suites
 
 
 def list_(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
-    """List the kinds of operations with their fields, and the suites that ship with how many they have.
+    """List the kinds of operations with their fields and defaults, and the suites with their sizes.
 
     Example: `iree-tuner suite list`
 
     Parameters
     ----------
     as_json
-        One JSON object a kind and a suite on standard output.
+        Print JSON, one object per kind and per suite.
     """
     kinds = table("operation", "fields and their defaults", words=("operation", "fields and their defaults"))
     for name, kind in KINDS.items():
@@ -44,5 +44,5 @@ def list_(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = F
 
 
 def _told(value: Value) -> str:
-    """As flags and suites have it."""
+    """Format a value as in options and in suite files."""
     return str(value).lower() if isinstance(value, bool) else str(value)

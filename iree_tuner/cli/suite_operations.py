@@ -1,4 +1,4 @@
-"""Flags that say which operations: suites, sweeps of a kind's fields, and regular expressions."""
+"""Options that select operations: suites, sweeps over a kind's fields, and regular expressions."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _DEFAULT_TYPES = "f16,f32"
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class OperationFlags:
-    """Flags that say which operations.
+    """Options that select operations.
 
     Attributes
     ----------
     operation
-        Kinds, as matmul,batch_matmul; of these all combinations of the values below.
+        Kinds of operations: matmul,batch_matmul. All combinations of the values below are generated.
     m
-        Values: 768, 64,128, or 64:1024:128 from 64 to 1024 by 128.
+        Sizes: 768, or 64,128, or 64:1024:128 for 64 to 1024 in steps of 128.
     n
-        Values.
+        Sizes, as for --m.
     k
-        Values.
+        Sizes, as for --m.
     batch
-        Values.
+        Sizes, as for --m.
     types
-        Element types: f16,bf16. f8 is the target's own.
+        Element types: f16,bf16. f8 stands for the target's own type.
     layout
-        Layouts: tt,tn of products (t row-major, n column-major), nhwc,nchw of convolutions.
+        Layouts. Products: tt,tn (t is row-major, n is column-major). Convolutions: nhwc,nchw.
     epilogue
-        What follows the sums: bias+relu,residual.
+        Operations on the sums: bias+relu,residual.
     set
-        Values of another field: c=64,128. May be given several times.
+        Values of another field: c=64,128. Repeatable.
     only
-        Regular expressions, as f16t,splitk; operations whose names have none of them are left out.
+        Keep only operations whose names match one of these regular expressions: f16t,splitk.
     f8
         The type that f8 stands for.
     """
@@ -67,10 +67,10 @@ class OperationFlags:
 
 
 def chosen_operations(suites: Sequence[str], flags: OperationFlags) -> list[Operation]:
-    """The operations of suites, as `items_from` takes them, and of a sweep; those of a suite without either.
+    """The operations of suites and of a sweep. Without both, those of the default suite.
 
     Raises:
-        TunerError: something there is not, or that is wrong, or nothing is left.
+        TunerError: a suite is missing or wrong, or no operation is left.
     """
     check_type("--f8", flags.f8, NARROW)
     given = _values(flags)
@@ -81,12 +81,12 @@ def chosen_operations(suites: Sequence[str], flags: OperationFlags) -> list[Oper
     if flags.operation is not None or not wanted:
         found += _swept(flags, given)
     elif given:
-        raise UsageError(f"--{next(iter(given))} is for operations that --operation names, not for suites")
+        raise UsageError(f"--{next(iter(given))} requires --operation and does not apply to suites")
     return _only(distinct(found), flags.only)
 
 
 def _values(flags: OperationFlags) -> dict[str, str]:
-    """What was told of fields, by name."""
+    """The values of fields, by name."""
     names = ("m", "n", "k", "batch", TYPES, "layout", "epilogue")
     given = {name: value for name in names if (value := getattr(flags, name)) is not None}
     for each in flags.set:
@@ -98,7 +98,7 @@ def _values(flags: OperationFlags) -> dict[str, str]:
 
 
 def _swept(flags: OperationFlags, given: dict[str, str]) -> list[Operation]:
-    """All combinations, of each kind that is asked for, by the fields that it has."""
+    """All combinations of the values, for each kind and the fields that it has."""
     usual = "batch_matmul" if "batch" in given else "matmul"
     kinds = [kind_named(name.strip()) for name in (flags.operation or usual).split(",")]
     known = [TYPES, *dict.fromkeys(name for kind in kinds for name in fields_of(kind))]
@@ -114,7 +114,7 @@ def _swept(flags: OperationFlags, given: dict[str, str]) -> list[Operation]:
 
 
 def _only(operations: list[Operation], patterns: str | None) -> list[Operation]:
-    """Those whose names have one of the regular expressions in them."""
+    """The operations whose names match one of the regular expressions."""
     wanted = patterns_of(patterns or "")
     found = [each for each in operations if is_found(wanted, each.name)]
     if not found:

@@ -1,4 +1,4 @@
-"""Where `suite run` and `suite compare` write."""
+"""The output files of `suite run` and `suite compare`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from iree_tuner.cli.groups import OUTPUT
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True, kw_only=True)
 class SuiteOutputs:
-    """What comes out.
+    """The files to write.
 
     Attributes
     ----------
     output
-        Folder for the results: rows, compiled code, specs. A run that was ended goes on where it was.
+        Write the results to this folder: rows, compiled code, specs. To resume an interrupted run, name its
+        folder.
     csv
-        Also write the rows as a table.
+        Also write the rows as a table, .csv.
     as_json
-        One JSON object a line on standard output.
+        Print JSON, one object per line.
     """
 
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("results")

@@ -1,4 +1,4 @@
-"""Progress of a run of the suite, on standard error: rows as blocks or lines, and a bar on terminals."""
+"""Progress of a suite run on standard error: blocks or lines for rows, and a progress bar on terminals."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _LINE = "-" * 64
 
 
 class SuiteProgress:
-    """A watch that prints.
+    """An observer that prints the progress of a run.
 
     Args:
-        console: for people.
-        as_json: rows go to standard output, too.
-        blocks: each row as a block of lines; else a line a row.
+        console: the console to print on.
+        as_json: also print rows as JSON on standard output.
+        blocks: print each row as a block of lines instead of one line.
     """
 
     def __init__(self, console: Console, *, as_json: bool, blocks: bool) -> None:
@@ -42,15 +42,15 @@ class SuiteProgress:
         self._bar.stop()
 
     def stopping(self) -> None:
-        """Ctrl-C was heard."""
+        """Answer Ctrl-C."""
         tell_stopping()
 
     def planned(self, operations: int) -> None:
-        """So many are to be measured."""
+        """Set the number of operations."""
         self._task = self._bar.add_task("", total=operations)
 
     def working(self, device: str, what: str) -> None:
-        """Show what each device does."""
+        """Show the current step of each device."""
         self._doing[device] = what
         told = "; ".join(
             what if len(self._doing) == 1 else f"{device}: {what}" for device, what in self._doing.items()
@@ -59,11 +59,11 @@ class SuiteProgress:
             self._bar.update(self._task, description=told)
 
     def noted(self, message: str) -> None:
-        """A line."""
+        """Print a note."""
         self._console.print(message, style="yellow", markup=False)
 
     def measured(self, row: Row) -> None:
-        """A block or a line."""
+        """Print a row."""
         if self._as_json:
             print_json(to_json(row))
         self.failed += row.state in ("failed", "lost")
@@ -72,14 +72,14 @@ class SuiteProgress:
         self._console.print("\n".join(lines), style=style, markup=False, soft_wrap=True)
 
     def done(self, operation: str) -> None:
-        """Count it."""
+        """Advance the progress bar."""
         del operation
         if self._task is not None:
             self._bar.advance(self._task)
 
 
 def block(row: Row) -> list[str]:
-    """A row as IREE's dispatch profiler prints one."""
+    """Format a row as IREE's dispatch profiler does."""
     arguments = " ".join(f"--{name}={value}" for name, value in row.arguments.items())
     parts = [
         ("Dispatch", row.dispatch),
@@ -106,7 +106,7 @@ def block(row: Row) -> list[str]:
 
 
 def line(row: Row) -> str:
-    """A row in one line."""
+    """Format a row in one line."""
     told = f"{row.operation:<58} {row.backend:<14}"
     if row.time_us is None:
         return f"{told} {row.state if row.verification != 'FAILED' else 'FAILED'}: {row.message}"
@@ -122,6 +122,6 @@ def _number(value: float | None) -> str:
 
 def _ratio(value: float, interval: tuple[float, float] | None) -> str:
     if interval is None:
-        return f"{value:.2f}x (of few samples)"
+        return f"{value:.2f}x (too few samples for an interval)"
     low, high = interval
     return f"{value:.2f}x ({low:.2f} to {high:.2f})"

@@ -1,4 +1,4 @@
-"""`iree-tuner suite report`: results as a page, and as a table for other tools."""
+"""`iree-tuner suite report`: write results as a report, and as a table for other tools."""
 
 from __future__ import annotations
 
@@ -22,18 +22,22 @@ _DEFAULT = Path("suite.html")
 
 def report(
     results: Annotated[
-        tuple[Path, ...], Parameter(negative="", help="Folders of results; several are put together.")
+        tuple[Path, ...],
+        Parameter(negative="", help="Folders of results. Several are merged into one report."),
     ],
     /,
     *,
     output: Annotated[
         Path | None,
-        Parameter(name=["--output", "-o"], help="The page, .html; suite.html where --csv is not given."),
+        Parameter(
+            name=["--output", "-o"],
+            help="Write the report to this file, .html. Default: suite.html, or no report with --csv.",
+        ),
     ] = None,
-    csv: Annotated[Path | None, Parameter(help="Write the rows as a table, too, .csv.")] = None,
+    csv: Annotated[Path | None, Parameter(help="Also write the rows as a table, .csv.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write results as one HTML file, with charts; it opens without a network.
+    """Write a report of a suite run: one HTML file with tables and charts.
 
     Example: `iree-tuner suite report results -o suite.html --csv rows.csv`
     """
@@ -54,7 +58,7 @@ def report(
         save(run_page(found), output)
         people.print(f"{output}: {len(shown.rows)} rows of {len(shown.operations)} operations", markup=False)
     best = gains(standings(shown.rows))
-    names = ("back end", "device", "over IREE's default", "operations", "faster", "slower")
+    names = ("back end", "device", "speedup over IREE", "operations", "faster", "slower")
     gained = table(*names, words=names[:2])
     for each in best:
         numbers = map(str, (each.operations, each.faster, each.slower))

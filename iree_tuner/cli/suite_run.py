@@ -1,4 +1,4 @@
-"""`iree-tuner suite run`: operations compiled, verified and timed, alone or over configurations."""
+"""`iree-tuner suite run`: compile, verify and measure operations, also over configurations."""
 
 from __future__ import annotations
 
@@ -37,27 +37,29 @@ def run(
     options: SuiteOptions = _OPTIONS,
     outputs: SuiteOutputs = _OUTPUTS,
 ) -> int:
-    """Compile, verify and time operations: a dispatch profiler.
+    """Compile, verify and measure operations with IREE, in the manner of a dispatch profiler.
+
+    Exit status 1 if an operation fails or computes wrong results.
 
     Example: `iree-tuner suite run generated --configurations 20 --csv data.csv`
 
     Parameters
     ----------
     sources
-        Folders that `suite generate` wrote, named suites, suite files (.toml), commands of MIOpenDriver, BOO
-        or Fusilli in quotes, .txt files of these. Without any: generated.
+        Operations: folders that `suite generate` wrote, names of suites, suite files (.toml), quoted commands
+        of MIOpenDriver, BOO or Fusilli, or .txt files of such commands. Default: the folder generated.
     spec
-        Also time each operation with a tuning spec.
+        Also measure each operation with this tuning spec.
     configurations
-        Also time legal configurations of each operation's dispatch: all, a number of them at random, or those
-        whose names regular expressions find, joined by commas.
+        Also measure legal configurations of each operation's dispatch: all, a number of random ones, or those
+        whose names match one of several regular expressions, separated by commas.
     dispatches
-        Regular expressions joined by commas: only dispatches whose names, operation and configuration, one
-        finds.
+        Measure only dispatches whose names (operation and configuration) match one of these regular
+        expressions, separated by commas.
     seed
-        Of the sample of configurations.
+        Seed of the sample of configurations.
     against
-        Results of an earlier run, whose code takes turns with this one's.
+        Also measure the code of this earlier run, interleaved with the new code: a folder of results.
     """
     plan = replace(
         options.plan(sources or ("generated",), outputs.output),
@@ -72,9 +74,9 @@ def run(
 
 
 def carry_out(plan: Plan, outputs: SuiteOutputs, *, blocks: bool) -> int:
-    """Do what is planned; 1 where something failed."""
+    """Carry out a plan. Returns exit status 1 if something failed."""
     if outputs.csv is not None and not outputs.csv.resolve().parent.is_dir():
-        raise TunerError("there is no such folder", location=str(outputs.csv.parent))
+        raise TunerError("no such folder", location=str(outputs.csv.parent))
     if plan.against is not None and plan.against.resolve() == plan.folder.resolve():
         raise UsageError("--against and --output are the same folder")
     with SuiteProgress(people, as_json=outputs.as_json, blocks=blocks) as progress:

@@ -1,4 +1,4 @@
-"""Tables for people: readable at 80 columns, and in a pipe."""
+"""Tables that are readable at 80 columns and in a pipe."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _GAP = 2  # between columns
 
 
 def table(*names: str, words: Collection[str] = (), apart: bool = False) -> Table:
-    """A table without rows.
+    """Create a table without rows.
 
     Args:
-        names: of the columns. What they hold is short, as a number: it is not broken, and to the right.
-        words: of these, columns of names and sentences of any length: they are folded where there is no room.
-        apart: leave a line between rows, as cells have several.
+        names: the columns' names. Cells are short, such as numbers, and right-aligned. They are never
+        wrapped. words: the columns with text of any length. Their cells are wrapped if there is no room.
+        apart: whether to leave an empty line between rows, for cells of several lines.
     """
     made = Table(box=None, pad_edge=False, padding=(0, 1, int(apart), 1))
     for name in names:
@@ -32,10 +32,10 @@ def print_table(console: Console, shown: Table, *, spare: Sequence[str] = (), ot
     """Print a table.
 
     Args:
-        console: where.
+        console: the console to print on.
         shown: the table.
-        spare: columns that are left out where there is no room for all, in this order.
-        otherwise: what is said where it has no rows.
+        spare: columns to drop if there is no room for all, in this order.
+        otherwise: the text to print if the table has no rows.
     """
     for name in spare:
         if _fits(shown, console):
@@ -50,12 +50,12 @@ def print_table(console: Console, shown: Table, *, spare: Sequence[str] = (), ot
 
 
 def _fits(shown: Table, console: Console) -> bool:
-    """Whether there is room without breaking a number or a word."""
+    """Whether the table fits without breaking a number or a word."""
     return sum(map(_least_width, shown.columns)) + _GAP * (len(shown.columns) - 1) <= console.width
 
 
 def _share_room(shown: Table, width: int) -> None:
-    """Give what is left to columns of words, in equal parts, those first that want least."""
+    """Divide the remaining width equally among the text columns, the narrowest first."""
     left = width - sum(map(_least_width, shown.columns)) - _GAP * (len(shown.columns) - 1)
     wishes = sorted(
         ((_longest(column, str.splitlines) - _least_width(column), column) for column in shown.columns),
@@ -68,7 +68,7 @@ def _share_room(shown: Table, width: int) -> None:
 
 
 def _least_width(column: Column) -> int:
-    """What a column takes when no number and no word is broken."""
+    """The minimum width of a column without breaking a number or a word."""
     return _longest(column, str.splitlines if column.no_wrap else str.split)
 
 

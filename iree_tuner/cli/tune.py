@@ -1,4 +1,4 @@
-"""`iree-tuner tune`: the main job."""
+"""`iree-tuner tune`: tune a program and write a spec."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from iree_tuner.tuning.options import CANDIDATES, TuningOptions
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True, kw_only=True)
 class Outputs:
-    """What comes out.
+    """The files to write.
 
     Attributes
     ----------
     output
-        The spec to write, .mlir or .mlirbc; the program's name with .spec.mlir by default.
+        Write the spec to this file, .mlir or .mlirbc. Default: the program's name with .spec.mlir.
     kernels
-        Let external kernels compete with configurations, and write those that make the program faster as a
-        spec, .mlir (docs/kernels.md).
+        Compare external kernels with the compiler's code too, and write those that make the program faster as
+        a second spec, .mlir (docs/kernels.md).
     vmfb
-        Also write the program compiled with the spec.
+        Also write the compiled program, .vmfb.
     report
-        Also write a report of the run, as one HTML file.
+        Also write a report of the run, .html.
     as_json
-        Print the results as JSON, one object a line.
+        Print the results as JSON, one object per line.
     """
 
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
@@ -67,10 +67,13 @@ def tune(
     program: ProgramName, /, *, inputs: InputFlags = _INPUTS, options: TuningOptions = _OPTIONS,
     no_db: NoDatabase = False, outputs: Outputs = _OUTPUTS,
 ) -> int:  # fmt: skip
-    """Tune a program on a device: compiler flags, and a tuning spec for its dispatches.
+    """Search for faster configurations of a program's dispatches and write them as a tuning spec.
 
-    Ctrl-C ends the search; what was found until then is judged and written, with status 130. A second one
-    leaves at once. Where nothing could be judged, nothing is written, and the status is 1.
+    `tune` compares the program with the spec and without it on the device, and prints the verdict and the
+    commands that apply the spec.
+
+    Ctrl-C stops the search. `tune` then compares and writes the results so far, and exits with status 130. A
+    second Ctrl-C exits at once. If nothing could be compared, `tune` writes nothing and exits with status 1.
 
     Example: `iree-tuner tune examples/mlp_batch1.mlir --effort quick -o mlp.spec.mlir`
     """
@@ -117,34 +120,39 @@ def tune(
 
 
 def _not_judged(result: TuningResult, *, as_json: bool) -> int:
-    """Say why there is no verdict; the status."""
+    """Print why there is no verdict. Returns the exit status."""
     for record in result_to_json(result, None) if as_json else ():
         print_json(record)
     report_result(answers_to(as_json=as_json), result, None)
     if result.interrupted:
-        people.print("interrupted before anything was judged: nothing is written", style="yellow")
+        people.print("interrupted before anything was compared: no file was written", style="yellow")
         return _INTERRUPTED
-    raise TunerError(f"not judged: {result.why_not_judged or 'nothing was tried'}; nothing is written")
+    raise TunerError(f"not judged: {result.why_not_judged or 'nothing was tried'}; no file was written")
 
 
 def _kernels(options: TuningOptions, spec: Path | None) -> tuple[Kernel, ...]:
-    """Those that compete; none where they are not asked for."""
+    """The kernels to compare. None without `--kernels`."""
     if spec is None:
         return ()
     backend = backend_of(options.devices[0])
     found = tuple(each for each in usual_kernels(backend) if not each.missing())
     if not found:
-        people.print(f"there is no kernel for {backend} (iree-tuner kernel list)", style="yellow")
+        people.print(
+            f"no kernel is installed for {backend}: iree-tuner kernel list shows all", style="yellow"
+        )
     return found
 
 
 def _save(result: TuningResult, path: Path) -> Path:
-    """Write the spec, elsewhere when its place has become unwritable meanwhile: it took too long to lose."""
+    """Write the spec.
+
+    If its path has become unwritable, write it to a temporary folder: it must not be lost.
+    """
     try:
         return result.save(path)
     except TunerError as error:
         kept = result.save(Path(tempfile.mkdtemp(prefix="iree_tuner_")) / path.name)
-        people.print(f"{error}; the spec is in {kept} instead", style="yellow", markup=False)
+        people.print(f"{error}; the spec was written to {kept} instead", style="yellow", markup=False)
         return kept
 
 

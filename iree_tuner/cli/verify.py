@@ -1,4 +1,4 @@
-"""`iree-tuner verify`: configurations judged by constraints, before anything is compiled with them."""
+"""`iree-tuner verify`: check lowering configs against constraints, without compiling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from iree_tuner.spec.grammar import ENTRYPOINT, ENTRYPOINT_NAME, entry_sequence
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
-from iree_tuner.verify.finding import Report, Verified
+from iree_tuner.verify.finding import Verified, VerifyReport
 from iree_tuner.verify.program import verify_carried
 from iree_tuner.verify.spec import verify_spec
 
@@ -31,8 +31,8 @@ Source = Annotated[
     Parameter(
         allow_leading_hyphen=True,
         validator=no_option,
-        help="A program whose ops have compilation_info, or lowering_config as at executable-configurations; "
-        "or a tuning spec. `-` reads standard input.",
+        help="A tuning spec, or a program whose ops have compilation_info, or a program compiled to "
+        "executable-configurations. `-` reads standard input.",
     ),
 ]
 _NO_FLAGS = CompilerFlags()
@@ -52,52 +52,53 @@ def verify(
     compiling: CompilerFlags = _NO_FLAGS,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Judge the lowering configs of a program or a spec by constraints, without compiling them.
+    """Check the lowering configs in a program or a spec against constraints, without compiling.
 
-    An error is what the compiler refuses or makes wrong code of. A warning is a constraint that it does not
-    check. Exit status 1 when there is an error.
+    An error means that the compiler rejects the configuration or generates wrong code. A warning means that
+    the configuration violates a constraint that the compiler does not check. Exit status 1 if there is an
+    error.
 
     Example: `iree-tuner verify model.mlir --target hip:gfx942`
 
     Parameters
     ----------
     target
-        `llvm-cpu:znver4`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
+        Target: `llvm-cpu:znver4`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
     device
-        Take the target of this device instead. Without any, what the compiler has dumped is for what it was
-        dumped for.
+        Use the target of this device instead. A file that the compiler dumped names its own target, which is
+        the default for it.
     program
-        Judge a spec on the dispatches of this program that its matchers hit. Without, ops are made of what
-        the matchers say.
+        Check a spec on the dispatches of this program that its matchers hit. Default: check it on ops
+        generated from the matchers.
     dim
-        A size that stands for dynamic dimensions of the inputs: 128 for all, 0.1=128 for dimension 1 of input
-        0. May be given several times.
+        Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input 0.
+        Repeatable.
     strict
-        Exit status 1 for warnings and for what is not checked, too.
+        Exit status 1 also for warnings and for configurations that cannot be checked.
     diagnostics
-        Print each finding as the compiler prints errors: `file:line:column: error: ...`.
+        Print findings in the compiler's format: `file:line:column: error: ...`.
     as_json
-        One JSON object a finding on standard output.
+        Print JSON, one object per finding.
     """
     if as_json and diagnostics:
         raise UsageError("give --json or --diagnostics, not both")
     given = read_program(source)
     if _is_spec(given):
         if dim:
-            raise UsageError("--dim is of programs, and this is a spec")
+            raise UsageError("--dim requires a program, but the input is a spec")
         chosen = parse_target(target) if target else target_for_device(device)
         report = _of_spec(given, compiling.on(chosen), program)
     else:
         if program is not None:
-            raise UsageError("--program is of specs, and this is a program")
+            raise UsageError("--program requires a spec, but the input is a program")
         lifted, carried = carrying(given)
         report = verify_carried(lifted, carried, compiling.on(chosen_target(lifted, target, device)), dim)
     _show(report, given.name, diagnostics=diagnostics, as_json=as_json)
     return 0 if report.legal and not (strict and _is_doubtful(report)) else 1
 
 
-def _of_spec(given: Program, target: Target, program: Path | None) -> Report:
-    """A spec is judged with the flags that it was made with."""
+def _of_spec(given: Program, target: Target, program: Path | None) -> VerifyReport:
+    """Check a spec, with the compiler flags that it records."""
     spec = load_spec(given.data, new_context(), name=given.name)
     where = opened(program) if program is not None else None
     return verify_spec(spec, with_own_flags(target, spec), name=given.name, program=where)
@@ -109,11 +110,11 @@ def _is_spec(given: Program) -> bool:
     return entry_sequence(parse_module(given.data, new_context(), given.name)) is not None
 
 
-def _is_doubtful(report: Report) -> bool:
+def _is_doubtful(report: VerifyReport) -> bool:
     return bool(report.count("warning") or report.count("unchecked"))
 
 
-def _show(report: Report, name: str, *, diagnostics: bool, as_json: bool) -> None:
+def _show(report: VerifyReport, name: str, *, diagnostics: bool, as_json: bool) -> None:
     for each in report.configurations:
         if as_json:
             for record in findings_to_json(each):
@@ -126,7 +127,7 @@ def _show(report: Report, name: str, *, diagnostics: bool, as_json: bool) -> Non
 
 
 def findings_to_json(verified: Verified) -> list[dict[str, object]]:
-    """One JSON-ready record a finding."""
+    """Convert findings to JSON-ready records."""
     return [
         {
             "severity": each.severity,
@@ -162,10 +163,10 @@ def _lines(verified: Verified) -> list[str]:
     return lines
 
 
-def _summary(report: Report) -> str:
+def _summary(report: VerifyReport) -> str:
     count = len(report.configurations)
     if not count:
-        return "no op carries a configuration"
+        return "no op has a configuration"
     parts = [f"{report.count('legal')} legal"]
     parts += [f"{report.count(state)} {words}" for state, words in _STATES if report.count(state)]
     return f"{count} configuration{'' if count == 1 else 's'}: {', '.join(parts)}"

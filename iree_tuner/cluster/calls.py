@@ -178,8 +178,10 @@ class ClusterCalls(Calls):
                 return self._cluster.line(first.address)
             if time.monotonic() > until:
                 if not self._cluster.connected:
-                    raise WorkerError(Lost(f"the scheduler at {self._cluster.address} did not come back"))
-                raise WorkerError(Crash(None, "", f"no worker of {self._cluster.address} can do it any more"))
+                    raise WorkerError(Lost(f"the scheduler at {self._cluster.address} did not reconnect"))
+                raise WorkerError(
+                    Crash(None, "", f"no worker of {self._cluster.address} can make the call any more")
+                )
             await asyncio.sleep(_LOOK_S / 4)
         return None
 

@@ -78,8 +78,8 @@ class Cluster:
         if not self.members():
             self.close()
             raise TunerError(
-                "no worker of iree-tuner is there", location=self.address,
-                hint=f"start some: iree-tuner worker --scheduler {self.address} --compile-slots 8",
+                "the cluster has no worker of iree-tuner", location=self.address,
+                hint=f"start one: iree-tuner worker --scheduler {self.address} --compile-slots 8",
             )  # fmt: skip
         self._check_versions()
 
@@ -161,7 +161,7 @@ class Cluster:
             return ClusterCalls(self, COMPILE, lambda: self._without(set()))
         if not self._without(owners):
             raise UsageError(
-                "all compile slots are on the device's own worker, where nothing may compile beside it",
+                "all compile slots are on the device's worker, which must not compile while it measures",
                 location=self.address, hint="start a worker with --compile-slots and without a device",
             )  # fmt: skip
         return ClusterCalls(self, COMPILE, lambda: self._without(owners))
@@ -247,5 +247,5 @@ def connected(address: str) -> Client:
     except (OSError, ValueError) as error:
         said = str(error).splitlines()[0]
         raise TunerError(
-            f"no scheduler answers: {said}", location=address, hint="start one: dask scheduler"
+            f"no scheduler responds: {said}", location=address, hint="start one: dask scheduler"
         ) from None

@@ -205,7 +205,7 @@ class Host:
             parcel = write((*ended, time.time() - begun, written))
         except Exception as error:  # what does not pickle
             said = f"{type(error).__name__}: {error}"
-            parcel = write(("lost", f"what the call gave cannot be sent: {said}", 0.0, written))
+            parcel = write(("lost", f"the call's result cannot be sent: {said}", 0.0, written))
         for digest, content in parcel.beside.items():
             self._store.put(digest, content())
         return pack(parcel)

@@ -135,7 +135,7 @@ class _TypedReader(_Reader):
             found = getattr(import_module(module_name), global_name, None)
             if isinstance(found, type) and (is_dataclass(found) or issubclass(found, Exception | Enum)):
                 return cast(object, found)
-        raise UntypedError(f"a worker sent a {module_name}.{global_name}, which is no data of a run")
+        raise UntypedError(f"a worker sent a {module_name}.{global_name}, which is not part of a run's data")
 
 
 def write(value: object) -> Parcel:
@@ -180,7 +180,7 @@ def unpack(reply: bytes) -> tuple[bytes, dict[str, bytes]]:
         case (bytes() as data, dict() as beside):
             return data, cast(dict[str, bytes], beside)
         case _:
-            raise UntypedError("a worker's reply is no parcel")
+            raise UntypedError("a worker's reply is malformed")
 
 
 def digest_of(data: bytes) -> str:

@@ -89,7 +89,7 @@ async def _check(scheduler: str) -> None:
     except (OSError, ValueError) as error:
         said = str(error).splitlines()[0]
         raise TunerError(
-            f"no scheduler answers: {said}", location=scheduler, hint="start one: dask scheduler"
+            f"no scheduler responds: {said}", location=scheduler, hint="start one: dask scheduler"
         ) from None
     async with client:
         assert client.scheduler is not None, "it is connected"
@@ -108,7 +108,7 @@ def _main(scheduler: str, name: str, slots: str, *devices: str) -> None:
     except (asyncio.CancelledError, KeyboardInterrupt):
         return
     except (OSError, TimeoutError, RuntimeError) as error:
-        print(f"{scheduler} does not answer: {type(error).__name__}", file=sys.stderr, flush=True)
+        print(f"{scheduler} does not respond: {type(error).__name__}", file=sys.stderr, flush=True)
         sys.exit(1)
 
 

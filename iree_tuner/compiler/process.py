@@ -95,7 +95,7 @@ class WorkerProcess:
         deadline = time.monotonic() + timeout_s
         self._send(task.frame(payload), deadline)
         if self._receive(deadline) != task.BEGUN:
-            raise GoneError("its channel is disturbed")
+            raise GoneError("its connection is corrupted")
 
     def reply(self, timeout_s: float) -> task.Reply:
         """Wait for the end of the call.
@@ -167,7 +167,7 @@ class WorkerProcess:
             except BlockingIOError:
                 continue
             if not part:
-                raise GoneError("its channel was closed")
+                raise GoneError("its connection was closed")
             found += part
         return bytes(found)
 

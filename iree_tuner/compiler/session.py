@@ -91,7 +91,7 @@ class CompilerSession:
         try:
             self._session.set_flags(*self._flags)
         except ValueError as error:
-            raise TunerError(f"the compiler does not take these flags: {error}") from error
+            raise TunerError(f"the compiler rejects these flags: {error}") from error
 
     def parse(self, source: bytes | str, name: str = "source.mlir") -> ir.Module:
         """Parse text or bytecode in this session's context. Raises CompileError with `name:line:column`."""

@@ -196,7 +196,7 @@ class Slot:
                 if self._crew.closed or call.future.cancelled():
                     break
                 self._replace()
-        raise WorkerError(Crash(None, output, "no worker could begin the call"))
+        raise WorkerError(Crash(None, output, "no worker could start the call"))
 
     def _attempt(self, call: Call) -> Reply:
         try:

@@ -35,7 +35,7 @@ from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
-from iree_tuner.program.parts import Part, Parts
+from iree_tuner.program.parts import Parts, ProgramPart
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 Array = npt.NDArray[np.generic]
@@ -54,7 +54,7 @@ Values = dict[int, Held]
 
 
 @dataclass(frozen=True)
-class Finding:
+class DispatchFault:
     """What is wrong with a dispatch.
 
     Attributes:
@@ -74,7 +74,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedDispatches:
     """What was found in one version of a program's dispatches.
 
     Attributes:
@@ -86,8 +86,8 @@ class Judged:
             differently; empty where that is not known.
     """
 
-    faults: tuple[Finding, ...]
-    own: tuple[Finding, ...]
+    faults: tuple[DispatchFault, ...]
+    own: tuple[DispatchFault, ...]
     compared: tuple[str, ...]
     overflown: tuple[str, ...] = ()
     moves: tuple[tuple[float, ...], ...] = ()
@@ -96,7 +96,7 @@ class Judged:
 def judge_here(
     base: Pieces, other: Pieces | None, device: str, run: ProgramRun, sums: Mapping[str, Tolerance],
     seconds: float = math.inf,
-) -> Judged:  # fmt: skip
+) -> JudgedDispatches:  # fmt: skip
     """Compare dispatches of a version with those of the program as the compiler makes it.
 
     Args:
@@ -125,8 +125,8 @@ class _Judge:
         self._base = base
         self._other = other
         self._sums = sums
-        self._faults: dict[int, Finding] = {}
-        self._own: dict[int, Finding] = {}
+        self._faults: dict[int, DispatchFault] = {}
+        self._own: dict[int, DispatchFault] = {}
         self._overflown: dict[str, None] = {}
         self._moves: list[tuple[float, ...]] = []
         self._holes: dict[tuple[int, int], npt.NDArray[np.bool_] | None] = {}
@@ -136,13 +136,13 @@ class _Judge:
         self._with_moves = base.parts.whole and held <= _MOST_MOVED
 
     @property
-    def judged(self) -> Judged:
+    def judged(self) -> JudgedDispatches:
         """What was found so far."""
         faults, own = (tuple(found[place] for place in sorted(found)) for found in (self._faults, self._own))
         moves = tuple(self._moves) if len(self._moves) == len(SEEDS) else ()
         parts = self._base.parts.parts
         compared = tuple(parts[place].dispatch for place in sorted(self._compared))
-        return Judged(faults, own, compared, tuple(self._overflown), moves)
+        return JudgedDispatches(faults, own, compared, tuple(self._overflown), moves)
 
     def go_through(self, seed: int, *, thorough: bool) -> None:
         """All dispatches in order, on the values that the base makes of one seed."""
@@ -178,7 +178,7 @@ class _Judge:
         """What memory is filled with: what depends on it is to give numbers to those that follow."""
         return FILLINGS[1] if place in self._own else FILLINGS[0]
 
-    def _magnitudes(self, part: Part, read: Sequence[Held]) -> list[Array]:
+    def _magnitudes(self, part: ProgramPart, read: Sequence[Held]) -> list[Array]:
         """What the base makes of the inputs' absolute values."""
         return self._base.call(part, [each.magnitudes for each in read], FILLINGS[1])
 
@@ -193,7 +193,9 @@ class _Judge:
         )
         return tuple(distance(a, b) for a, b in zip(straight, moved, strict=True))
 
-    def _own_results(self, place: int, part: Part, read: Sequence[Held], *, thorough: bool) -> list[Held]:
+    def _own_results(
+        self, place: int, part: ProgramPart, read: Sequence[Held], *, thorough: bool
+    ) -> list[Held]:
         """The base's, with what it leaves as it was; and whether it depends on what was in memory."""
         expected = self._base.call(part, read, self._byte(place))
         if not thorough:
@@ -208,15 +210,15 @@ class _Judge:
             if wrong is not None and self._varies(self._base, part, read, expected):
                 wrong = None
             if wrong is not None and place not in self._own:
-                message = f"its results depend on what was in memory: {difference(wrong, own, holes)}"
-                self._own[place] = Finding(part.dispatch, place, "unwritten", message)
+                message = f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
+                self._own[place] = DispatchFault(part.dispatch, place, "unwritten", message)
             found.append(Held(own if wrong is None else again[0], holes))  # what follows gets numbers
         return found
 
     def _compare(
-        self, place: int, part: Part, read: Sequence[Held], expected: Sequence[Held],
+        self, place: int, part: ProgramPart, read: Sequence[Held], expected: Sequence[Held],
         seed: int, *, thorough: bool,
-    ) -> Finding | None:  # fmt: skip
+    ) -> DispatchFault | None:  # fmt: skip
         assert self._other is not None
         self._compared.add(place)
         first: list[Array] | None = None
@@ -224,14 +226,14 @@ class _Judge:
             try:
                 got = self._other.call(self._theirs[place], read, byte)
             except RUNTIME_ERRORS as error:
-                return Finding(part.dispatch, place, "fails", first_line(error))
+                return DispatchFault(part.dispatch, place, "fails", first_line(error))
             if first is None:
                 first = got
                 # A default that depends on what was in memory is nothing to compare with.
                 found = None if place in self._own else self._agreement(part, got, expected, read)
                 if found is not None and not found.ok:
                     message = f"seed {seed}: {found.message}"
-                    return Finding(part.dispatch, place, "wrong", message, found.worst)
+                    return DispatchFault(part.dispatch, place, "wrong", message, found.worst)
                 continue
             for ours, before, own in zip(got, first, expected, strict=True):
                 if not equal([ours], [before], own.holes):
@@ -241,20 +243,22 @@ class _Judge:
                         if found is None or found.ok:
                             return None
                         message = f"seed {seed}, in some of its runs: {found.message}"
-                        return Finding(part.dispatch, place, "wrong", message, found.worst)
+                        return DispatchFault(part.dispatch, place, "wrong", message, found.worst)
                     message = (
-                        f"its results depend on what was in memory: {difference(ours, before, own.holes)}"
+                        f"its results depend on uninitialized memory: {difference(ours, before, own.holes)}"
                     )
-                    return Finding(part.dispatch, place, "unwritten", message)
+                    return DispatchFault(part.dispatch, place, "unwritten", message)
         return None
 
     @staticmethod
-    def _varies(loaded: LoadedParts, part: Part, read: Sequence[Held], before: Sequence[Array]) -> bool:
+    def _varies(
+        loaded: LoadedParts, part: ProgramPart, read: Sequence[Held], before: Sequence[Array]
+    ) -> bool:
         """Whether results are others on the same memory, too: then they do not depend on that."""
         return any(not equal(loaded.call(part, read, FILLINGS[0]), before) for _ in range(_AGAIN))
 
     def _agreement(
-        self, part: Part, got: Sequence[Array], expected: Sequence[Held], read: Sequence[Held]
+        self, part: ProgramPart, got: Sequence[Array], expected: Sequence[Held], read: Sequence[Held]
     ) -> Agreement:
         if equal(got, [each.array for each in expected]):
             return Agreement(True, 0.0)
@@ -273,7 +277,7 @@ class _Judge:
         return Agreement(True, worst)
 
     def _allowed(
-        self, part: Part, number: int, own: Array, magnitudes: Array
+        self, part: ProgramPart, number: int, own: Array, magnitudes: Array
     ) -> npt.NDArray[np.float64] | None:
         """How far each value of a result may be off; None for integers."""
         if not is_float(own):
@@ -285,7 +289,7 @@ class _Judge:
         )  # fmt: skip
 
 
-def sums_in(part: Part, sums: Mapping[str, Tolerance]) -> Tolerance:
+def sums_in(part: ProgramPart, sums: Mapping[str, Tolerance]) -> Tolerance:
     """What a dispatch sums, and what else it rounds on the way."""
     own = sums.get(part.dispatch, Tolerance())
     if own.factor_type or not part.rounds_in:
@@ -293,7 +297,7 @@ def sums_in(part: Part, sums: Mapping[str, Tolerance]) -> Tolerance:
     return replace(own, factor_type=part.rounds_in, factors=_ROUNDED)
 
 
-def _matched(base: Parts, other: Parts) -> dict[int, Part]:
+def _matched(base: Parts, other: Parts) -> dict[int, ProgramPart]:
     """For the base's dispatches, by number, those of another that stand in the same place."""
     if base.values != other.values:
         return {}

@@ -47,7 +47,7 @@ def cause_of(outcome: str, message: str) -> str:
         message: what it ended with; for crashes, with all that the process printed.
     """
     if outcome.endswith("_timeout") and message.startswith("given up"):
-        return "given up, as it takes long to compile"
+        return "given up: it takes too long to compile"
     if outcome.endswith("_timeout"):
         return "no result within N s"
     if outcome.endswith("_crash"):

@@ -146,7 +146,7 @@ class Check:
         if not kinds:
             return Agreement(True, 0.0)
         own = len(self._kinds(self._right.default, seed)[0])
-        told = f"so are the default's ({own})" if own else "the default's are not"
+        told = f"so do the default's ({own})" if own else "the default's do not"
         note = f"results vary from run to run: {len(kinds)} in {runs} runs; {told}"
         return Agreement(True, worst, note=note)
 
@@ -248,7 +248,7 @@ class Check:
             return found
         default = self._compare_values(expected.values, reference, expected)
         if default.ok:
-            return replace(found, message=f"seed {seed}: {found.message}, says the reference")
+            return replace(found, message=f"seed {seed}: {found.message}, compared with the reference")
         note = f"candidate and default agree, but {DEFAULT_WRONG}: seed {seed}: {default.message}"
         return Agreement(True, found.worst, note=note)
 

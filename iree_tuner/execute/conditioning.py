@@ -21,7 +21,7 @@ from iree_tuner.execute.numerics import Agreement, compare, epsilon, sum_error
 Array = npt.NDArray[np.generic]
 Results = Sequence[Sequence[Array]]
 
-NOTHING_COMPARED = "all results are NaN, by default too, so that nothing was compared: give other inputs"
+NOTHING_COMPARED = "nothing was compared: all results are NaN, by default too; pass other inputs"
 
 _SURELY = 2.0  # times how far results move when every dispatch is off by one deviation of its rounding
 _NUDGED = 6.0  # times how far they move when inputs are: rounding is larger, and at every dispatch
@@ -103,7 +103,7 @@ def agreement_of(
     worst, numbers, notes = 0.0, False, dict[int, str]()
     for seed, (ours, theirs, most) in enumerate(zip(got, expected, slack, strict=True), first):
         if [each.shape for each in ours] != [each.shape for each in theirs]:
-            return Agreement(False, float("inf"), f"seed {seed}: results have other shapes")
+            return Agreement(False, float("inf"), f"seed {seed}: the results' shapes differ")
         for number, (value, wanted, moves) in enumerate(zip(ours, theirs, most, strict=True)):
             kind = mlir_name(wanted.dtype)
             found = compare(value, wanted, kind, kind, 1, slack=moves)
@@ -113,7 +113,7 @@ def agreement_of(
             numbers = numbers or not is_float(wanted) or not wanted.size or not np.isnan(wanted).all()
             if moves > _LOOSE * (spread := _spread(wanted)):
                 notes[number] = (
-                    f"comparing result {number} says little: rounding alone moves it by {moves:.2g}, and its "
+                    f"comparing result {number} is unreliable: rounding moves it by {moves:.2g}, and its "
                     f"values vary by {spread:.2g}"
                 )
     return Agreement(True, worst, note="; ".join(notes.values()) if numbers else NOTHING_COMPARED)
@@ -147,7 +147,7 @@ def arbitrated(
         if not ours.ok or by_default.ok:
             return found
         worst = max(worst, ours.worst)
-    note = f"as the compiler makes it, the program computes something else: {by_default.message}"
+    note = f"by default, the program computes wrong results: {by_default.message}"
     return Agreement(True, worst, note=note)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.apart import Finding, sums_in
+from iree_tuner.execute.apart import DispatchFault, sums_in
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.held import FILLINGS, Held, difference, equal, is_float, left_alone
 from iree_tuner.execute.numerics import Agreement, compare
@@ -24,7 +24,7 @@ from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
-from iree_tuner.program.parts import Part
+from iree_tuner.program.parts import ProgramPart
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 Array = npt.NDArray[np.generic]
@@ -41,7 +41,7 @@ _ROUGH = 0.02  # of the largest value: what is further off in a sample is not co
 
 def follow_here(
     base: Pieces, other: Pieces, device: str, run: ProgramRun, sums: Mapping[str, Tolerance], seconds: float
-) -> tuple[Finding, ...]:
+) -> tuple[DispatchFault, ...]:
     """Which dispatches of a version are to blame for its results; those that read unwritten memory, too.
 
     Args:
@@ -57,7 +57,7 @@ def follow_here(
     """
     uploads: Uploads = Recent()
     theirs, ours = LoadedParts(base, device, run, uploads), LoadedParts(other, device, run, uploads)
-    found: dict[int, Finding] = {}
+    found: dict[int, DispatchFault] = {}
     end = time.monotonic() + seconds
     for number, seed in enumerate(reversed(SEEDS)):
         if number and (found or time.monotonic() > end):
@@ -111,16 +111,16 @@ class _Follower:
 
     @staticmethod
     def _call(
-        loaded: LoadedParts, part: Part, values: Mapping[int, Held], byte: int = FILLINGS[1]
+        loaded: LoadedParts, part: ProgramPart, values: Mapping[int, Held], byte: int = FILLINGS[1]
     ) -> list[Array]:
         try:
             return loaded.call(part, [values[number] for number in part.reads], byte)
         except RUNTIME_ERRORS as error:
             raise TunerError(f"{part.dispatch} does not run: {first_line(error)}") from None
 
-    def go(self) -> list[Finding]:
+    def go(self) -> list[DispatchFault]:
         """Dispatches to blame."""
-        findings: list[Finding] = []
+        findings: list[DispatchFault] = []
         made: dict[int, _Made] = {}
         for place, part in enumerate(self._other.parts.parts):
             if any(number not in self._theirs for number in part.reads):
@@ -129,10 +129,10 @@ class _Follower:
                 got = self._call(self._other, part, self._theirs)
                 unwritten, holes = self._unwritten(part, got)
             except TunerError as error:
-                findings.append(Finding(part.dispatch, place, "fails", str(error)))
+                findings.append(DispatchFault(part.dispatch, place, "fails", str(error)))
                 continue
             if unwritten:
-                findings.append(Finding(part.dispatch, place, "unwritten", unwritten))
+                findings.append(DispatchFault(part.dispatch, place, "unwritten", unwritten))
             made[place] = self._take(place, part, list(map(Held, got, holes)))
         cleared = _cleared(made)
         blamed = {finding.place for finding in findings}
@@ -140,10 +140,10 @@ class _Follower:
             if each.found or place in cleared or place in blamed or each.parents - cleared:
                 continue
             dispatch = self._other.parts.parts[place].dispatch
-            findings.append(Finding(dispatch, place, "wrong", each.message, each.worst))
+            findings.append(DispatchFault(dispatch, place, "wrong", each.message, each.worst))
         return findings
 
-    def _unwritten(self, part: Part, got: Sequence[Array]) -> tuple[str, list[Holes]]:
+    def _unwritten(self, part: ProgramPart, got: Sequence[Array]) -> tuple[str, list[Holes]]:
         """How results depend on what was in memory, unless they vary anyway; and what is not written."""
         others = [self._call(self._other, part, self._theirs, byte) for byte in (FILLINGS[0], FILLINGS[2])]
         found: list[Holes] = []
@@ -155,15 +155,15 @@ class _Follower:
             wrong = next((each for each in again if not equal([each], [own], holes)), None)
             if wrong is not None and self._is_steady(part, got):
                 message = (
-                    message or f"its results depend on what was in memory: {difference(wrong, own, holes)}"
+                    message or f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
                 )
         return message, found
 
-    def _is_steady(self, part: Part, got: Sequence[Array]) -> bool:
+    def _is_steady(self, part: ProgramPart, got: Sequence[Array]) -> bool:
         """Whether results are the same on the same memory, again and again."""
         return all(equal(self._call(self._other, part, self._theirs), got) for _ in range(_AGAIN))
 
-    def _take(self, place: int, part: Part, got: Sequence[Held]) -> _Made:
+    def _take(self, place: int, part: ProgramPart, got: Sequence[Held]) -> _Made:
         """Keep results, as the base has them where it does."""
         parents = {self._origin[number] for number in part.reads if number in self._origin}
         made = _Made(parents)
@@ -179,7 +179,7 @@ class _Follower:
                 made.found, made.message, made.worst = False, nearest.message, nearest.worst
         return made
 
-    def _counterpart(self, part: Part, index: int, value: Array) -> tuple[int | None, Agreement]:
+    def _counterpart(self, part: ProgramPart, index: int, value: Array) -> tuple[int | None, Agreement]:
         """The number of the base's value that one is, near enough; else how it differs from the nearest."""
         reads = [self._same.get(number, -1) for number in part.reads]
         nearest = Agreement(False, float("inf"), "the program has no such value by default")

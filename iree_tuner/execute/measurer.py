@@ -114,7 +114,7 @@ class Measurer:
             case Timeout():
                 return Timed("run_timeout", message=str(end))
             case Crash(exit_code) if exit_code == -ENDED_BY:
-                return Timed("too_slow", message="its first run took so long that it was ended")
+                return Timed("too_slow", message="stopped, because its first run took too long")
             case _:
                 return Timed("run_crash", message=str(end))
 

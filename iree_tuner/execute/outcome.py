@@ -1,4 +1,4 @@
-"""What becomes of a candidate: exactly one of these."""
+"""The outcomes of candidates. Each trial has exactly one."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
 from iree_tuner.program.entries import ASYNC, Taken
-from iree_tuner.program.parts import Part, Parts, Value
+from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 Array = npt.NDArray[np.generic]
@@ -80,7 +80,7 @@ class LoadedParts:
             found.append(argument(number, taken, given, self._run.sizes, seed, rng, feed))
         return found
 
-    def call(self, part: Part, read: Sequence[Held], byte: int) -> list[Array]:
+    def call(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array]:
         """What a part makes of values, in memory that is filled with a byte."""
         arguments, results = rt.VmVariantList(len(read) + 1), rt.VmVariantList(len(part.writes))
         for number, held in zip(part.reads, read, strict=True):

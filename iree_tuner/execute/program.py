@@ -341,7 +341,7 @@ class _Bench:
                         self.compare(paths, [index], found, plan)
                     return
                 self.rounds([paths[0][0]], _ROUNDS_ALONE, 0)  # raises where nobody did
-                message = f"it makes the default fail: {error}"
+                message = f"the default fails after it: {error}"
                 found[alive[0]] = replace(found[alive[0]], error=message)
                 return
             for index, comparison in zip(alive, comparisons, strict=True):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.data import PERIOD, Kind, dtype_of, kind_of, random_values
 from iree_tuner.execute.program_run import Filled, InputValue
-from iree_tuner.program.dynamic import Size, size_for
+from iree_tuner.program.dynamic import DimensionSize, size_for
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.feeds import PLAIN, Feed
 
@@ -25,7 +25,9 @@ _SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
 _READ = (OSError, ValueError, EOFError)
 
 
-def why_no_values(taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[Size]) -> str:
+def why_no_values(
+    taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
+) -> str:
     """Why arguments cannot be made for inputs of which some are given; empty when they can.
 
     Raises:
@@ -38,9 +40,9 @@ def why_no_values(taken: Sequence[Taken | None], given: Sequence[InputValue], si
         check_input(number, each, value)
         shape = _shape(number, each, value, sizes)
         if shape is not None and None in shape:
-            return f"input {number} ({each}) has sizes that are not known; give them, as --dim 128"
+            return f"input {number} ({each}) has dynamic sizes: set them with --dim 128"
     if len(given) > len(taken):
-        raise TunerError(f"{len(given)} inputs are given, but the function takes {len(taken)}")
+        raise TunerError(f"{len(given)} inputs for a function that takes {len(taken)}")
     return ""
 
 
@@ -54,14 +56,14 @@ def check_input(number: int, taken: Taken, value: InputValue) -> None:
     elif isinstance(value, Filled):
         dtype = dtype_of(value.element_type)
         if dtype is None:
-            raise TunerError(f"input {number}: there are no values of the type {value.element_type}")
+            raise TunerError(f"input {number}: type {value.element_type} is not supported")
         _check_type(number, taken, value.shape, dtype, None)
     elif isinstance(value, float) and taken.element_type[0] == "i":
         raise TunerError(f"input {number} is {taken}, not {value}")
 
 
 def argument(
-    number: int, taken: Taken, value: InputValue, sizes: Sequence[Size], seed: int,
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize], seed: int,
     rng: np.random.Generator, feed: Feed = PLAIN,
 ) -> Array | float | int:  # fmt: skip
     """A value for an input that `why_no_values` has nothing to say of."""
@@ -96,8 +98,8 @@ def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
 
 
 def arguments(
-    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[Size], seed: tuple[int, int],
-    feeds: Sequence[Feed],
+    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
+    seed: tuple[int, int], feeds: Sequence[Feed],
 ) -> Sequence[Array | float | int]:  # fmt: skip
     """Values for all inputs of a function, not to be written to: the last ones are kept.
 
@@ -145,12 +147,12 @@ def read_array(path: str) -> Array:
             f"not a .npy file that can be read{f': {reason}' if reason else ''}", location=path
         ) from None
     if not isinstance(found, np.ndarray):
-        raise TunerError("an archive of arrays; give one .npy file for each input", location=path)
+        raise TunerError("an archive of arrays; pass one .npy file per input", location=path)
     return found
 
 
 def _shape(
-    number: int, taken: Taken, value: InputValue, sizes: Sequence[Size]
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize]
 ) -> tuple[int | None, ...] | None:
     if taken.shape is None:
         return None

@@ -180,7 +180,7 @@ class LoadedProgram:
             for number, (own, before) in enumerate(zip(self._outputs(byte), first, strict=True)):
                 if not equal([own], [before]):
                     where = difference(own, before)
-                    self.known.unwritten = f"result {number} depends on what was in memory before: {where}"
+                    self.known.unwritten = f"result {number} depends on uninitialized memory: {where}"
                     return
 
     def run(self) -> None:
@@ -343,14 +343,14 @@ def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
         if run.functions:
             break
     if refused and (run.functions or not chosen):
-        raise TunerError(f"inputs cannot be generated of {'; of '.join(refused)}")
+        raise TunerError(f"inputs cannot be generated for {'; for '.join(refused)}")
     return chosen
 
 
 def unknown_function(name: str, known: Sequence[str]) -> TunerError:
     """What is said of a function that a program does not have."""
     close = difflib.get_close_matches(name, known, 3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}"
+    hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
     return TunerError(f"the program has no entry function '{name}'", hint=hint)
 
 

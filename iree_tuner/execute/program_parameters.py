@@ -113,5 +113,5 @@ def _dtype(parameter: Parameter) -> np.dtype[np.generic]:
     dtype = dtype_of(parameter.element_type)
     if dtype is None:
         kind = parameter.element_type
-        raise TunerError(f"parameter {parameter} has the type {kind}, of which no values can be made")
+        raise TunerError(f"parameter {parameter} has the type {kind}, which is not supported")
     return dtype

@@ -58,8 +58,8 @@ def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: S
     first = next(entry for entry in entries if entry.name == (functions[0] if functions else known[0]))
     if len(inputs) > len(first.inputs):
         raise TunerError(
-            f"{len(inputs)} inputs are given, but @{first.name} takes {len(first.inputs)}",
-            hint="--function says of which function they are" if len(entries) > 1 else None,
+            f"{len(inputs)} inputs for @{first.name}, which takes {len(first.inputs)}",
+            hint="--function selects the function" if len(entries) > 1 else None,
         )
     for number, (taken, value) in enumerate(zip(first.inputs, inputs, strict=False)):
         if taken is not None:
@@ -76,9 +76,9 @@ def _scope(scope: str | None, path: str, wanted: Sequence[Parameter]) -> str:
     if scope is None:
         if len(known) == 1:
             return known[0]
-        raise TunerError(f"the program has several scopes: {written}", location=path, hint="as scope=path")
+        raise TunerError(f"the program has several scopes: {written}", location=path, hint="write SCOPE=PATH")
     close = difflib.get_close_matches(scope, known, 1)
-    hint = f"did you mean '{close[0]}'?" if close else f"there are: {written}"
+    hint = f"did you mean '{close[0]}'?" if close else f"one of: {written}"
     raise TunerError(f"no parameter of the program has the scope '{scope}'", location=path, hint=hint)
 
 
@@ -88,11 +88,13 @@ def _check_archives(paths: Sequence[str], wanted: Sequence[Parameter]) -> None:
         length = lengths.get(parameter.key)
         if length is not None and length != stored_bytes(parameter):
             raise TunerError(
-                f"parameter {parameter} has {length} bytes, but the program wants {stored_bytes(parameter)}",
+                f"parameter {parameter} has {length} bytes, but the program needs {stored_bytes(parameter)}",
                 location=paths[0],
             )
     if not any(parameter.key in lengths for parameter in wanted):
-        raise TunerError(f"it has none of the program's parameters, such as {wanted[0]}", location=paths[0])
+        raise TunerError(
+            f"the archive has none of the program's parameters, such as {wanted[0]}", location=paths[0]
+        )
 
 
 def _existing(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from iree_tuner.program.dynamic import Size
+from iree_tuner.program.dynamic import DimensionSize
 from iree_tuner.program.entries import Entry
 from iree_tuner.program.feeds import PLAIN, Feed
 from iree_tuner.program.parameters import Parameter
@@ -42,7 +42,7 @@ class ProgramRun:
     functions: tuple[str, ...] = ()
     inputs: tuple[InputValue, ...] = ()
     parameters: tuple[tuple[str, str], ...] = ()
-    sizes: tuple[Size, ...] = ()
+    sizes: tuple[DimensionSize, ...] = ()
     wanted: tuple[Parameter, ...] = ()
     entries: tuple[Entry, ...] = ()
 

@@ -170,7 +170,7 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         if other.known.unwritten and not unwritten:
             return Agreement(False, math.inf, other.known.unwritten)
         if unwritten:
-            found = replace(found, note=f"as the compiler makes it, {unwritten}")
+            found = replace(found, note=f"by default, {unwritten}")
         if found.ok and other.known is not default.known:
             other.forget_results()
         if found.ok or not table.for_host:

@@ -34,7 +34,7 @@ _RUNS = ("run_error", "run_crash", "run_timeout", "wrong_result")
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedCandidate:
     """A failed trial, with all that is needed to show it again.
 
     Attributes:
@@ -82,7 +82,7 @@ class Failure:
         return f"{self.outcome}-{workload}-{key}"
 
 
-def write_reproducer(folder: Path, failure: Failure) -> tuple[str, str]:
+def write_reproducer(folder: Path, failure: FailedCandidate) -> tuple[str, str]:
     """Write a failure's folder below `folder`; its path, and a note when it could not be written.
 
     Exactly one of the two is empty. The same failure again changes nothing. Never raises for what the
@@ -102,7 +102,7 @@ def write_reproducer(folder: Path, failure: Failure) -> tuple[str, str]:
     return str(target), ""
 
 
-def _files(failure: Failure) -> dict[str, str]:
+def _files(failure: FailedCandidate) -> dict[str, str]:
     """All files of a folder, `reproduce.sh` last."""
     context = _context()
     with context, ir.Location.unknown():
@@ -123,7 +123,7 @@ def _files(failure: Failure) -> dict[str, str]:
     return files
 
 
-def _modules(failure: Failure) -> tuple[dict[str, str], list[str]]:
+def _modules(failure: FailedCandidate) -> tuple[dict[str, str], list[str]]:
     """The dispatch with its configuration (and, to compare, without), and the configs to look for."""
     module = ir.Module.parse(failure.harness.module)
     place(module, failure.placement)
@@ -138,7 +138,7 @@ def _modules(failure: Failure) -> tuple[dict[str, str], list[str]]:
     return texts, _expected(failure.configuration)
 
 
-def _default(failure: Failure) -> ir.Module | None:
+def _default(failure: FailedCandidate) -> ir.Module | None:
     if failure.default is None:
         return None
     module = ir.Module.parse(failure.default.module)

@@ -12,7 +12,7 @@ from iree_tuner.execute.readings import Sensors
 _SAMPLES_TO_REJECT = 2
 
 
-class Source(Protocol):
+class SampleSource(Protocol):
     """Something that can be timed."""
 
     def batch(self) -> float:
@@ -56,7 +56,7 @@ class Screened:
     disturbed: bool = False
 
 
-def screen(source: Source, sensors: Sensors, plan: ScreenPlan, limit_us: float | None) -> Screened:
+def screen(source: SampleSource, sensors: Sensors, plan: ScreenPlan, limit_us: float | None) -> Screened:
     """Sample until the least times agree, or there are enough samples.
 
     Two samples beyond the limit and none within it end it: a single one may be a spike. Disturbed samples are
@@ -86,7 +86,9 @@ def settled(samples_us: Sequence[float], precision: float) -> bool:
     return len(least) == 3 and least[-1] <= least[0] * (1.0 + precision)
 
 
-def interleave(sources: Sequence[Source], sensors: Sensors, rounds: int, start: int = 0) -> list[list[float]]:
+def interleave(
+    sources: Sequence[SampleSource], sensors: Sensors, rounds: int, start: int = 0
+) -> list[list[float]]:
     """Rounds of one sample of each source.
 
     The order changes from round to round, so that each follows each equally often and takes each turn equally

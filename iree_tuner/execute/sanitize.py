@@ -24,7 +24,7 @@ from iree_tuner.execute.memory import uploaded
 from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
 from iree_tuner.execute.program_loaded import SEEDS
 from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.program.parts import Part
+from iree_tuner.program.parts import ProgramPart
 
 Array = npt.NDArray[np.generic]
 
@@ -78,7 +78,7 @@ class _Guarded(LoadedParts):
         super().__init__(pieces, device, run)
         self._kept: list[object] = []
 
-    def call(self, part: Part, read: Sequence[Held], byte: int) -> list[Array]:
+    def call(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array]:
         """What a part makes of values."""
         try:
             return super().call(part, read, byte)

@@ -35,21 +35,22 @@ Pairs = tuple[Sequence[float], Sequence[float]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """One executable against the default, from paired samples in one or more groups.
+    """The comparison of an executable with the default, from paired samples in one or more groups.
 
-    A group is one place of the code in memory (see `execute.placement`), or the only one.
+    The samples of a group are taken with the code at one address in memory (see `execute.placement`).
 
     Attributes:
-        default_us: median time of the default over all groups, in microseconds.
-        candidate_us: median time of the other.
-        speedup: geometric mean over the groups of `by_group`.
-        interval: of the speedup, `CONFIDENCE_Z` standard errors to both sides.
-        floor_speedup: geometric mean over the groups of the ratios of the lower quartiles, which are less
-            disturbed than the rest.
-        by_group: each group's default / candidate (see `compare_rows`).
-        verdict: `win` or `lose` when the interval is wholly beyond `margin` from 1, and the lower quartiles
-            point the same way; else `tie`.
-        pairs: how many pairs there were, over all groups.
+        default_us: the median time of the default over all groups, in microseconds.
+        candidate_us: the median time of the candidate.
+        speedup: the geometric mean of `by_group`.
+        interval: the confidence interval of the speedup: `CONFIDENCE_Z` standard errors to both sides, which
+            is a nominal level of 98 %.
+        floor_speedup: the geometric mean over the groups of the ratios of the lower quartiles, which noise
+            affects less than the medians.
+        by_group: the ratio default / candidate of each group (see `compare_rows`). verdict: `win` or `lose`
+        if the whole interval is farther from 1 than `margin`, and the lower quartiles
+            agree. Otherwise `tie`.
+        pairs: the number of pairs in all groups.
     """
 
     default_us: float
@@ -63,7 +64,7 @@ class Comparison:
 
 
 def compare_pairs(groups: Sequence[Pairs], *, margin: float = 0.01) -> Comparison:
-    """Judge paired samples. `margin` is the relative difference that is worth a change.
+    """Compare paired samples. `margin` is the smallest relative difference that counts.
 
     Raises:
         ValueError: no groups, an empty one, or one whose samples are not pairs.

@@ -1,4 +1,4 @@
-"""A trial: a candidate and what became of it."""
+"""A trial: a candidate and its outcome."""
 
 from __future__ import annotations
 

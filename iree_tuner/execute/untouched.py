@@ -82,9 +82,9 @@ def _neighbour(bindings: Sequence[Binding], byte: int) -> str:
     before = [each for each in ends if each[0] <= byte]
     if before:
         end, number = max(before)
-        return f"{byte - end} bytes behind tensor {number}"
+        return f"{byte - end} bytes after the end of tensor {number}"
     start, number = min((span(*each)[0], number) for number, each in enumerate(_tensors(bindings)))
-    return f"{start - byte} bytes in front of tensor {number}"
+    return f"{start - byte} bytes before tensor {number}"
 
 
 def _tensors(bindings: Sequence[Binding]) -> list[tuple[Binding, TensorSlice]]:

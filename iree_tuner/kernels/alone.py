@@ -53,7 +53,7 @@ def why_unfit(harness: Harness, problem: Problem) -> str:
     expected = [*reads, (math.prod(problem.result.shape), problem.result.element_type, "write")]
     found = [_size(each.tensors[0]) for each in harness.bindings if len(each.tensors) == 1]
     if found != expected or len(found) < len(harness.bindings):
-        return "its dispatch has other bindings than the problem has inputs and results"
+        return "the dispatch's bindings do not match the problem's inputs and results"
     return ""
 
 
@@ -125,7 +125,7 @@ def _bind_scratch(module: ir.Module, harness: Harness, size: int) -> None:
     """Give the dispatch one more binding: the harness's last one."""
     room = harness.bindings[-1]
     if room.tensors or room.length < size:
-        raise KernelError(f"the harness has no room for {size} bytes of scratch memory")
+        raise KernelError(f"the harness has no space for {size} bytes of scratch memory")
     dispatch = find_dispatch(module.operation)
     offsets: list[ir.Value[Any]] = list(dispatch.binding_offsets)
     lengths: list[ir.Value[Any]] = list(dispatch.binding_lengths)

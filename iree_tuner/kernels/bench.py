@@ -125,7 +125,7 @@ def hold_contests(
         for number, (_, site, kernel) in enumerate(outlook.pairs):
             left = (end - time.monotonic()) / (len(outlook.pairs) - number)
             if stop.requested or left <= 0:
-                why = "interrupted before it" if stop.requested else "no time was left for it"
+                why = "interrupted before it was tried" if stop.requested else "no time left for it"
                 found.append(Contest(site, kernel.name, note=why))
                 continue
             try:

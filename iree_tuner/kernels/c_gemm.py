@@ -59,12 +59,12 @@ class CGemm:
             return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
         unknown = [step for step in problem.epilogue if step not in _STEPS]
         if unknown:
-            return f"its epilogue has {unknown[0]}, which is none of {', '.join(_STEPS)}"
+            return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
         if any(each.element_type != "f32" for each in problem.inputs):
             return "an operand of its epilogue is not f32"
         columns = _columns(problem)
         if columns is None:
-            return "it is no A B, A Bt or convolution of nhwc by hwcf"
+            return "it is not A B, A Bt or a convolution of nhwc by hwcf"
         return "" if columns % 16 == 0 else f"its {columns} columns are not a multiple of 16"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
@@ -195,5 +195,5 @@ def _compiled(macros: dict[str, str]) -> bytes:
             raise KernelError(f"the C compiler took longer than {_TIMEOUT_S:.0f} s") from None
         if done.returncode:
             first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
-            raise KernelError(f"the C compiler refused {_SOURCE}: {first}")
+            raise KernelError(f"the C compiler rejected {_SOURCE}: {first}")
         return output.read_bytes()

@@ -19,8 +19,8 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task
-from iree_tuner.tuning.verdict import Tuned
-from iree_tuner.tuning.versions import Version
+from iree_tuner.tuning.verdict import TunedVariant
+from iree_tuner.tuning.versions import ProgramVersion
 
 _VARIANTS = {"smoke": 2, "quick": 4, "default": 32}
 """Of a kernel on a problem, by effort, where no budget says when it is enough."""
@@ -73,14 +73,14 @@ def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, reco
     for _, site, kernel in outlook.pairs:
         found = prepared[site]
         if isinstance(found, str):
-            notes.append(f"{site.problem.name}: not {kernel.name}: {found}")
+            notes.append(f"{kernel.name} does not support {site.problem.name}: {found}")
             kinds.append(None)
         else:
             kinds.append(KernelVariants(kernel, found, lab, records))
             if site.one_op:
                 notes.append(
                     f"{site.problem.name}: the program spends {found.spent_us:.0f} us on it, in several "
-                    f"dispatches; alone {kernel.name} competes with one op of the compiler's, which takes "
+                    f"dispatches; {kernel.name} is compared with one op of the compiler's, which takes "
                     f"{found.default_us:.0f} us"
                 )
     return Competitors(outlook, tuple(kinds), tuple(notes))
@@ -123,26 +123,26 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> Chosen:
 
 
 def versions_with(
-    tuned: Tuned, choices: Mapping[str, Chosen], competitors: Competitors, lab: Lab, folder: Path
-) -> dict[Version, Chosen]:
+    tuned: TunedVariant, choices: Mapping[str, Chosen], competitors: Competitors, lab: Lab, folder: Path
+) -> dict[ProgramVersion, Chosen]:
     """The program with each choice of kernels: tuned, and as the compiler makes it."""
-    found: dict[Version, Chosen] = {}
+    found: dict[ProgramVersion, Chosen] = {}
     for name, chosen in choices.items():
         path = folder / f"{name.replace(' ', '_')}_{len(found)}.mlir"
         save_kernel_spec(chosen, competitors.outlook.target, lab.context, path)
         target = with_flags(tuned.target, (f"{SPEC_FLAG}={path}",))
-        found[Version(f"{tuned.version.what} and {name}", target, tuned.reached)] = chosen
+        found[ProgramVersion(f"{tuned.version.what} and {name}", target, tuned.reached)] = chosen
     return found
 
 
 def without_blamed(
-    version: Version,
+    version: ProgramVersion,
     chosen: Chosen,
     blamed: Collection[str],
     competitors: Competitors,
     lab: Lab,
     folder: Path,
-) -> dict[Version, Chosen]:
+) -> dict[ProgramVersion, Chosen]:
     """A version without the kernels whose dispatches are to blame; none where all are, or nobody is.
 
     Args:
@@ -161,4 +161,4 @@ def without_blamed(
     save_kernel_spec(right, competitors.outlook.target, lab.context, path)
     flags = [flag for flag in version.target.flags if not flag.startswith(SPEC_FLAG)]
     target = replace(version.target, flags=(*flags, f"{SPEC_FLAG}={path}"))
-    return {Version(f"{version.what} that are right", target, version.entries): right}
+    return {ProgramVersion(f"{version.what} that are right", target, version.entries): right}

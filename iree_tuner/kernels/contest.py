@@ -146,7 +146,7 @@ def hold_contest(
             f"{kernel.name} on {site.problem.name}: {search.tried} of {min(kind.size, search.cap)} variants"
         )
     if not search.trials:
-        return replace(contest, note="no variant was tried in time")
+        return replace(contest, note="no time to try a variant")
     watch("finals")
 
     def plan(_: Search, left: int) -> FinalPlan:
@@ -156,7 +156,7 @@ def hold_contest(
     final = play_finals([search], lab, plan)[search]
     contest = replace(contest, trials=tuple(search.trials))
     if final.winner is None or final.built is None or not isinstance(final.built.code, Code):
-        return replace(contest, note="no variant of it is right")
+        return replace(contest, note="no variant computes correct results")
     best = Best(final.winner, final.built.code)
     contest = replace(contest, best=best, over_default=final.comparison, note=final.note)
     return _beside_tuned(contest, final, tuned.get(kind.workload), kind, lab, plan(search, 2))
@@ -182,7 +182,7 @@ def _beside_tuned(
     configured = lab.builder.build(kind.bench.harness, tuned)
     if configured.outcome != "ok":
         return replace(
-            contest, note=f"the tuned configuration ends in {configured.outcome}: {configured.message}"
+            contest, note=f"the tuned configuration fails ({configured.outcome}): {configured.message}"
         )
     assert isinstance(final.built, Built)
     judging = JudgePlan(plan.rounds, seconds=plan.seconds)

@@ -27,4 +27,4 @@ def kernel_named(name: str) -> Kernel:
     for each in kernels():
         if each.name == name:
             return each
-    raise UsageError(f"there is no kernel '{name}'", hint=", ".join(each.name for each in kernels()))
+    raise UsageError(f"unknown kernel '{name}'", hint=", ".join(each.name for each in kernels()))

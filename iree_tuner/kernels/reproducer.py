@@ -12,7 +12,7 @@ from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.execute.outcome import Outcome
-from iree_tuner.execute.reproducer import Failure, write_reproducer
+from iree_tuner.execute.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.kernels.alone import substituted
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
@@ -37,7 +37,7 @@ def write_reproducer_here(
             module = to_bytecode(substituted(harness, session, problem, code, _OBJECT))
     except (KernelError, CompileError):
         return ""
-    failure = Failure(
+    failure = FailedCandidate(
         workload=f"{problem.name}-{kernel.name}",
         harness=replace(harness, module=module),
         configuration=None,

@@ -65,7 +65,7 @@ def located(spec: Path, context: ir.Context) -> ir.Module:
         module = ir.Module.parseFile(str(spec), context)
     except (ir.MLIRError, ValueError) as error:
         first = str(error).splitlines()[0]
-        raise TunerError(f"this is no kernel spec: {first}", location=str(spec)) from None
+        raise TunerError(f"not a kernel spec: {first}", location=str(spec)) from None
     with context:
         for executable in ir.get_ops_of_type(module, hal.ExecutableOp):
             for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp):
@@ -81,6 +81,6 @@ def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
         return code
     path = spec.resolve().parent / ir.StringAttr(fields["path"]).value
     if not path.is_file():
-        hint = f"it belongs into the folder of {spec.name}"
-        raise TunerError("no such file, and a kernel is in it", location=str(path), hint=hint)
+        hint = f"move it to the folder of {spec.name}"
+        raise TunerError("no such file, but the spec uses a kernel in it", location=str(path), hint=hint)
     return object_attribute({"path": ir.StringAttr.get(str(path))})

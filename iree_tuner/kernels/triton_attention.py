@@ -48,7 +48,7 @@ class TritonAttention(TritonKernel):
     def refuses(self, problem: Problem) -> str:
         """What is no attention, and other types and widths."""
         if problem.workload.family != "attention":
-            return "it is no attention"
+            return "it is not attention"
         types = [each.element_type for each in (*problem.inputs, problem.result)]
         if len(set(types[:3])) > 1 or types[0] not in ("f16", "bf16") or types[3] not in ELEMENTS:
             return f"its types are {', '.join(types)}, not f16 or bf16"

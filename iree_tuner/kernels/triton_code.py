@@ -60,7 +60,7 @@ def compiled(
             return compile_(source, target=GPUTarget("cuda", _ARCHITECTURE, 32), options=options)
         except Exception as error:  # it raises what its passes and ptxas raise
             first = next(iter(str(error).strip().splitlines()), "")
-            raise KernelError(f"Triton refused: {type(error).__name__}: {first}") from error
+            raise KernelError(f"Triton rejected it: {type(error).__name__}: {first}") from error
 
 
 def code_of(
@@ -84,7 +84,7 @@ def code_of(
         raise KernelError(f"it needs {shared} bytes of shared memory, of {SHARED_BYTES}")
     ptx = without_unused(made.asm["ptx"])
     if list(ptx.kept) not in ([*bindings], [*bindings, scratch]):
-        raise KernelError(f"Triton's kernel reads the parameters {ptx.kept}, which no binding is for")
+        raise KernelError(f"Triton's kernel reads the parameters {ptx.kept}, for which there is no binding")
     x, y, z = workgroups
     scratch_bytes = int(made.metadata.global_scratch_size) * x * y * z if scratch in ptx.kept else 0
     launch = Launch(workgroups, (32 * knobs["warps"], 1, 1), shared)

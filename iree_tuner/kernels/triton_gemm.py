@@ -27,19 +27,19 @@ class TritonGemm(TritonKernel):
     def refuses(self, problem: Problem) -> str:
         """Other types, layouts and epilogues, and sizes that no tile divides."""
         if problem.workload.family != "contraction":
-            return "it is no A B or A Bt"
+            return "it is not A B or A Bt"
         lhs, rhs, sums = map(str, problem.workload.types)
         if lhs != rhs or lhs not in ("f16", "bf16") or sums != "f32":
             return f"its types are {', '.join((lhs, rhs, sums))}, not f16 or bf16 with f32 sums"
         unknown = [step for step in problem.epilogue if step not in _STEPS]
         if unknown:
-            return f"its epilogue has {unknown[0]}, which is none of {', '.join(_STEPS)}"
+            return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
         if any(each.element_type not in ELEMENTS for each in (*problem.inputs, problem.result)):
             return "an operand of its epilogue or its result is not f16, bf16 or f32"
         gemm = gemm_of(problem)
         if gemm is None:
-            return "it is no A B or A Bt"
-        return "" if next(_variants(gemm, 2), None) else "no tile divides its sizes"
+            return "it is not A B or A Bt"
+        return "" if next(_variants(gemm, 2), None) else "no tile size divides its sizes"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """Tiles that divide the sizes and whose stages fit into shared memory, promising ones first."""

@@ -31,7 +31,7 @@ from iree_tuner.program.extract import Extraction, extract_here
 from iree_tuner.program.fingerprint import fingerprint
 from iree_tuner.program.phases import Compiled, submit_program
 from iree_tuner.program.source import Program
-from iree_tuner.search.given import Given
+from iree_tuner.search.given import FixedOrder
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.study import KERNEL, StudyKey
 from iree_tuner.targets import Target
@@ -104,9 +104,9 @@ class KernelVariants:
         """How many variants there are."""
         return len(self.knobs)
 
-    def strategy(self, name: str, seed: int) -> Given:  # noqa: ARG002 (a kernel says what to try first)
+    def strategy(self, name: str, seed: int) -> FixedOrder:  # noqa: ARG002 (a kernel says what to try first)
         """In the kernel's own order."""
-        return Given([Assignment.of(knobs) for knobs in self.knobs])
+        return FixedOrder([Assignment.of(knobs) for knobs in self.knobs])
 
     def study(self) -> StudyKey:
         """Of this kernel's code, on this problem and device."""
@@ -234,7 +234,7 @@ def _only(site: Site, found: Extraction | str) -> Dispatch | str:
     if isinstance(found, str):
         return found
     if len(found.dispatches) != 1:
-        return f"the compiler makes {len(found.dispatches)} dispatches of the problem"
+        return f"the compiler splits the problem into {len(found.dispatches)} dispatches"
     (dispatch,) = found.dispatches
     if dispatch.harness is None:
         return f"its dispatch cannot be run alone: {dispatch.reason}"
@@ -260,7 +260,7 @@ def _timed(
     site: Site, dispatch: Dispatch, harness: Harness, default: Built, check: bytes, lab: Lab
 ) -> Prepared | str:
     if default.outcome != "ok":
-        return f"the default ends in {default.outcome}: {default.message}"
+        return f"the compiler's default fails ({default.outcome}): {default.message}"
     tolerance = tolerance_for(site.problem)
     alone = bool(site.one_op)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance, lab.cold, check, by_reference=alone)
@@ -268,7 +268,7 @@ def _timed(
     lab.settle()
     timed = lab.measurer.time_default(bench)
     if timed.outcome != "ok":
-        return f"the default ends in {timed.outcome}: {timed.message}"
+        return f"the compiler's default fails ({timed.outcome}): {timed.message}"
     workload = dispatch.workload or site.problem.workload
     default_us = min(timed.samples_us)
     return Prepared(site, bench, default, default_us, workload, default_us)

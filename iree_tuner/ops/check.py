@@ -91,7 +91,7 @@ def _check_description(family: OpFamily, payload: ir.Module, root: int, workload
     if workload.family != family.name:
         yield f"the workload says family '{workload.family}', not '{family.name}'"
     if from_json(to_json(workload)) != workload:
-        yield f"{workload.name} does not survive JSON"
+        yield f"{workload.name} changes when it is written as JSON and read again"
     printed, marked = copy_of(payload), with_attributes(payload)  # ops do not keep their module alive
     if family.describe(all_ops(printed)[root]) != workload:
         yield f"{workload.name} is described differently after printing and parsing"

@@ -55,7 +55,7 @@ class IndexingMap:
         try:
             return IndexingMap.of(_parsed(text, ir.Context()))
         except ir.MLIRError:
-            raise ValueError(f"`{text}` is no indexing map") from None
+            raise ValueError(f"`{text}` is not an indexing map") from None
 
     @staticmethod
     def through(rank: int, loops: Sequence[int]) -> IndexingMap:

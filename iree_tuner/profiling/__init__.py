@@ -9,14 +9,14 @@ from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
     from iree_tuner.profiling.profile import Profile, ProfileRow
-    from iree_tuner.profiling.roofline import Level, Roofline
+    from iree_tuner.profiling.roofline import MemoryLevel, Roofline
     from iree_tuner.profiling.run import profile_program
     from iree_tuner.profiling.work import floor_us
 
-__all__ = ["Level", "Profile", "ProfileRow", "Roofline", "floor_us", "profile_program"]
+__all__ = ["MemoryLevel", "Profile", "ProfileRow", "Roofline", "floor_us", "profile_program"]
 
 _HOMES = {
-    "Level": "roofline",
+    "MemoryLevel": "roofline",
     "Profile": "profile",
     "ProfileRow": "profile",
     "Roofline": "roofline",

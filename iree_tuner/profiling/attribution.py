@@ -15,7 +15,7 @@ from iree_tuner.profiling.work import work_of
 from iree_tuner.program.dispatch import Dispatch
 
 _NOTES = {
-    BETWEEN: "barriers, and threads that begin or wait",
+    BETWEEN: "barriers, thread start-up and waiting",
     "(alloca)": "memory of the invocation",
     "(dealloca)": "memory of the invocation",
 }
@@ -88,7 +88,7 @@ def _row(
     if dispatch is None:
         note = spent.note or _NOTES.get(name, "")
         if not note and kind_of(name) == "dispatch":
-            note = "the program was found to have no such dispatch"
+            note = "the program has no such dispatch"
         return ProfileRow(name, kind_of(name), spent.calls, spent.time_us, share, note=note)
     work = work_of(dispatch)
     least = roofline.attainable_us(work.flops, work.bytes, work.element_type) if roofline else 0.0

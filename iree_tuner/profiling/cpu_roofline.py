@@ -26,7 +26,7 @@ from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.device_facts import device_setting, last_level_cache, private_caches, usable_cores
 from iree_tuner.execute.measurer import Measurer
 from iree_tuner.execute.pool import Builder
-from iree_tuner.profiling.roofline import Level, Roofline, from_json, to_json
+from iree_tuner.profiling.roofline import MemoryLevel, Roofline, from_json, to_json
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, cpu_configuration, pipeline
@@ -87,10 +87,10 @@ def measure_cpu(
     last = last_level_cache(measurer.device)
     memory = min(_MOST_MEMORY, max(_LEAST_MEMORY, 4 * last))
     sizes = [(middle, middle // 2), (last, last // 2), (None, memory)]
-    levels: list[Level] = []
+    levels: list[MemoryLevel] = []
     for capacity, size in reversed(sizes):  # a nearer level is not slower than the one behind it
         behind = levels[0].bytes_per_s if levels else None
-        levels.insert(0, Level(max(probe.bytes_per_s(size, units), behind or 0.0), capacity))
+        levels.insert(0, MemoryLevel(max(probe.bytes_per_s(size, units), behind or 0.0), capacity))
     today = datetime.now(UTC).date().isoformat()
     return Roofline(
         conditions["processor"], (("f32", 2.0 * peak),), tuple(levels),

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from iree_tuner.profiling.roofline import Level, Roofline
+from iree_tuner.profiling.roofline import MemoryLevel, Roofline
 
 _FILE = Path(__file__).with_name("datasheets.json")
 
@@ -20,7 +20,7 @@ def datasheet_roofline(device_name: str, cache_bytes: int) -> Roofline | None:
     for entry in _entries():
         if entry["name"] in device_name:
             flops = tuple((kind, value * 1e12) for kind, value in entry["tflops"].items())
-            levels = (Level(None, cache_bytes), Level(entry["tbytes_per_s"] * 1e12))
+            levels = (MemoryLevel(None, cache_bytes), MemoryLevel(entry["tbytes_per_s"] * 1e12))
             return Roofline(device_name, flops, levels, entry["source"])
     return None
 

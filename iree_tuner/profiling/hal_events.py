@@ -24,7 +24,7 @@ _NO_INDEX = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Span:
+class EventSpan:
     """A name's turn, in nanoseconds of the host's clock."""
 
     name: str
@@ -35,7 +35,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Recording:
+class EventRecording:
     """A profile as it was read.
 
     Attributes:
@@ -46,8 +46,8 @@ class Recording:
         submitted_ns: when operations were given to the queue.
     """
 
-    work: tuple[Span, ...]
-    executions: tuple[Span, ...]
+    work: tuple[EventSpan, ...]
+    executions: tuple[EventSpan, ...]
     transfers: Mapping[int, Sequence[tuple[int, str]]]
     lost: int = 0
     submitted_ns: tuple[int, ...] = ()
@@ -69,10 +69,10 @@ class Times:
     span_us: float = 0.0
 
 
-def read_recording(lines: Iterable[str]) -> Recording:
+def read_recording(lines: Iterable[str]) -> EventRecording:
     """From the lines of `iree-profile export --format=ireeperf-jsonl`. Raises ValueError for other text."""
-    work: list[Span] = []
-    executions: list[Span] = []
+    work: list[EventSpan] = []
+    executions: list[EventSpan] = []
     transfers: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
     submitted: list[int] = []
     lost = 0
@@ -89,10 +89,10 @@ def read_recording(lines: Iterable[str]) -> Recording:
             lost += int(record.get("dropped_records", 0))
     for spans in (work, executions):
         spans.sort(key=lambda span: span.start_ns)
-    return Recording(tuple(work), tuple(executions), dict(transfers), lost, tuple(sorted(submitted)))
+    return EventRecording(tuple(work), tuple(executions), dict(transfers), lost, tuple(sorted(submitted)))
 
 
-def invocations_of(recording: Recording, count: int) -> list[Times]:
+def invocations_of(recording: EventRecording, count: int) -> list[Times]:
     """The times of each of `count` invocations; one mean of all where they cannot be told apart.
 
     They can where all of them call the same dispatches in the same numbers.
@@ -127,13 +127,13 @@ def invocations_of(recording: Recording, count: int) -> list[Times]:
     ]
 
 
-def times_of(recording: Recording) -> Times:
+def times_of(recording: EventRecording) -> Times:
     """Divide the time among dispatches, transfers, and what is between them."""
     us: defaultdict[str, float] = defaultdict(float)
     for name, nanoseconds in divide(recording.work).items():
         us[name] += nanoseconds / 1e3
     calls = Counter(map(_name, recording.work))
-    by_buffer: defaultdict[int, list[Span]] = defaultdict(list)
+    by_buffer: defaultdict[int, list[EventSpan]] = defaultdict(list)
     for span in recording.work:
         by_buffer[span.command_buffer].append(span)
     starts = {buffer: [span.start_ns for span in spans] for buffer, spans in by_buffer.items()}
@@ -151,7 +151,7 @@ def times_of(recording: Recording) -> Times:
     return Times(dict(us), dict(calls), span_ns / 1e3)
 
 
-def divide(spans: Sequence[Span]) -> dict[str, float]:
+def divide(spans: Sequence[EventSpan]) -> dict[str, float]:
     """Nanoseconds by name; an instant in which several run is divided equally among them."""
     edges = sorted(
         [(span.start_ns, 1, number) for number, span in enumerate(spans)]
@@ -172,12 +172,12 @@ def divide(spans: Sequence[Span]) -> dict[str, float]:
 
 
 def _gaps(
-    execution: Span, inside: Sequence[Span], transfers: Sequence[tuple[int, str]]
+    execution: EventSpan, inside: Sequence[EventSpan], transfers: Sequence[tuple[int, str]]
 ) -> list[tuple[str, float]]:
     """The parts of an execution in which no dispatch runs, and what they are."""
     found: list[tuple[str, float]] = []
     reached, last_index = execution.start_ns, -1
-    end = Span("", execution.end_ns, execution.end_ns)
+    end = EventSpan("", execution.end_ns, execution.end_ns)
     for span in (*inside, end):
         if span.start_ns > reached:
             kinds = {kind for index, kind in transfers if last_index < index < span.command_index}
@@ -188,7 +188,7 @@ def _gaps(
     return found
 
 
-def _begin(recording: Recording, last: Span, first: Span) -> float:
+def _begin(recording: EventRecording, last: EventSpan, first: EventSpan) -> float:
     """When an invocation began whose first dispatch follows on the last one of the invocation before.
 
     That is where something was first given to the queue after the last dispatch's execution.
@@ -200,12 +200,12 @@ def _begin(recording: Recording, last: Span, first: Span) -> float:
     return min((*between, *around), default=first.start_ns)
 
 
-def _name(span: Span) -> str:
+def _name(span: EventSpan) -> str:
     return span.name
 
 
-def _span(record: Mapping[str, Any]) -> Span:
-    return Span(
+def _span(record: Mapping[str, Any]) -> EventSpan:
+    return EventSpan(
         record["key"] if record["op"] == "dispatch" and record["key"] else f"({record['op']})",
         record["start_host_time_ns"],
         record["end_host_time_ns"],

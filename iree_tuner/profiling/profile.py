@@ -185,7 +185,7 @@ def row_to_json(row: ProfileRow) -> dict[str, object]:
 def from_json(data: Mapping[str, Any]) -> Profile:
     """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for other data."""
     if data["format"] != FORMAT:
-        raise ValueError(f"this version reads profiles of format {FORMAT}, not {data['format']!r}")
+        raise ValueError(f"unsupported format {data['format']!r} of a profile: this version reads {FORMAT}")
     roofline = None if data["roofline"] is None else rooflines.from_json(data["roofline"])
     found = msgspec.convert({**data, **rooflines.pairs(data, "conditions"), "roofline": None}, Profile)
     return replace(found, roofline=roofline)

@@ -18,7 +18,7 @@ Speed = Annotated[float, msgspec.Meta(gt=0)]
 
 
 @dataclass(frozen=True)
-class Level:
+class MemoryLevel:
     """A level of memory.
 
     Attributes:
@@ -44,7 +44,7 @@ class Roofline:
 
     name: str
     flops_per_s: tuple[tuple[str, Speed], ...]
-    levels: tuple[Level, ...]
+    levels: tuple[MemoryLevel, ...]
     how: str = ""
     conditions: tuple[tuple[str, str], ...] = ()
 

@@ -25,7 +25,7 @@ from iree_tuner.profiling.datasheets import datasheet_roofline
 from iree_tuner.profiling.profile import Method, Profile
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.standalone import time_alone
-from iree_tuner.profiling.whole import Measured, Plan, measure_here
+from iree_tuner.profiling.whole import MeasuredProgram, ProfilePlan, measure_here
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program
@@ -98,7 +98,7 @@ def profile_program(
         if not dispatches:
             raise TunerError("the program has no dispatches", location=program.name)
         vmfb = compile_program(program, target, tools.compilers).data if vmfb is None else vmfb
-        measured = _measure(program, vmfb, tools, run, Plan(rounds, profiled))
+        measured = _measure(program, vmfb, tools, run, ProfilePlan(rounds, profiled))
         if method == "hal" and measured.problem:
             raise TunerError(f"no profile: {measured.problem}", location=program.name)
         if profiled and not measured.problem:
@@ -120,7 +120,7 @@ def _can_profile(target: Target, method: Method | None) -> bool:
         raise UsageError(f"target {target} has no device to measure on", hint="give a device")
     on_host = device.startswith("local-")
     if method == "hal" and not on_host:
-        hint = "--method standalone times each dispatch alone"
+        hint = "--method standalone measures each dispatch alone"
         raise UsageError(f"'{device}' cannot be profiled", hint=hint)
     return on_host and method != "standalone"
 
@@ -132,7 +132,9 @@ def _own_tools(target: Target, stack: ExitStack) -> Tools:
     return Tools(compilers, Builder(target, compilers), measurer)
 
 
-def _measure(program: Program, vmfb: bytes, tools: Tools, run: ProgramRun, plan: Plan) -> Measured:
+def _measure(
+    program: Program, vmfb: bytes, tools: Tools, run: ProgramRun, plan: ProfilePlan
+) -> MeasuredProgram:
     """Time a compiled program in the measuring worker."""
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         path = Path(folder) / "program.vmfb"
@@ -151,7 +153,7 @@ def _measure(program: Program, vmfb: bytes, tools: Tools, run: ProgramRun, plan:
 
 
 def _profile(
-    program: Program, target: Target, method: Method, measured: Measured, spent: dict[str, Spent],
+    program: Program, target: Target, method: Method, measured: MeasuredProgram, spent: dict[str, Spent],
     dispatches: Sequence[Dispatch], roofline: Roofline | None, notes: tuple[str, ...],
 ) -> Profile:  # fmt: skip
     whole_us = statistics.fmean(quieter(measured.samples_us, float))
@@ -187,21 +189,20 @@ def roofline_for(target: Target, tools: Tools, cache: Path | None) -> tuple[Roof
     found = datasheet_roofline(name, last_level_cache(device))
     return (
         found,
-        "" if found else f"no data sheet of '{name}' is known: nothing is said of what is attainable",
+        "" if found else f"no roofline: there is no data sheet for '{name}'",
     )
 
 
-def _notes(measured: Measured, dispatches: Sequence[Dispatch], method: Method) -> tuple[str, ...]:
+def _notes(measured: MeasuredProgram, dispatches: Sequence[Dispatch], method: Method) -> tuple[str, ...]:
     notes: list[str] = []
     if measured.problem:
-        notes.append(f"dispatches were timed alone, as there is no profile: {measured.problem}")
+        notes.append(f"dispatches were measured alone, because there is no profile: {measured.problem}")
     low, middle, high = statistics.quantiles(measured.samples_us, n=4)
     if high - low > _BUSY * middle:
-        notes.append("this machine is busy: times of whole invocations are far apart; measure again later")
+        spread = (high - low) / middle
+        notes.append(f"measurements are noisy (spread {spread:.0%}): close other programs and repeat")
     if method == "standalone":
-        notes.append(
-            "times of dispatches that run alone; transfers and what is between dispatches are not timed"
-        )
+        notes.append("dispatches were measured alone; transfers and gaps between dispatches are not included")
         if any(each.calls.in_loop for each in dispatches):
-            notes.append("some dispatches are called in loops, of which one round is counted")
+            notes.append("some dispatches are called in loops; one iteration is counted")
     return tuple(notes)

@@ -32,12 +32,12 @@ def time_alone(
 def _time_one(dispatch: Dispatch, built: Built | None, measurer: Measurer, cold: bool) -> Spent:
     calls = float(dispatch.calls.count)
     if dispatch.harness is None or built is None:
-        return Spent(0.0, calls, f"not timed: {dispatch.reason or 'it cannot be run alone'}")
+        return Spent(0.0, calls, f"not measured: {dispatch.reason or 'it cannot be run alone'}")
     if built.outcome != "ok":
-        return Spent(0.0, calls, f"not timed: {built.outcome}: {built.message}")
+        return Spent(0.0, calls, f"not measured: {built.outcome}: {built.message}")
     bench = Bench(dispatch.harness, measurer.device, built.vmfb, Tolerance(), cold)
     timed = measurer.time_default(bench, checked=False)
     if timed.outcome != "ok":
-        return Spent(0.0, calls, f"not timed: {timed.outcome}: {timed.message}")
-    note = "called in a loop: counted once" if dispatch.calls.in_loop else ""
+        return Spent(0.0, calls, f"not measured: {timed.outcome}: {timed.message}")
+    note = "called in a loop; one iteration is counted" if dispatch.calls.in_loop else ""
     return Spent(statistics.median(timed.samples_us) * calls, calls, note)

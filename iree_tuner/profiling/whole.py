@@ -21,7 +21,7 @@ from iree_tuner.execute.program_inputs import Array, argument
 from iree_tuner.execute.program_loaded import LoadedProgram, first_line
 from iree_tuner.execute.program_parameters import generate, load_index
 from iree_tuner.execute.program_run import ProgramRun, scopes_of
-from iree_tuner.profiling.hal_events import Recording, Times, invocations_of, read_recording
+from iree_tuner.profiling.hal_events import EventRecording, Times, invocations_of, read_recording
 from iree_tuner.program.entries import Taken
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
@@ -34,7 +34,7 @@ _TOOL_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True)
-class Plan:
+class ProfilePlan:
     """How much is measured.
 
     Attributes:
@@ -47,7 +47,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredProgram:
     """A program's times.
 
     Attributes:
@@ -71,7 +71,7 @@ class _Call:
     values: tuple[tuple[Taken, Array | float | int], ...]
 
 
-def measure_here(path: str, device: str, run: ProgramRun, plan: Plan) -> Measured:
+def measure_here(path: str, device: str, run: ProgramRun, plan: ProfilePlan) -> MeasuredProgram:
     """Time a program and profile it.
 
     Args:
@@ -101,8 +101,8 @@ def measure_here(path: str, device: str, run: ProgramRun, plan: Plan) -> Measure
         raise TunerError(f"the program does not run: {first_line(error)}") from None
     names = tuple(loaded.name.split(", "))
     if problem or not plan.profiled:
-        return Measured(names, tuple(samples), problem=problem)
-    return Measured(names, tuple(samples), tuple(map(tuple, found)))
+        return MeasuredProgram(names, tuple(samples), problem=problem)
+    return MeasuredProgram(names, tuple(samples), tuple(map(tuple, found)))
 
 
 def _calls(loaded: LoadedProgram, run: ProgramRun) -> list[_Call]:
@@ -134,18 +134,18 @@ class _Tool:
         total = count + _WARM_UP
         for (name, inputs), into in zip(self._calls, found, strict=True):
             recording = self._record([f"--function={name}", *inputs], total)
-            if isinstance(recording, Recording) and recording.lost:
+            if isinstance(recording, EventRecording) and recording.lost:
                 self._common.append(_FLUSHED)
                 recording = self._record([f"--function={name}", *inputs], total)
             if isinstance(recording, str):
                 return recording
             if recording.lost:
-                return f"the runtime had no room for {recording.lost} events of the profile"
+                return f"the runtime dropped {recording.lost} events of the profile"
             each = invocations_of(recording, total)
             into += each[_WARM_UP:] if len(each) > _WARM_UP else each
         return ""
 
-    def _record(self, flags: Sequence[str], total: int) -> Recording | str:
+    def _record(self, flags: Sequence[str], total: int) -> EventRecording | str:
         """The profile of so many invocations, or why there is none."""
         file, profile = self._folder / "flags.txt", self._folder / "profile.ireeprof"
         chosen = (f"--device_profiling_mode={_FAMILIES}", f"--device_profiling_output={profile}")
@@ -177,7 +177,7 @@ def _run(tool: str, *arguments: str) -> bytes | str:
         return f"{tool} took more than {_TOOL_TIMEOUT_S:.0f} s"
     if done.returncode:
         told = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
-        return f"{tool} ended with {done.returncode}: {told[-1] if told else 'nothing said'}"
+        return f"{tool} exited with status {done.returncode}: {told[-1] if told else 'no output'}"
     return done.stdout
 
 

@@ -9,13 +9,13 @@ from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
     from iree_tuner.program.bindings import Binding, Harness, TensorSlice
-    from iree_tuner.program.dispatch import Calls, Dispatch
+    from iree_tuner.program.dispatch import CallCount, Dispatch
     from iree_tuner.program.extract import Extraction
     from iree_tuner.program.source import Program, load_program
 
 __all__ = [
     "Binding",
-    "Calls",
+    "CallCount",
     "Dispatch",
     "Extraction",
     "Harness",
@@ -26,7 +26,7 @@ __all__ = [
 
 _HOMES = {
     "Binding": "bindings",
-    "Calls": "dispatch",
+    "CallCount": "dispatch",
     "Dispatch": "dispatch",
     "Extraction": "extract",
     "Harness": "bindings",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
-from iree_tuner.program.dispatch import Calls
+from iree_tuner.program.dispatch import CallCount
 
 DISPATCH = "stream.cmd.dispatch"
 _FUNCTIONS = ("util.func", "func.func")
@@ -15,7 +15,7 @@ _CALLS = ("util.call", "func.call")
 _LOOPS = ("scf.for", "scf.while", "scf.forall", "scf.parallel")
 
 
-def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Calls]:
+def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, CallCount]:
     """Calls by export name, summed over the entry functions: the public ones that no other function calls.
 
     Sites in initializers run once, while the program is loaded, and count nothing.
@@ -34,9 +34,9 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
     for entry in entries:
         if entry not in functions:
             raise TunerError(
-                f"the program has no entry function '{entry}'", hint=f"there are: {', '.join(public)}"
+                f"the program has no entry function '{entry}'", hint=f"one of: {', '.join(public)}"
             )
-    totals: dict[str, Calls] = {}
+    totals: dict[str, CallCount] = {}
     for entry in entries or public:
         for export, calls in _reach(entry, sites, in_loop=False, above=()).items():
             totals[export] = _add(totals.get(export), calls)
@@ -53,22 +53,22 @@ Site = tuple[str, bool, bool]  # symbol, in a loop, whether it is a function
 
 def _reach(
     entry: str, sites: dict[str, list[Site]], in_loop: bool, above: tuple[str, ...]
-) -> dict[str, Calls]:
-    totals: dict[str, Calls] = {}
+) -> dict[str, CallCount]:
+    totals: dict[str, CallCount] = {}
     if entry in above:  # recursion: the sites below are counted once already
         return totals
     for symbol, loops, is_call in sites.get(entry, []):
         looped = in_loop or loops
-        found = _reach(symbol, sites, looped, (*above, entry)) if is_call else {symbol: Calls(1, looped)}
+        found = _reach(symbol, sites, looped, (*above, entry)) if is_call else {symbol: CallCount(1, looped)}
         for export, calls in found.items():
             totals[export] = _add(totals.get(export), calls)
     return totals
 
 
-def _add(first: Calls | None, second: Calls) -> Calls:
+def _add(first: CallCount | None, second: CallCount) -> CallCount:
     if first is None:
         return second
-    return Calls(first.count + second.count, first.in_loop or second.in_loop)
+    return CallCount(first.count + second.count, first.in_loop or second.in_loop)
 
 
 def _sites(function: ir.Operation) -> list[Site]:

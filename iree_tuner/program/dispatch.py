@@ -10,7 +10,7 @@ from iree_tuner.targets import CpuLimits, Limits
 
 
 @dataclass(frozen=True)
-class Calls:
+class CallCount:
     """How often one invocation of the program runs a dispatch.
 
     Attributes:
@@ -60,7 +60,7 @@ class Dispatch:
     """
 
     name: str
-    calls: Calls
+    calls: CallCount
     workload: Workload | None
     reason: str = ""
     harness: Harness | None = None

@@ -54,7 +54,7 @@ def lifted(data: bytes, name: str) -> bytes:
         calls = _calls(module)
         return to_bytecode(_program(calls, module.context)) if calls else data
     except TunerError as error:
-        message = f"the dumped dispatch cannot be called: {error.message}"
+        message = f"the dumped dispatch cannot be run: {error.message}"
         raise TunerError(message, location=name, hint=error.hint) from None
 
 
@@ -102,10 +102,10 @@ def _calls_of(views: Sequence[ir.OpView]) -> list[_Call]:
             raise TunerError(f"@{_symbol(function)} does not call one dispatch") from None
         lookup, counted = dispatch.entry_point.owner, dispatch.workgroup_x.owner
         if isinstance(lookup, ir.Block) or isinstance(counted, ir.Block):
-            raise TunerError(f"what @{_symbol(function)} calls is not in it")
+            raise TunerError(f"the file lacks the function that @{_symbol(function)} calls")
         symbols = tuple(ir.SymbolRefAttr(lookup.operation.attributes["entry_point"]).value)
         if symbols[0] not in executables:
-            raise TunerError(f"there is no executable @{symbols[0]}")
+            raise TunerError(f"the file lacks the executable @{symbols[0]}")
         workload = _known(list(counted.operation.operands)[1:])  # behind the device
         # As for programs, of several sizes the first.
         found.setdefault(
@@ -124,7 +124,7 @@ def _add(program: ir.Module, call: _Call) -> None:
     variant, exports, source = _parts(call.executable)
     attributes = program.operation.attributes
     if attributes.get(DUMPED_FOR, variant.attributes["target"]) != variant.attributes["target"]:
-        raise TunerError("the dispatches are for several targets", hint="give them one by one")
+        raise TunerError("the dispatches are for several targets", hint="pass them one by one")
     attributes[DUMPED_FOR] = variant.attributes["target"]
     if call.export not in exports:
         raise TunerError(f"its executable does not export @{call.export}")
@@ -158,7 +158,9 @@ def _parts(executable: ir.Operation) -> tuple[ir.Operation, dict[str, ir.Operati
     modules = [op for op in inside if op.name == "builtin.module"]
     others = sorted({op.name for op in inside} - {"hal.executable.export", "builtin.module", _END})
     if others or not modules or "objects" in variants[0].attributes:
-        raise TunerError(f"its code is not all in it: the executable has {', '.join(others) or 'objects'}")
+        raise TunerError(
+            f"the file lacks part of its code: the executable has {', '.join(others) or 'objects'}"
+        )
     return variants[0], exports, modules[0]
 
 
@@ -172,7 +174,7 @@ def _only_function(module: ir.Operation, name: str) -> ir.Operation:
         elif op.name == "iree_codegen.dispatch_config" or (op.name == "func.func" and op.regions[0].blocks):
             op.erase()
     if found is None:
-        raise TunerError("its function is no func.func: it is compiled already")
+        raise TunerError("its function is already compiled: it is not a func.func")
     return found
 
 
@@ -203,7 +205,7 @@ def _add_export(export: ir.Operation) -> int:
     """Add an export with the same number of workgroups; returns from how many values it is computed."""
     blocks = list(export.regions[0].blocks)
     if len(blocks) != 1:
-        raise TunerError("its number of workgroups is not in it")
+        raise TunerError("the file lacks its number of workgroups")
     (block,) = blocks
     device = block.arguments[0]
     if list(device.uses):
@@ -288,7 +290,7 @@ def _dims(
 
 
 def _unknown() -> TunerError:
-    return TunerError("it takes sizes that are not in the file", hint="tune the program that it is of")
+    return TunerError("the file lacks sizes that the dispatch takes", hint="tune the program that it is from")
 
 
 def _exports(executable: ir.Operation) -> list[str]:

@@ -207,10 +207,10 @@ def _tensor_in(subspan: hal.InterfaceBindingSubspanOp) -> ir.RankedTensorType:
     if isinstance(inside, ir.MemRefType):
         return ir.RankedTensorType.get(inside.shape, inside.element_type)
     if not isinstance(inside, ir.RankedTensorType):
-        raise TunerError(f"it takes {inside}, which is no tensor")
+        raise TunerError(f"it takes {inside}, which is not a tensor")
     if inside.encoding is not None:
         raise TunerError(
-            "its tensors have an encoding, which no caller can have",
+            "its tensors have an encoding, which callers cannot pass",
             hint="tune the program itself, or what --iree-hal-dump-executable-benchmarks-to writes",
         )
     return inside
@@ -229,7 +229,7 @@ def _accesses(buffer: ir.Value, view: memref.SubViewOp | None) -> Iterator[_Acce
         elif op.name in (_LOAD, _STORE, _LOAD_BUFFER, _STORE_BUFFER):
             yield _Access(op, view)
         else:
-            raise TunerError(f"it works on a buffer and not on tensors: {op.name}")
+            raise TunerError(f"it operates on a buffer instead of tensors: {op.name}")
 
 
 def _as_argument(place: _Place, entry: ir.Block) -> None:

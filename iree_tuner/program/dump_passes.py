@@ -39,7 +39,7 @@ def prologue_of(workload: Workload, ops: Sequence[ir.Operation], target: Target)
 def out_of_reach(workload: Workload, prologue: Sequence[str]) -> str:
     """Why no spec with this prologue meets a dumped workload in its program; empty where one does."""
     if workload.op in _MATRICES and not prologue:
-        return "data tiling packed its matrices: say so, as --target llvm-cpu:host+data-tiling or --chip"
+        return "data tiling packed its matrices: pass --target llvm-cpu:host+data-tiling or --chip"
     return ""
 
 

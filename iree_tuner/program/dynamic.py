@@ -28,7 +28,7 @@ _WRITTEN = re.compile(r"(?:(\d+)\.(\d+)=)?(\d+)")
 
 
 @dataclass(frozen=True)
-class Size:
+class DimensionSize:
     """A size that stands for a dynamic dimension of an input, or (`dimension` None) for all others.
 
     Attributes:
@@ -44,7 +44,7 @@ class Size:
 class SizedProgram(Program):
     """A program with the sizes to tune it for."""
 
-    sizes: tuple[Size, ...] = ()
+    sizes: tuple[DimensionSize, ...] = ()
 
 
 def sized(program: Program, sizes: Sequence[str]) -> Program:
@@ -54,29 +54,30 @@ def sized(program: Program, sizes: Sequence[str]) -> Program:
     return SizedProgram(program.name, program.data, tuple(map(parse_size, sizes)))
 
 
-def sizes_of(program: Program) -> tuple[Size, ...]:
+def sizes_of(program: Program) -> tuple[DimensionSize, ...]:
     """The sizes that a program was given."""
     return program.sizes if isinstance(program, SizedProgram) else ()
 
 
-def parse_size(text: str) -> Size:
+def parse_size(text: str) -> DimensionSize:
     """Read `128`, for all dynamic dimensions, or `0.1=128`, for dimension 1 of input 0. Raises UsageError."""
     found = _WRITTEN.fullmatch(text)
     if found is None or int(found[3]) < 1:
         raise UsageError(
-            f"'{text}' is no size of a dimension", hint="128 for all that are dynamic, 0.1=128 for one"
+            f"'{text}' is not the size of a dimension",
+            hint="write 128 for all dynamic dimensions, 0.1=128 for one",
         )
-    return Size(int(found[3]), (int(found[1]), int(found[2])) if found[1] else None)
+    return DimensionSize(int(found[3]), (int(found[1]), int(found[2])) if found[1] else None)
 
 
-def size_for(sizes: Sequence[Size], dimension: tuple[int, int]) -> int | None:
+def size_for(sizes: Sequence[DimensionSize], dimension: tuple[int, int]) -> int | None:
     """The size that stands for a dimension: one of its own, else the one for all, else None."""
     own = [each.size for each in sizes if each.dimension == dimension]
     general = [each.size for each in sizes if each.dimension is None]
     return next(iter((*own, *general)), None)
 
 
-def pin(module: ir.Module, sizes: Sequence[Size], session: CompilerSession, name: str) -> None:
+def pin(module: ir.Module, sizes: Sequence[DimensionSize], session: CompilerSession, name: str) -> None:
     """Make dimensions of inputs constants, in the functions of a module at `executable-sources`.
 
     Raises TunerError for a size that is for no dynamic dimension.
@@ -168,11 +169,11 @@ def _open_dimensions(module: ir.Module) -> list[tuple[tuple[int, int], ir.Operat
     return found
 
 
-def _check(sizes: Sequence[Size], dynamic: Sequence[tuple[int, int]], name: str) -> None:
+def _check(sizes: Sequence[DimensionSize], dynamic: Sequence[tuple[int, int]], name: str) -> None:
     for each in sizes:
         if not dynamic:
-            raise TunerError("sizes are given, but no dimension of an input is dynamic", location=name)
+            raise TunerError("--dim has no effect: no dimension of an input is dynamic", location=name)
         if each.dimension is not None and each.dimension not in dynamic:
             known = ", ".join(f"{argument}.{index}" for argument, index in dynamic)
             wrong = f"dimension {each.dimension[1]} of input {each.dimension[0]} is not dynamic"
-            raise TunerError(wrong, location=name, hint=f"dynamic are: {known}")
+            raise TunerError(wrong, location=name, hint=f"dynamic dimensions: {known}")

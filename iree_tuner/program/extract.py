@@ -18,11 +18,11 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls, dispatched_exports
 from iree_tuner.program.carried import NOTE, carried_in, take_off
-from iree_tuner.program.dispatch import Calls, Dispatch
+from iree_tuner.program.dispatch import CallCount, Dispatch
 from iree_tuner.program.dump_passes import out_of_reach, prologue_of
 from iree_tuner.program.dumped import dumped_for, settle, take_mark, target_name
 from iree_tuner.program.dynamic import (
-    Size,
+    DimensionSize,
     is_open,
     pin,
     pin_scalars,
@@ -37,7 +37,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
 
-_STAND_IN = Size(64)  # to find out what a dispatch is, where no size was given
+_STAND_IN = DimensionSize(64)  # to find out what a dispatch is, where no size was given
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,11 @@ def extract(program: Program, target: Target, workers: Workers, entries: Sequenc
 
 
 def extract_here(
-    data: bytes, name: str, target: Target, sizes: tuple[Size, ...] = (), entries: tuple[str, ...] = ()
+    data: bytes,
+    name: str,
+    target: Target,
+    sizes: tuple[DimensionSize, ...] = (),
+    entries: tuple[str, ...] = (),
 ) -> Extraction:
     """The part of `extract` that runs in a worker."""
     # The tuner's attributes name the root op; the flag is global to the process, so every session
@@ -88,13 +92,13 @@ def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
     """What to say where dispatches are compiled for another chip than they were dumped for."""
     now = {target_name(each) for each in _target_attributes(module)} if dumped else set[str]()
     other = ", ".join(sorted(now - {dumped}))
-    message = f"the dispatch was dumped for {dumped}, and is compiled for {other} here"
+    message = f"the dispatch was dumped for {dumped}, but is compiled for {other} here"
     return [Diagnostic("warning", message)] if other else []
 
 
 def _dispatches(
-    module: ir.Module, calls: dict[str, Calls], name: str, target: Target, session: CompilerSession,
-    sizes: tuple[Size, ...],
+    module: ir.Module, calls: dict[str, CallCount], name: str, target: Target, session: CompilerSession,
+    sizes: tuple[DimensionSize, ...],
 ) -> tuple[Dispatch, ...]:  # fmt: skip
     exports = _exports(module)
     found: dict[str, Dispatch] = {}
@@ -102,19 +106,19 @@ def _dispatches(
     pin_scalars(module, session)
     pin(module, sizes, session, name)
     for raw in _harnesses(module, session):
-        found[raw.export] = _sized(_describe(raw, calls.get(raw.export, Calls(0)), target, session))
+        found[raw.export] = _sized(_describe(raw, calls.get(raw.export, CallCount(0)), target, session))
     if len(found) < len(exports) and is_open(module):
         pin(module, (_STAND_IN,), session, name)
         for raw in _harnesses(module, session):
             if raw.export not in found:
-                dispatch = _describe(raw, calls.get(raw.export, Calls(0)), target, session)
+                dispatch = _describe(raw, calls.get(raw.export, CallCount(0)), target, session)
                 found[raw.export] = _without_size(dispatch)
     dispatched = dispatched_exports(module)
     for export in exports:
         if export not in found:
-            reason = "it takes sizes, offsets or integers that are not known before the program runs"
-            reason = reason if export in dispatched else "nothing in the program dispatches it"
-            found[export] = Dispatch(export, calls.get(export, Calls(0)), None, reason)
+            reason = "it takes sizes, offsets or integers that are known only at run time"
+            reason = reason if export in dispatched else "the program never dispatches it"
+            found[export] = Dispatch(export, calls.get(export, CallCount(0)), None, reason)
     return tuple(found[export] for export in exports)
 
 
@@ -134,11 +138,11 @@ def _without_size(dispatch: Dispatch) -> Dispatch:
     reason = dispatch.reason
     if dispatch.workload is not None:
         parts = dynamic_parts(dispatch.workload)
-        reason = f"its {parts} is known only at run time; give a size to tune it for, as --dim 128"
+        reason = f"its {parts} is known only at run time: set it with --dim 128"
     return replace(dispatch, workload=None, harness=None, reason=reason)
 
 
-def _describe(raw: RawHarness, calls: Calls, target: Target, session: CompilerSession) -> Dispatch:
+def _describe(raw: RawHarness, calls: CallCount, target: Target, session: CompilerSession) -> Dispatch:
     limits = limits_of(_target_attributes(raw.module)[0])
     configured = take_mark(find_function(raw.module, raw.export))
     prepare(raw.module, target.preparation, session)

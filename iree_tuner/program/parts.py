@@ -45,7 +45,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Part:
+class ProgramPart:
     """A dispatch as a function.
 
     Attributes:
@@ -84,8 +84,8 @@ class Parts:
     function: str
     values: tuple[Value, ...]
     takes: tuple[int, ...]
-    parts: tuple[Part, ...]
-    results: Part | None
+    parts: tuple[ProgramPart, ...]
+    results: ProgramPart | None
     left_out: tuple[str, ...]
 
     @property
@@ -148,8 +148,8 @@ class _Apart:
         self._symbol = symbol_of(self._function)
         self._numbers: dict[ir.Value, int] = {}
         self._values: list[Value] = []
-        self._parts: list[Part] = []
-        self._results: Part | None = None
+        self._parts: list[ProgramPart] = []
+        self._results: ProgramPart | None = None
         self._left_out: dict[str, None] = {}
         self._takes: list[int] = []
         self._state = _mutable(module)
@@ -220,19 +220,19 @@ class _Apart:
         made = tuple(self._numbers[value] for value in writes)
         executables = [self._executables.get(each) for each in _called(op)]
         rounds_in = next((found for each in executables if each and (found := _narrow(each))), "")
-        self._parts.append(Part(function, name, reads, made, inner, rounds_in))
+        self._parts.append(ProgramPart(function, name, reads, made, inner, rounds_in))
 
     def _add_results(self, last: ir.Operation) -> None:
         values = [_waited(owner.operands[0]) for owner in map(_exporting, last.operands) if owner is not None]
         if len(values) != len(last.operands):
-            self._left_out["results that are no tensors"] = None
+            self._left_out["results that are not tensors"] = None
             return
         try:
             reads, _ = self._make(RESULTS, values, set(self._numbers))
         except TunerError as error:
             self._left_out[str(error)] = None
             return
-        self._results = Part(RESULTS, "", reads, ())
+        self._results = ProgramPart(RESULTS, "", reads, ())
 
     def _make(
         self, name: str, wanted: Sequence[ir.Value], known: set[ir.Value]
@@ -275,12 +275,12 @@ class _Apart:
                 leaves[value] = None
                 continue
             if isinstance(value.owner, ir.Block):
-                raise TunerError(f"a value of the type {value.type} cannot be handed over")
+                raise TunerError(f"a value of type {value.type} cannot be passed between parts")
             op = value.owner.operation
             if op in needed:
                 continue
             if op.name != _DISPATCH and not self._is_cheap(op):
-                raise TunerError(f"what {op.name} makes cannot be handed over")
+                raise TunerError(f"the result of {op.name} cannot be passed between parts")
             needed.add(op)
             todo += list(op.operands)
         block = self._function.regions[0].blocks[0]
@@ -330,7 +330,7 @@ def _executables_of(function: ir.Operation) -> set[str]:
 
 
 def _narrow(executable: ir.Operation) -> str:
-    """See `Part.rounds_in`."""
+    """See `ProgramPart.rounds_in`."""
     found = ""
 
     def visit(op: ir.Operation) -> ir.WalkResult:

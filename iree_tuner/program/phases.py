@@ -93,8 +93,8 @@ def select_target(module: ir.Module, target: Target) -> None:
     """
     dumped = dumped_for(module)
     if dumped and dumped.partition(":")[0] != target.backend:
-        message = f"the dispatch was dumped for {dumped}, and cannot be compiled for {target}"
-        raise TunerError(message, hint=f"give --target {dumped}, or a device of that kind")
+        message = f"the dispatch was dumped for {dumped}, but cannot be compiled for {target}"
+        raise TunerError(message, hint=f"pass --target {dumped}, or a device of that kind")
     if target.device_targets:
         own = ir.Module.parse(target.device_targets, module.context)
         module.operation.attributes[_DEVICE_TARGETS] = own.operation.attributes[_DEVICE_TARGETS]

@@ -18,7 +18,7 @@ _NUMBER = "iree_tuner_number"
 
 
 @dataclass(frozen=True)
-class Choice:
+class DefaultChoice:
     """The compiler's own choice. `root` is the root op's position among `compute_ops`."""
 
     root: int | None
@@ -40,7 +40,7 @@ def compute_ops(function: ir.Operation) -> list[ir.Operation]:
     return found
 
 
-def default_choice(module: ir.Module, export: str, session: CompilerSession) -> Choice:
+def default_choice(module: ir.Module, export: str, session: CompilerSession) -> DefaultChoice:
     """Let the compiler configure a copy of the dispatch, and see which op it made the root.
 
     Ops are numbered before and found again by number. Where the compiler replaced the root by another
@@ -58,7 +58,7 @@ def default_choice(module: ir.Module, export: str, session: CompilerSession) -> 
     try:
         session.run(copy, start="executable-sources", stop="executable-configurations")
     except CompileError:
-        return Choice(None, "", "")
+        return DefaultChoice(None, "", "")
     configured = find_function(copy, export)
     info = configured.attributes
     translation = str(info["translation_info"]) if "translation_info" in info else ""
@@ -67,9 +67,9 @@ def default_choice(module: ir.Module, export: str, session: CompilerSession) -> 
             config, decomposition = _printed(op, "lowering_config"), _printed(op, "decomposition_config")
             if _NUMBER in op.attributes:
                 number = ir.IntegerAttr(op.attributes[_NUMBER]).value
-                return Choice(number, config, translation, decomposition)
-            return Choice(_root_by_rule(originals), config, translation, decomposition)
-    return Choice(None, "", translation)
+                return DefaultChoice(number, config, translation, decomposition)
+            return DefaultChoice(_root_by_rule(originals), config, translation, decomposition)
+    return DefaultChoice(None, "", translation)
 
 
 def _printed(op: ir.Operation, name: str) -> str:

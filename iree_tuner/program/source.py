@@ -1,6 +1,6 @@
-"""Programs as they come: text, bytecode, an `ir.Module`, or a path to any of these or to an ONNX model.
+"""Load programs: text, bytecode, an `ir.Module`, or a path to any of these or to an ONNX model.
 
-What the compiler has dumped of a program (`program.dump`) is a program, too.
+Dispatches that the compiler has dumped (`program.dump`) are programs, too.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _DUMPED = b"executable.variant"  # in text, and in bytecode, which has the diale
 
 @dataclass(frozen=True)
 class Program:
-    """A program in a form that travels between processes.
+    """A program in a form that can be sent to other processes.
 
     Attributes:
-        name: where it came from, for messages: a path, or `<module>`.
+        name: its origin, for messages: a path, or `<module>`.
         data: MLIR text (UTF-8) or bytecode, in any input dialect that the compiler takes.
     """
 
@@ -38,7 +38,7 @@ class Program:
 
     @property
     def is_bytecode(self) -> bool:
-        """Whether `data` is MLIR bytecode; text otherwise."""
+        """Whether `data` is MLIR bytecode rather than text."""
         return self.data.startswith(_BYTECODE_MAGIC)
 
 
@@ -46,8 +46,9 @@ ProgramSource = Program | ir.Module | bytes | str | os.PathLike[str]
 
 
 def load_program(source: ProgramSource) -> Program:
-    """Take a program in any form. A string is a path, `-` for standard input, unless it holds a line break
-    or a brace.
+    """Load a program in any form.
+
+    A string with a line break or a brace is MLIR text. Any other string is a path, or `-` for standard input.
 
     Raises:
         TunerError: nothing there, an empty program, bytes that are neither text nor bytecode, or a dumped
@@ -103,7 +104,9 @@ def _from_onnx(path: Path) -> Program:
     """Through IREE's own importer, in a process of its own: it prints, and wants the package `onnx`."""
     if importlib.util.find_spec("onnx") is None:
         raise TunerError(
-            "an ONNX model needs the package onnx", location=str(path), hint="pip install 'iree-tuner[onnx]'"
+            "an ONNX model requires the package onnx",
+            location=str(path),
+            hint="pip install 'iree-tuner[onnx]'",
         )
     note_input(path)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:

@@ -11,18 +11,18 @@ from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
     from iree_tuner.reduce.candidate import Candidate
-    from iree_tuner.reduce.judge import Answer, Judge
+    from iree_tuner.reduce.judge import Answer, CommandJudge
     from iree_tuner.reduce.lab import InWorkers
-    from iree_tuner.reduce.reducer import Progress, Reducer
+    from iree_tuner.reduce.reducer import Reducer, ReductionProgress
 
-__all__ = ["Answer", "Candidate", "InWorkers", "Judge", "Progress", "Reducer"]
+__all__ = ["Answer", "Candidate", "CommandJudge", "InWorkers", "Reducer", "ReductionProgress"]
 
 _HOMES = {
     "Answer": "judge",
     "Candidate": "candidate",
     "InWorkers": "lab",
-    "Judge": "judge",
-    "Progress": "reducer",
+    "CommandJudge": "judge",
+    "ReductionProgress": "reducer",
     "Reducer": "reducer",
 }
 

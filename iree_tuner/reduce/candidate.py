@@ -13,12 +13,12 @@ from iree_tuner.compiler.session import CompileError, parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
 from iree_tuner.reduce import attributes, operations, shapes, signatures, symbols
-from iree_tuner.reduce.size import Size, size_of
+from iree_tuner.reduce.size import ProgramSize, size_of
 from iree_tuner.reduce.symbols import Edit
 
 
 @dataclass(frozen=True)
-class Step:
+class ReductionStep:
     """A kind of edits.
 
     Attributes:
@@ -33,22 +33,22 @@ class Step:
 
 
 STEPS = (
-    Step("entries of specs", symbols.entries),
-    Step("symbols", symbols.top_level),
-    Step("nested symbols", symbols.nested),
-    Step("results", signatures.results),
-    Step("unused ops", operations.unused),
-    Step("last ops", operations.returned_operands),
-    Step("ops by operands", operations.by_operand),
-    Step("ops by arguments", operations.by_argument),
-    Step("ops by tensor.empty", operations.by_empty),
-    Step("ops by constants", operations.by_constant),
-    Step("arguments", signatures.arguments),
-    Step("arguments of actions", signatures.handed_over),
-    Step("inputs of linalg.generic", signatures.inputs),
-    Step("attributes", attributes.attributes),
-    Step("constants", attributes.splats),
-    Step("sizes", shapes.smaller_sizes, alone=True),
+    ReductionStep("entries of specs", symbols.entries),
+    ReductionStep("symbols", symbols.top_level),
+    ReductionStep("nested symbols", symbols.nested),
+    ReductionStep("results", signatures.results),
+    ReductionStep("unused ops", operations.unused),
+    ReductionStep("last ops", operations.returned_operands),
+    ReductionStep("ops by operands", operations.by_operand),
+    ReductionStep("ops by arguments", operations.by_argument),
+    ReductionStep("ops by tensor.empty", operations.by_empty),
+    ReductionStep("ops by constants", operations.by_constant),
+    ReductionStep("arguments", signatures.arguments),
+    ReductionStep("arguments of actions", signatures.handed_over),
+    ReductionStep("inputs of linalg.generic", signatures.inputs),
+    ReductionStep("attributes", attributes.attributes),
+    ReductionStep("constants", attributes.splats),
+    ReductionStep("sizes", shapes.smaller_sizes, alone=True),
 )
 """All steps, those that take out most first."""
 
@@ -58,7 +58,7 @@ class Candidate:
     """A module as text, and its size."""
 
     text: str
-    size: Size
+    size: ProgramSize
 
 
 def printed(program: Program) -> Candidate:
@@ -76,7 +76,7 @@ def printed(program: Program) -> Candidate:
     try:
         return Candidate(text, size_of(parse_module(text, _new_context(), program.name)))
     except CompileError as error:
-        raise CompileError(error.diagnostics, "the module does not parse again as it is printed") from None
+        raise CompileError(error.diagnostics, "the printed module does not parse") from None
 
 
 def count(text: str, step: int) -> int:

@@ -24,7 +24,7 @@ Wanted = int | Literal["fail", "crash"]
 
 
 @dataclass(frozen=True)
-class Judge:
+class CommandJudge:
     """A command, and how it ends where the defect shows.
 
     Attributes:
@@ -69,7 +69,7 @@ class Answer:
     output: str
 
 
-def ask(judge: Judge, content: bytes, suffix: str) -> Answer:
+def ask(judge: CommandJudge, content: bytes, suffix: str) -> Answer:
     """Run a judge on a candidate, in a folder of its own. For workers, whose process group it joins.
 
     Raises:

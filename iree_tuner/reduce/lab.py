@@ -10,7 +10,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.program.source import Program
 from iree_tuner.reduce.candidate import Candidate, count, edited, printed
-from iree_tuner.reduce.judge import Answer, Judge, ask
+from iree_tuner.reduce.judge import Answer, CommandJudge, ask
 
 _EDIT_S = 60.0
 _CALLS = 2000
@@ -20,7 +20,7 @@ _NONE = (WorkerError, ir.MLIRError, TypeError, ValueError, RecursionError)
 """How an edit may end: a verifier crashed, or there is IR that the bindings cannot read, make or walk."""
 
 
-class Lab(Protocol):
+class JudgeLab(Protocol):
     """What a reducer needs."""
 
     @property
@@ -54,7 +54,7 @@ class InWorkers:
         timeout_s: for a judge, which is killed then; the candidate does not show the defect.
     """
 
-    def __init__(self, judge: Judge, jobs: int, timeout_s: float) -> None:
+    def __init__(self, judge: CommandJudge, jobs: int, timeout_s: float) -> None:
         self.jobs = jobs
         self._judge = judge
         self._timeout_s = timeout_s
@@ -62,18 +62,18 @@ class InWorkers:
         self.judges = Workers(jobs, memory_bytes=None)  # the limit would be the command's as well
 
     def printed(self, program: Program) -> Candidate:
-        """See `Lab`."""
+        """See `JudgeLab`."""
         return self.editors.call(printed, program)
 
     def count(self, text: str, step: int) -> int:
-        """See `Lab`."""
+        """See `JudgeLab`."""
         try:
             return self.editors.call(count, text, step, timeout_s=_EDIT_S)
         except _NONE:
             return 0
 
     def edited(self, text: str, step: int, sets: Sequence[frozenset[int]]) -> list[Candidate | None]:
-        """See `Lab`."""
+        """See `JudgeLab`."""
         calls = [self.editors.submit(edited, text, step, each, timeout_s=_EDIT_S) for each in sets]
         found = list[Candidate | None]()
         for call in calls:
@@ -84,7 +84,7 @@ class InWorkers:
         return found
 
     def judged(self, contents: Sequence[bytes], suffix: str = ".mlir") -> Generator[Answer]:
-        """See `Lab`."""
+        """See `JudgeLab`."""
         calls = [
             self.judges.submit(ask, self._judge, content, suffix, timeout_s=self._timeout_s)
             for content in contents

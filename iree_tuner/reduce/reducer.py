@@ -13,7 +13,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.reduce.candidate import STEPS, Candidate
 from iree_tuner.reduce.ddmin import ddmin
 from iree_tuner.reduce.judge import Answer
-from iree_tuner.reduce.lab import Lab
+from iree_tuner.reduce.lab import JudgeLab
 
 _NOT_FOUND = (126, 127)
 """The status of a shell that cannot run a command."""
@@ -23,7 +23,7 @@ _QUOTED = 400
 
 
 @dataclass(frozen=True)
-class Progress:
+class ReductionProgress:
     """How far a reduction is.
 
     Attributes:
@@ -55,7 +55,7 @@ class Reducer:
             until the input is known to show it.
     """
 
-    def __init__(self, lab: Lab, tell: Callable[[Progress], None] = lambda _: None) -> None:
+    def __init__(self, lab: JudgeLab, tell: Callable[[ReductionProgress], None] = lambda _: None) -> None:
         self.smallest: Candidate | None = None
         self._start: Candidate | None = None
         self._lab = lab
@@ -78,11 +78,13 @@ class Reducer:
             step = (step + 1) % len(STEPS)
         return self.smallest
 
-    def progress(self, step: str = "") -> Progress | None:
+    def progress(self, step: str = "") -> ReductionProgress | None:
         """How far it is; None before the input is known to show the defect."""
         if self._start is None or self.smallest is None:
             return None
-        return Progress(step, self._start, self.smallest, self._judged, self._remembered, self._refused)
+        return ReductionProgress(
+            step, self._start, self.smallest, self._judged, self._remembered, self._refused
+        )
 
     def _shown(self, program: Program) -> Candidate:
         start = self._lab.printed(program)
@@ -90,13 +92,15 @@ class Reducer:
         (answer,) = self._lab.judged([program.data], suffix)
         self._judged += 1
         if not answer.shows:
-            raise _refusal(program, answer, "the input does not show the defect")
+            raise _refusal(program, answer, "the input does not trigger the defect")
         content = start.text.encode()
         if content != program.data:
             (answer,) = self._lab.judged([content])
             self._judged += 1
             if not answer.shows:
-                raise _refusal(program, answer, "the input does not show the defect once it is printed again")
+                raise _refusal(
+                    program, answer, "the input does not trigger the defect after it is printed and parsed"
+                )
         return start
 
     def _step(self, step: int) -> bool:
@@ -156,5 +160,5 @@ def _key(text: str) -> bytes:
 def _refusal(program: Program, answer: Answer, what: str) -> TunerError:
     ended = "" if answer.status is None else f"status {answer.status}, "
     said = " ".join(answer.output.split())[-_QUOTED:] or "no output"
-    hint = "it runs in a folder of its own: use absolute paths" if answer.status in _NOT_FOUND else None
+    hint = "the judge runs in an empty folder: use absolute paths" if answer.status in _NOT_FOUND else None
     return TunerError(f"{what}: the judge said: {ended}{said}", location=program.name, hint=hint)

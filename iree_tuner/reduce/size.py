@@ -14,7 +14,7 @@ STAND_INS = ("arith.constant", "tensor.empty")
 
 
 @dataclass(frozen=True, order=True)
-class Size:
+class ProgramSize:
     """What is counted of a module, the most important first.
 
     Attributes:
@@ -34,7 +34,7 @@ class Size:
     extent: int
 
 
-def size_of(module: ir.Module) -> Size:
+def size_of(module: ir.Module) -> ProgramSize:
     """Count a module's parts."""
     work = ops = values = attributes = elements = extent = 0
     for op in walk(module.operation):
@@ -49,7 +49,7 @@ def size_of(module: ir.Module) -> Size:
         for attribute in attributes_of(op).values():
             attributes += 1 + _leaves(attribute)
             elements += _elements(attribute)
-    return Size(work, ops, values, attributes, elements, extent)
+    return ProgramSize(work, ops, values, attributes, elements, extent)
 
 
 def _leaves(attribute: ir.Attribute) -> int:

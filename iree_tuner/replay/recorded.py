@@ -134,9 +134,9 @@ def read_recording(path: Path) -> RecordedSpace:
         numbered = enumerate(text.splitlines(), start=1)
         lines: list[Any] = [parse_json(line, f"{path}:{at}") for at, line in numbered if line.strip()]
         if not lines or not isinstance(lines[0], dict) or "recording" not in lines[0]:
-            raise ValueError("the first line is not a recording's")
+            raise ValueError("the first line is not the header of a recording")
         if lines[0]["recording"] != FORM:
-            raise ValueError(f"version {lines[0]['recording']!r} of the form is not known here")
+            raise ValueError(f"version {lines[0]['recording']!r} of the format is unknown")
         return _space(lines[0], lines[1:], path)
     except OSError as error:  # of what was compressed
         raise TunerError(f"not a recording: {error}", location=str(path)) from None
@@ -164,7 +164,7 @@ def _space(header: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], path: 
     )
     default = next((line for line in lines if line["pipeline"] is None), None)
     if default is None:
-        raise ValueError("there is no line of the default")
+        raise ValueError("the line of the default is missing")
     candidates = [line for line in lines if line["pipeline"] is not None]
     labels = _labels(header, candidates)
     scores: dict[Assignment, float] = {}

@@ -17,7 +17,7 @@ SHOWN_AFTER = 16
 
 
 @dataclass(frozen=True)
-class Summary:
+class ReplaySummary:
     """The runs of one strategy on one recording.
 
     Attributes:
@@ -57,14 +57,14 @@ class Overall:
     near: float
 
 
-def summarize(recording: str, runs: Sequence[Run]) -> Summary:
+def summarize(recording: str, runs: Sequence[Run]) -> ReplaySummary:
     """Runs of one strategy on one recording, at least one."""
     evaluations = tuple(median_to(runs, within) for within in WITHIN)
     share = statistics.median(run.share_after(SHOWN_AFTER) for run in runs)
-    return Summary(recording, runs[0].strategy, len(runs), runs[0].size, evaluations, share)
+    return ReplaySummary(recording, runs[0].strategy, len(runs), runs[0].size, evaluations, share)
 
 
-def overall(summaries: Sequence[Summary]) -> Overall:
+def overall(summaries: Sequence[ReplaySummary]) -> Overall:
     """Summaries of one strategy on several recordings, at least one."""
     columns = zip(*(each.evaluations for each in summaries), strict=True)
     near = sum(each.evaluations[-1] <= SHOWN_AFTER for each in summaries) / len(summaries)

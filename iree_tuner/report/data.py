@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from iree_tuner.store.failures import Failure
+from iree_tuner.store.failures import FailureGroup
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Point:
+class TrialPoint:
     """A trial.
 
     Attributes:
@@ -82,7 +82,7 @@ class WorkloadPart:
     space_count: int | None = None
     seconds: float | None = None
     note: str = ""
-    points: tuple[Point, ...] = ()
+    points: tuple[TrialPoint, ...] = ()
     target: str = ""
     kernel: str = ""
 
@@ -110,7 +110,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Level:
+class RoofLevel:
     """A level of memory: how fast it is read, and what fits in it (None: everything)."""
 
     bytes_per_s: float
@@ -128,7 +128,7 @@ class Roof:
     """
 
     peaks: Mapping[str, float] = field(default_factory=dict[str, float])
-    levels: tuple[Level, ...] = ()
+    levels: tuple[RoofLevel, ...] = ()
     how: str = ""
 
 
@@ -164,7 +164,7 @@ class TimeProfile:
 
 
 @dataclass(frozen=True)
-class Step:
+class ReportedStep:
     """A comparison of the whole program on the way to the last one; `what` was in it."""
 
     what: str
@@ -192,7 +192,7 @@ class WholePart:
     flags: tuple[str, ...] = ()
     flags_speedup: float | None = None
     left_out: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ReportedStep, ...] = ()
     note: str = ""
 
 
@@ -234,7 +234,7 @@ class TimePart:
 
 
 @dataclass(frozen=True)
-class RunFacts:
+class ReportedRun:
     """A run as the database, or its caller, knows it.
 
     Attributes:
@@ -269,13 +269,13 @@ class RunReport:
         time: where the time of the run went.
     """
 
-    run: RunFacts
+    run: ReportedRun
     workloads: tuple[WorkloadPart, ...] = ()
     aside: tuple[WorkloadPart, ...] = ()
     whole: WholePart | None = None
     before: TimeProfile | None = None
     after: TimeProfile | None = None
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailureGroup, ...] = ()
     conditions: tuple[tuple[str, str], ...] = ()
     use: Use = Use()
     time: TimePart = TimePart()

@@ -16,13 +16,13 @@ from iree_tuner.report import reading
 from iree_tuner.report.bodies import conditions_body, use_body
 from iree_tuner.report.data import (
     Compared,
-    Point,
-    RunFacts,
+    ReportedRun,
+    ReportedStep,
     RunReport,
-    Step,
     Stretch,
     TimePart,
     TimeProfile,
+    TrialPoint,
     Use,
     WholePart,
     WorkloadPart,
@@ -31,7 +31,7 @@ from iree_tuner.report.labels import clipped, short, unlike
 from iree_tuner.report.profiles import profile_of
 from iree_tuner.report.reading import Body
 from iree_tuner.space.joint import JOINED, SPACE, named
-from iree_tuner.store.failures import Failure
+from iree_tuner.store.failures import FailureGroup
 from iree_tuner.store.findings import Finding
 
 _FINE = ("ok", "too_slow")
@@ -67,7 +67,7 @@ class Tried:
     kernel: str = ""
 
 
-def gather(run: RunFacts, findings: Iterable[Finding], tried: Sequence[Tried]) -> RunReport:
+def gather(run: ReportedRun, findings: Iterable[Finding], tried: Sequence[Tried]) -> RunReport:
     """Everything that is known of a run. What is missing is left out; of several findings the last counts."""
     by_kind: dict[str, list[Body]] = {}
     for each in sorted(findings, key=lambda finding: finding.at):
@@ -132,7 +132,7 @@ def _workloads(
         target = each.setting.target if each.setting is not None else ""
         same = (part for part in found if part.key and part.kernel == each.kernel)
         if (used and target and target != used) or any(each.key == part.key for part in same):
-            aside.append(replace(_workload({}, each), target=target or "another setting"))
+            aside.append(replace(_workload({}, each), target=target or "another target"))
         else:  # what was found of a workload is about its configurations
             found.append(_workload({} if each.kernel else told.pop(each.key, {}), each))
     found += [_workload(body, None) for body in told.values()]
@@ -148,7 +148,7 @@ def _in_order(found: Sequence[WorkloadPart]) -> tuple[WorkloadPart, ...]:
 
 
 def _workload(body: Body, tried: Tried | None) -> WorkloadPart:
-    name = (tried and tried.name) or reading.text(body.get("workload")) or "a workload without a name"
+    name = (tried and tried.name) or reading.text(body.get("workload")) or "unnamed workload"
     outcomes = {
         reading.text(outcome): number
         for outcome, value in reading.members(body.get("outcomes")).items()
@@ -203,14 +203,14 @@ def _judged(comparison: Comparison) -> Compared:
     )  # fmt: skip
 
 
-def _points(tried: Tried) -> tuple[Point, ...]:
-    found: list[Point] = []
+def _points(tried: Tried) -> tuple[TrialPoint, ...]:
+    found: list[TrialPoint] = []
     low, high = _ANY_SCORE
     for order, trial in enumerate(sorted(tried.trials, key=lambda trial: trial.at), start=1):
         pipeline, knobs = _place(trial, tried.label)
         score = trial.score if trial.outcome in _FINE and low < trial.score < high else None
         time_us = None if score is None else trial.time_us
-        found.append(Point(order, trial.outcome, score, time_us, pipeline, knobs))
+        found.append(TrialPoint(order, trial.outcome, score, time_us, pipeline, knobs))
     return tuple(found)
 
 
@@ -242,16 +242,16 @@ def _whole(body: Body) -> WholePart:
         flags_speedup=reading.positive(body.get("flags_speedup")),
         left_out=reading.texts(body.get("left_out")),
         steps=tuple(
-            Step(reading.text(each.get("what")), _compared(each))
+            ReportedStep(reading.text(each.get("what")), _compared(each))
             for each in reading.objects(body.get("steps"))
         ),
         note=reading.text(body.get("note")),
     )
 
 
-def _failures(tried: Sequence[Tried]) -> tuple[Failure, ...]:
+def _failures(tried: Sequence[Tried]) -> tuple[FailureGroup, ...]:
     """As `store.failures` groups them, of this run only."""
-    groups: dict[tuple[str, str, str], Failure] = {}
+    groups: dict[tuple[str, str, str], FailureGroup] = {}
     where: dict[tuple[str, str, str], set[str]] = {}
     newest_first = sorted(
         ((trial, each) for each in tried for trial in each.trials if trial.outcome not in _FINE),
@@ -261,7 +261,7 @@ def _failures(tried: Sequence[Tried]) -> tuple[Failure, ...]:
         group = (trial.outcome, reading.text(cause_of(trial.outcome, trial.message)), each.kernel)
         where.setdefault(group, set()).add(each.key)
         message = clipped(reading.text(trial.message), _LONGEST_MESSAGE)
-        known = groups.get(group) or Failure(*group[:2], 0, 0, message, "", each.kernel)
+        known = groups.get(group) or FailureGroup(*group[:2], 0, 0, message, "", each.kernel)
         groups[group] = replace(
             known, count=known.count + 1, studies=len(where[group]),
             reproducer=known.reproducer or reading.text(trial.reproducer),
@@ -269,7 +269,9 @@ def _failures(tried: Sequence[Tried]) -> tuple[Failure, ...]:
     return tuple(sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.told)))
 
 
-def _conditions(bodies: Sequence[Body], run: RunFacts, tried: Sequence[Tried]) -> tuple[tuple[str, str], ...]:
+def _conditions(
+    bodies: Sequence[Body], run: ReportedRun, tried: Sequence[Tried]
+) -> tuple[tuple[str, str], ...]:
     """Names and values as text; where nothing was kept, from the trials and their setting."""
     body = bodies[-1] if bodies else {}
     setting = next((each.setting for each in tried if each.setting is not None), None)
@@ -292,15 +294,15 @@ def _conditions(bodies: Sequence[Body], run: RunFacts, tried: Sequence[Tried]) -
 _UNITS = {
     "clock_mhz": ("clock", "{:.0f}", " MHz"),
     "temperature_c": ("temperature", "{:.0f}", " °C"),
-    "load": ("load by others", "{:.2f}", " cores"),
-    "stolen": ("stolen by the hypervisor", "{:.1%}", ""),
-    "throttled": ("samples discarded", "{:.0f}", ""),
+    "load": ("load of other processes", "{:.2f}", " cores"),
+    "stolen": ("CPU time stolen by the hypervisor", "{:.1%}", ""),
+    "throttled": ("samples discarded after throttling", "{:.0f}", ""),
 }
-"""How readings are told: name, form and unit."""
+"""The name, format and unit of each reading."""
 
 
 def _words(name: str) -> str:
-    words = {"cold": "caches cold"} | {key: words for key, (words, *_) in _UNITS.items()}
+    words = {"cold": "cold caches"} | {key: words for key, (words, *_) in _UNITS.items()}
     return words.get(name) or reading.text(name).replace("_", " ")
 
 
@@ -334,7 +336,7 @@ def _compiled_with(conditions: Sequence[Body], tried: Sequence[Tried]) -> tuple[
 
 def _use(
     bodies: Sequence[Body],
-    run: RunFacts,
+    run: ReportedRun,
     compiled: tuple[Sequence[str], str] | None,
     workloads: Sequence[WorkloadPart],
     whole: WholePart,

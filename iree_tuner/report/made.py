@@ -1,4 +1,4 @@
-"""A report: saved as a file, or shown in a notebook."""
+"""A report, to save as a file or to show in a notebook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.report.bodies import conditions_body, whole_body, workload_body
-from iree_tuner.report.data import RunFacts, RunReport
+from iree_tuner.report.data import ReportedRun, RunReport
 from iree_tuner.report.gather import Tried, gather
 from iree_tuner.store.findings import Finding
 from iree_tuner.targets import Target
@@ -21,7 +21,7 @@ _FRAME_HEIGHT_PX = 900
 
 @dataclass(frozen=True)
 class Report:
-    """What `TuningResult.report` returns; a notebook shows it.
+    """The report of a run (see `TuningResult.report`). Notebooks display it.
 
     Attributes:
         data: what it shows.
@@ -30,13 +30,13 @@ class Report:
     data: RunReport
 
     def html(self) -> str:
-        """The whole page; it needs no network. Raises TunerError where a library for drawing is missing."""
+        """Render the page, which needs no network. Raises TunerError if a library for charts is missing."""
         from iree_tuner.report.page import page_of  # its libraries are an extra, and take a second to import
 
         return page_of(self.data)
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to a file. Raises TunerError when it cannot."""
+        """Write the page to a file. Raises TunerError if that fails."""
         from iree_tuner.report.page import save
 
         return save(self.html(), Path(path))
@@ -95,7 +95,7 @@ def report_of(
     ]  # fmt: skip
     # Of several, the last counts, and findings have times.
     given = [Finding(each.kind, each.body, max(each.at, 1.0)) for each in findings]
-    return Report(gather(RunFacts(program, options=options or {}, state=state), [*own, *given], tried))
+    return Report(gather(ReportedRun(program, options=options or {}, state=state), [*own, *given], tried))
 
 
 def _trials(results: Sequence[WorkloadResult]):  # noqa: ANN202

@@ -7,7 +7,10 @@
     figure.dataset.drawn = "yes";
     const place = figure.querySelector(".drawing");
     const spec = JSON.parse(figure.querySelector("script").textContent);
-    if (innerWidth < 640) Object.assign(spec.config.axis, { labelLimit: 130, labelFontSize: 10 });
+    if (innerWidth < 640) {
+      Object.assign(spec.config.axis, { labelLimit: 130, labelFontSize: 10 });
+      Object.assign(spec.config.legend, { columns: 2, labelLimit: 140 });
+    }
     vegaEmbed(place, spec, options).catch((error) => {
       console.error(error);
       place.textContent = "This chart could not be drawn: " + error.message;
@@ -21,6 +24,11 @@
     else section.addEventListener("toggle", () => { if (section.open) draw(figure); });
   }
 
+  // A cell may span several columns: the one that covers a column counts.
+  const cellAt = (row, column) => {
+    let end = 0;
+    return [...row.cells].find((cell) => (end += cell.colSpan) > column);
+  };
   const key = (cell) => {
     const text = cell.dataset.sort ?? cell.textContent.trim();
     const number = Number(text);
@@ -41,7 +49,7 @@
         const descending = head.getAttribute("aria-sort") !== "descending";
         for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-        const rows = [...body.rows].map((row) => [key(row.cells[column]), row]);
+        const rows = [...body.rows].map((row) => [key(cellAt(row, column)), row]);
         rows.sort(([a], [b]) => (descending ? compare(b, a) : compare(a, b)));
         body.append(...rows.map(([, row]) => row));
       });

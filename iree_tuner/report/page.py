@@ -1,4 +1,4 @@
-"""The page: one HTML file with its styles, scripts, drawings and data inside."""
+"""A page: one HTML file that contains its styles, scripts, charts and data."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _FOLDER = "iree_tuner.report"
 
 @dataclass(frozen=True)
 class Spaces:
-    """Charts of a workload's spaces."""
+    """The charts of a workload's spaces."""
 
     part: WorkloadPart
     explored: Sequence[Explored]
 
 
 def check_installed() -> None:
-    """Raise TunerError where a library for drawing is missing."""
+    """Raise TunerError if a library for charts is missing."""
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
         raise TunerError(
-            f"a report needs {', '.join(missing)}", hint="pip install 'iree-tuner[report]'"
+            f"a report requires {', '.join(missing)}", hint="pip install 'iree-tuner[report]'"
         )  # fmt: skip
 
 
 def page_of(report: RunReport) -> str:
-    """The page. Raises TunerError where a library for drawing is missing."""
+    """Render a report. Raises TunerError if a library for charts is missing."""
     check_installed()
     return filled(
         "template.html.jinja",
@@ -56,12 +56,12 @@ def page_of(report: RunReport) -> str:
 
 
 def filled(template: str, *, package: str = _FOLDER, **values: object) -> str:
-    """A page from a template, which extends `frame.html.jinja`.
+    """Render a template that extends `frame.html.jinja`.
 
     Args:
-        template: its name.
-        package: where it is; what it includes may also be here.
-        values: what it names. All of it is escaped.
+        template: the template's name.
+        package: the package that contains it. It may include files of this package, too.
+        values: the template's variables. All of them are escaped.
     """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -71,36 +71,37 @@ def filled(template: str, *, package: str = _FOLDER, **values: object) -> str:
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters.update(FILTERS)
-    # These three are this package's own; everything else is escaped.
+    # These three files are part of this package. Everything else is escaped.
     own = {"style": Markup(_own("style.css")), "script": Markup(_own("page.js")), "vega": Markup(_vega())}
     return text(environment.get_template(template).render(**own, **values))
 
 
 def save(page: str, path: Path) -> Path:
-    """Write a page to a file. Raises TunerError when it cannot."""
+    """Write a page to a file. Raises TunerError if that fails."""
     write(path, page)
     return path
 
 
 def headline(report: RunReport) -> str:
-    """What came out, in one sentence."""
+    """Summarize the result in one sentence."""
     whole, wins = report.whole, report.wins
     compared = None if whole is None else whole.compared
     if compared is not None and compared.speedup is not None and compared.verdict == "win":
-        return f"{compared.speedup:.2f}x as fast as with the compiler's own choices"
+        return f"The program is {compared.speedup:.2f}x as fast as with the compiler's defaults"
     if compared is not None and compared.verdict == "lose":
-        return "Slower as a whole: the compiler's own choices stay"
+        return "The program would be slower: the compiler's defaults stay"
     if compared is None and not any(each.compared.verdict for each in report.workloads):
-        return "Nothing was judged"
+        return "Nothing was compared"
     if not wins:
-        return "Nothing beats the compiler's own choices"
-    parts = f"{len(wins)} of {len(report.workloads)} workloads got faster"
-    tail = "the program was not compared as a whole" if compared is None or not compared.verdict else None
-    return f"{parts}; {tail or 'as a whole, the difference is within the noise'}"
+        return "No candidate beats the compiler's defaults"
+    parts = f"{len(wins)} of {len(report.workloads)} workloads are faster alone"
+    if compared is None or not compared.verdict:
+        return f"{parts}; the whole program was not compared"
+    return f"{parts}; the whole program is not measurably faster"
 
 
 def above_the_roof(report: RunReport) -> list[str]:
-    """Parts that took less time than the roofline allows, each once."""
+    """The parts that took less time than the roofline permits, without duplicates."""
     profiles = [each for each in (report.before, report.after) if each is not None]
     parts = [part for each in profiles for part in each.slices]
     return list(dict.fromkeys(each.label for each in parts if each.time_us < (each.attainable_us or 0.0)))
@@ -131,7 +132,7 @@ def _spaces(report: RunReport) -> Iterator[Spaces]:
 
 
 def _saved(report: RunReport) -> float | None:
-    """Time of one invocation that is gained, in microseconds; None for what may be noise."""
+    """The time saved in one invocation, in microseconds. None if it may be noise."""
     profiles: tuple[TimeProfile | None, ...] = (report.before, report.after)
     compared = report.whole.compared if report.whole else None
     if compared and compared.verdict == "tie":
@@ -148,11 +149,11 @@ def _own(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _vega() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, of the release that altair writes for."""
+    """Vega, Vega-Lite and Vega-Embed as one script, in the release that altair targets."""
     import altair as alt
     import vl_convert
 
     version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
-    # What would end the script element, or begin a comment in it, can stand only in strings.
+    # The text that would end the script element or begin a comment can occur only in strings.
     return bundle.replace("</script", "<\\/script").replace("<!--", "\\x3C!--")

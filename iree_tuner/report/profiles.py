@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from iree_tuner.report import reading
-from iree_tuner.report.data import Level, Roof, Slice, TimeProfile
+from iree_tuner.report.data import Roof, RoofLevel, Slice, TimeProfile
 from iree_tuner.report.labels import short
 from iree_tuner.report.reading import Body
 
@@ -44,7 +44,7 @@ def _slice(row: Body, whole_us: float | None, labels: Mapping[str, str]) -> Slic
         time_us = share * whole_us
     if time_us is None:
         return None
-    name = reading.text(row.get("workload_name")) or reading.text(row.get("name")) or "without a name"
+    name = reading.text(row.get("workload_name")) or reading.text(row.get("name")) or "unnamed"
     return Slice(
         label=labels.get(reading.text(row.get("workload"))) or short(name),
         calls=reading.count(row.get("calls")),
@@ -80,13 +80,13 @@ def _roof(body: Body) -> Roof:
     }
     single = reading.positive(body.get("flops_per_s"))
     levels = [
-        Level(speed, reading.positive(each.get("capacity_bytes")))
+        RoofLevel(speed, reading.positive(each.get("capacity_bytes")))
         for each in reading.objects(body.get("levels"))
         if (speed := reading.positive(each.get("bytes_per_s"))) is not None
     ]
     memory = reading.positive(body.get("bytes_per_s"))
     return Roof(
         peaks=peaks or ({} if single is None else {_PLAIN: single}),
-        levels=tuple(levels) or (() if memory is None else (Level(memory),)),
+        levels=tuple(levels) or (() if memory is None else (RoofLevel(memory),)),
         how=reading.text(body.get("how")),
     )

@@ -1,4 +1,4 @@
-"""Progress of a tuning run, on standard error: live on a terminal, a line a workload elsewhere."""
+"""Progress of a tuning run on standard error: live on a terminal, otherwise one line per workload."""
 
 from __future__ import annotations
 
@@ -15,27 +15,30 @@ from rich.text import Text
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.program.extract import Extraction
-from iree_tuner.tuning.observer import Standing
+from iree_tuner.tuning.observer import SearchStanding
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task
 
 _SHOWN = 12
-"""Searches in the live table."""
+"""Number of searches in the live table."""
 
 _LARGE = 0.01
-"""Share of a workload that is told of when it was not searched."""
+"""A workload with a larger share of the time is reported even if it was not searched."""
 
 
 def tell_stopping() -> None:
-    """Answer Ctrl-C. Within a signal's handler, so that nothing is used that it may have interrupted."""
-    os.write(2, b"\nstopping: what was found so far is kept; Ctrl-C again leaves at once\n")
+    """Answer Ctrl-C.
+
+    This runs in a signal handler, and must not use anything that it may have interrupted.
+    """
+    os.write(2, b"\nstopping: results so far are kept; press Ctrl-C again to exit at once\n")
 
 
 class Progress:
-    """An observer that prints.
+    """An observer that prints the progress of a run.
 
     Args:
-        console: where; standard error by default.
+        console: the console to print on. Default: standard error.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -44,7 +47,7 @@ class Progress:
         self._tried = 0
         self._planned = 0
         self._counts: dict[str, int] = {}
-        self._standings: Sequence[Standing] = ()
+        self._standings: Sequence[SearchStanding] = ()
 
     def __enter__(self) -> Self:
         self._show("reading the program")
@@ -55,38 +58,38 @@ class Progress:
             self._status.stop()
 
     def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
-        """Say what there is to do."""
+        """Print the number of dispatches and workloads."""
         for diagnostic in extraction.diagnostics:
             self._console.print(str(diagnostic), style="yellow", markup=False)
         self._console.print(f"{len(extraction.dispatches)} dispatches, {len(tasks)} workloads to tune")
-        self._show("timing the defaults")
+        self._show("measuring the baselines")
 
     def working(self, what: str) -> None:
-        """Something that takes a while."""
+        """Show the current step."""
         self._show(what)
 
     def noted(self, message: str) -> None:
-        """Found out on the way."""
+        """Print a note."""
         self._console.print(message, style="yellow", markup=False)
 
     def started(self, task: Task, share: float, trials: int) -> None:
-        """A search begins, or goes on."""
+        """Show that a search begins or continues."""
         self._tried, self._planned = self._counts.get(task.workload.key, 0), trials
-        self._show(f"{task.workload.name} ({share:.0%} of the time)")
+        self._show(f"searching {task.workload.name} ({share:.0%} of the run time)")
 
-    def standing(self, standings: Sequence[Standing]) -> None:
-        """How all searches stand, those with the largest shares first."""
+    def standing(self, standings: Sequence[SearchStanding]) -> None:
+        """Update the table of searches."""
         self._standings = standings
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
-        """Count, and show the best so far."""
+        """Show the number of trials and the best speedup so far."""
         self._tried += len(trials)
         self._counts[task.workload.key] = self._tried
-        gain = f"best {1 / best.score:.2f}x" if best is not None else "nothing faster yet"
+        gain = f"best {1 / best.score:.2f}x" if best is not None else "none faster so far"
         self._show(f"{task.workload.name}: {self._tried} of {self._planned} tried, {gain}")
 
     def finished(self, result: WorkloadResult) -> None:
-        """A line for each workload that was searched, and for large ones that were not."""
+        """Print a line for each workload that was searched, and for large workloads that were not."""
         if not result.trials and result.share < _LARGE:
             return
         comparison = result.comparison
@@ -95,18 +98,18 @@ class Progress:
             low, high = comparison.interval
             verdict += f", {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
         note = f"  [dim]{result.note}[/]" if result.note else ""
-        tried = f"{len(result.trials)} tried" if result.trials else "no search"
+        tried = f"{len(result.trials)} tried" if result.trials else "not searched"
         self._console.print(f"  {result.share:4.0%}  {result.task.workload.name}: {tried}, {verdict}{note}")
 
     def compared(self, what: str, comparison: Comparison) -> None:
-        """The whole program, in two versions."""
+        """Print a comparison of two versions of the whole program."""
         low, high = comparison.interval
         self._console.print(
-            f"the program, {what}: {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})", markup=False
+            f"program, {what}: {comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})", markup=False
         )
 
     def stopping(self) -> None:
-        """Ctrl-C was heard."""
+        """Answer Ctrl-C."""
         tell_stopping()
 
     def _show(self, text: str) -> None:
@@ -114,7 +117,7 @@ class Progress:
             return
         spinner = Group(*self._table(), Spinner("dots", Text(text)))
         if self._status is None:
-            # Standard output is not redirected: it is for results, also while this is shown.
+            # Do not redirect standard output: results are printed there at the same time.
             self._status = Live(
                 spinner, console=self._console, transient=True, redirect_stdout=False, redirect_stderr=False
             )
@@ -122,7 +125,7 @@ class Progress:
         self._status.update(spinner)
 
     def _table(self) -> Iterator[Table]:
-        """The largest searches, while there are several."""
+        """The table of the largest searches, if there are several."""
         if len(self._standings) < 2:
             return
         table = Table("workload", "share", "tried", "best", "saves us", "", box=None)
@@ -132,5 +135,5 @@ class Progress:
                 f"{each.gain_us:.0f}", "" if each.open else "done",
             )  # fmt: skip
         if len(self._standings) > _SHOWN:
-            table.caption = f"and {len(self._standings) - _SHOWN} smaller ones"
+            table.caption = f"and {len(self._standings) - _SHOWN} smaller workloads"
         yield table

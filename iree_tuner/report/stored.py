@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import cast
 
 from iree_tuner.execute.statistics import Comparison
-from iree_tuner.report.data import RunFacts, RunReport
+from iree_tuner.report.data import ReportedRun, RunReport
 from iree_tuner.report.gather import Tried, gather
 from iree_tuner.store import Store, StoreError
 from iree_tuner.store.queries import key_of
@@ -36,7 +36,7 @@ def report_of_run(store: Store, number: int | None = None, program: str | None =
     return gather(run, store.findings(run.number), _tried(store, run))
 
 
-def _find(store: Store, number: int | None, program: str | None) -> RunFacts:
+def _find(store: Store, number: int | None, program: str | None) -> ReportedRun:
     runs = store.read(f"SELECT *, id IN ({_WITH_ANYTHING}) AS used FROM runs ORDER BY started, id")
     if not runs:
         raise StoreError("no runs yet", location=store.path, hint="iree-tuner tune makes one")
@@ -58,7 +58,7 @@ def _find(store: Store, number: int | None, program: str | None) -> RunFacts:
             raise StoreError(f"no run of '{program}'", location=store.path, hint=hint)
     row = found[-1]
     options = json.loads(row["options"])
-    return RunFacts(
+    return ReportedRun(
         program=row["program"],
         number=row["id"],
         options=cast("Mapping[str, object]", options) if isinstance(options, dict) else {},
@@ -73,7 +73,7 @@ def _is_of(program: str, wanted: str) -> bool:
     return wanted in (program, path.name, path.stem)
 
 
-def _tried(store: Store, run: RunFacts) -> list[Tried]:
+def _tried(store: Store, run: ReportedRun) -> list[Tried]:
     """The studies that the run worked on, with what was known of them when it ended."""
     numbers = [row["study_id"] for row in store.read(_OF_RUN, (run.number, run.number))]
     own = {
@@ -98,7 +98,7 @@ def _tried(store: Store, run: RunFacts) -> list[Tried]:
     return found
 
 
-def _judged(store: Store, study: int, run: RunFacts) -> Comparison | None:
+def _judged(store: Store, study: int, run: ReportedRun) -> Comparison | None:
     """The run's last comparison of a candidate with the default."""
     rows = store.read(
         "SELECT comparison FROM verdicts WHERE study_id = ? AND run_id = ? AND assignment IS NOT NULL "

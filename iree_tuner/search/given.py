@@ -8,7 +8,7 @@ from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
 
 
-class Given:
+class FixedOrder:
     """Asks for the assignments that it was given, in their order, and learns nothing."""
 
     def __init__(self, waiting: Sequence[Assignment] = ()) -> None:

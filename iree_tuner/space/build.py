@@ -37,7 +37,7 @@ def build_spaces(
     found_by = provider(workload.family)
     modules = found_by.constraints(request) if found_by is not None else ()
     if not modules:
-        raise TunerError(f"there is no {_backend(limits)} search space for the family '{workload.family}'")
+        raise TunerError(f"no search space on {_backend(limits)} for the op family '{workload.family}'")
     spaces = tuple(Space(workload, module) for module in modules)
     found = tuple(space for space in spaces if space.sample(1, seed=0))
     if not found:

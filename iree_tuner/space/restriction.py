@@ -51,16 +51,16 @@ def restricted(spaces: Sequence[Space], to: Restriction) -> tuple[Space, ...]:
     kept = [each for each in spaces if not to.pipelines or {each.label, each.pipeline} & set(to.pipelines)]
     if not kept:
         known = ", ".join(each.label for each in spaces)
-        raise TunerError(f"it has no space of the pipeline {' or '.join(to.pipelines)}, but of {known}")
+        raise TunerError(f"no space of the pipeline {' or '.join(to.pipelines)}, only of {known}")
     for name, _ in to.knobs:
         if all(name not in each.names for each in kept):
             known = ", ".join(dict.fromkeys(knob for each in kept for knob in each.names))
-            raise TunerError(f"its spaces have no knob '{name}', but {known}")
+            raise TunerError(f"no knob '{name}', only {known}")
     limited = [_limited(each, to) for each in kept] if to.knobs else kept
     found = tuple(each for each in limited if each.sample(1, seed=0))
     if not found:
         said = ", ".join(f"{name}={','.join(map(str, values))}" for name, values in to.knobs)
-        raise TunerError(f"no member of its spaces has {said}")
+        raise TunerError(f"no legal configuration has {said}")
     return found
 
 
@@ -74,7 +74,7 @@ def _limited(space: Space, to: Restriction) -> Space:
         for name, values in to.knobs:
             if name in knobs:
                 allowed = ", ".join(map(str, values))
-                message = f"{name} ({{}}) is to be {allowed}"
+                message = f"{name} ({{}}) must be {allowed}"
                 require(knobs[name].is_one_of(values), message, knobs[name])
     return Space(space.workload, module)
 
@@ -86,5 +86,5 @@ def _read(text: str) -> tuple[str, tuple[int, ...]]:
     except ValueError:
         found = ()
     if not (name and equals and found):
-        raise UsageError(f"'{text}' says no values of a knob", hint="as th_k=4 or wg_0=64,128")
+        raise UsageError(f"'{text}' does not set values of a knob", hint="write th_k=4 or wg_0=64,128")
     return name, found

@@ -160,7 +160,7 @@ class Space:
     def violations(self, assignment: Mapping[str, int]) -> list[str]:
         """Why an assignment is illegal: the messages of the asserts that fail. Empty for a legal one."""
         missing = [f"no value for the knob '{name}'" for name in self.names if name not in assignment]
-        unknown = [f"there is no knob '{name}'" for name in assignment if name not in self.names]
+        unknown = [f"unknown knob '{name}'" for name in assignment if name not in self.names]
         if missing or unknown:
             return missing + unknown
         return self.violations_of_part(assignment)
@@ -181,7 +181,11 @@ class Space:
         if alone or self._judge.accepts(values):
             return alone
         together = self._messages(self._judge.conflict(values), values)
-        return ["not together: " + "; ".join(together) if together else "no member has these values"]
+        return [
+            "not in combination: " + "; ".join(together)
+            if together
+            else "no legal assignment has these values"
+        ]
 
     def configuration(self, assignment: Mapping[str, int]) -> Configuration:
         """The attributes that an assignment stands for. Raises TunerError when a knob has no value."""

@@ -22,7 +22,7 @@ _ATOM, _NOT = 9, 4
 def worded(condition: Node) -> str:
     """A condition with the names of its variables; cut where it is long."""
     if _parts(condition, {}) > _MOST_PARTS:
-        return "a condition that is too long to be shown"
+        return "a condition that is too long to show"
     text, _ = _written(condition)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
 

@@ -27,7 +27,7 @@ from iree_tuner.spec.grammar import (
     symbol_name,
 )
 from iree_tuner.spec.probe import Hit, Observation, Unmarked, instrument, probe_program
-from iree_tuner.spec.problem import Problem
+from iree_tuner.spec.problem import SpecProblem
 from iree_tuner.spec.rules import linking_problems
 from iree_tuner.targets import Target
 
@@ -73,12 +73,12 @@ class ProgramCheck:
     """
 
     matchers: tuple[MatcherHits, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[SpecProblem, ...]
     dispatches: tuple[str, ...]
     near: tuple[NearMiss, ...] | None = ()
 
 
-def check_spec(module: ir.Module) -> list[Problem]:
+def check_spec(module: ir.Module) -> list[SpecProblem]:
     """Problems that can be seen in the spec itself; empty when there is none."""
     return [
         *_grammar(module),
@@ -130,7 +130,7 @@ def check_against_program(
     problems = [*_misses(matchers), *_fights(matchers), *_not_applied(matchers)]
     if observed.refused:
         problems.append(
-            Problem("refused", f"the compiler refuses the configured program: {observed.refused}")
+            SpecProblem("refused", f"the compiler rejects the configured program: {observed.refused}")
         )
     return ProgramCheck(matchers, tuple(problems), observed.dispatches, observed.near)
 
@@ -143,26 +143,26 @@ def _observe(
         return workers.call(probe_program, *arguments, unmarked)
     except WorkerError as error:
         if unmarked is None:
-            raise TunerError(f"the compiler does not survive the program with the spec: {error}") from None
+            raise TunerError(f"the compiler crashes on the program with the spec: {error}") from None
     return replace(_observe(workers, arguments, None), near=None)
 
 
-def _grammar(module: ir.Module) -> Iterator[Problem]:
+def _grammar(module: ir.Module) -> Iterator[SpecProblem]:
     try:
         module.operation.verify()
     except ir.MLIRError as error:
         reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
-        yield Problem("invalid", f"the spec does not verify: {reason}")
+        yield SpecProblem("invalid", f"the spec does not verify: {reason}")
     if WITH_NAMED_SEQUENCE not in module.operation.attributes:
-        yield Problem("not_a_library", f"the module lacks the attribute {WITH_NAMED_SEQUENCE}")
+        yield SpecProblem("not_a_library", f"the module lacks the attribute {WITH_NAMED_SEQUENCE}")
     entry = entry_sequence(module)
     if entry is None:
-        yield Problem("no_entry_point", f"no sequence has the attribute {ENTRYPOINT}")
+        yield SpecProblem("no_entry_point", f"no sequence has the attribute {ENTRYPOINT}")
     elif ENTRYPOINT not in entry.attributes:
-        yield Problem("no_entry_point", f"the sequence lacks the attribute {ENTRYPOINT}", ENTRYPOINT_NAME)
+        yield SpecProblem("no_entry_point", f"the sequence lacks the attribute {ENTRYPOINT}", ENTRYPOINT_NAME)
 
 
-def _repeated(module: ir.Module) -> Iterator[Problem]:
+def _repeated(module: ir.Module) -> Iterator[SpecProblem]:
     seen: dict[tuple[ir.Operation, str], Pair] = {}
     for pair in pairs(module):
         found = meaning(pair)
@@ -172,14 +172,14 @@ def _repeated(module: ir.Module) -> Iterator[Problem]:
         first = meaning(earlier)
         same = (found.sets, found.does) == (first.sets, first.does)
         how = "matches what" if same else "sets something else on what"
-        yield Problem(
+        yield SpecProblem(
             "repeated" if same else "conflict",
             f"never fires: {how} @{earlier.matcher} matches, which comes first",
             pair.matcher,
         )
 
 
-def _unused(module: ir.Module) -> Iterator[Problem]:
+def _unused(module: ir.Module) -> Iterator[SpecProblem]:
     used = {name for pair in pairs(module) for name in (pair.matcher, pair.action)}
     for op in walk(module.operation):
         values = [op.attributes[name] for name in op.attributes]
@@ -190,10 +190,10 @@ def _unused(module: ir.Module) -> Iterator[Problem]:
             and ENTRYPOINT not in op.attributes
             and symbol_name(op) not in used | {ENTRYPOINT_NAME}
         ):
-            yield Problem("unused", "nothing uses this sequence", symbol_name(op))
+            yield SpecProblem("unused", "nothing uses this sequence", symbol_name(op))
 
 
-def _settings(module: ir.Module) -> Iterator[Problem]:
+def _settings(module: ir.Module) -> Iterator[SpecProblem]:
     known: dict[str, set[str]] = {}
     for pair in pairs(module):
         if pair.matcher_op is None or pair.action_op is None:
@@ -205,12 +205,12 @@ def _settings(module: ir.Module) -> Iterator[Problem]:
         known[pair.action] = names
         if COMPILATION_INFO not in names:
             message = f"its action @{pair.action} sets no {COMPILATION_INFO}"
-            yield Problem("no_configuration", message, pair.matcher)
+            yield SpecProblem("no_configuration", message, pair.matcher)
         elif not _has_information(pair):
-            yield Problem("no_configuration", f"nothing that it yields is a {COMPILATION_INFO}", pair.matcher)
+            yield SpecProblem("no_configuration", f"it yields no {COMPILATION_INFO}", pair.matcher)
     for action, names in known.items():
         for name in sorted(name for name in names - _KNOWN if not name.startswith("_")):
-            yield Problem("unknown_attribute", f"sets '{name}', which the compiler does not read", action)
+            yield SpecProblem("unknown_attribute", f"sets '{name}', which the compiler does not read", action)
 
 
 def _has_information(pair: Pair) -> bool:
@@ -222,17 +222,15 @@ def _has_information(pair: Pair) -> bool:
     return any(str(op.attributes["value"]).startswith(_INFO_PREFIX) for op in constants)
 
 
-def _misses(matchers: Sequence[MatcherHits]) -> Iterator[Problem]:
+def _misses(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
     for found in matchers:
         if found.hits is None:
-            yield Problem(
-                "unknown", "hands no op to its action, so what it hits cannot be seen", found.matcher
-            )
+            yield SpecProblem("unknown", "passes no op to its action, so its hits are unknown", found.matcher)
         elif not found.hits:
-            yield Problem("hits_nothing", "hits no dispatch of the program", found.matcher)
+            yield SpecProblem("hits_nothing", "hits no dispatch of the program", found.matcher)
 
 
-def _fights(matchers: Sequence[MatcherHits]) -> Iterator[Problem]:
+def _fights(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
     owners: dict[str, list[str]] = {}
     for found in matchers:
         for hit in found.hits or ():
@@ -241,15 +239,15 @@ def _fights(matchers: Sequence[MatcherHits]) -> Iterator[Problem]:
         if len(names) > 1:
             who = " and ".join(f"@{name}" for name in dict.fromkeys(names))
             times = f" {len(names)} times" if len(set(names)) == 1 else ""
-            yield Problem(
-                "fight", f"{who} configure dispatch {dispatch}{times}, which takes one configuration"
+            yield SpecProblem(
+                "fight", f"{who} configure dispatch {dispatch}{times}, which accepts one configuration"
             )
 
 
-def _not_applied(matchers: Sequence[MatcherHits]) -> Iterator[Problem]:
+def _not_applied(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
     for found in matchers:
         for hit in found.hits or ():
             if hit.ignored:
-                yield Problem(
+                yield SpecProblem(
                     "not_applied", f"matched in dispatch {hit.dispatch}, but {hit.ignored}", found.matcher
                 )

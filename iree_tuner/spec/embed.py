@@ -22,7 +22,7 @@ def embed(program: ir.Module, spec: ir.Module | bytes, *, replace: bool = False)
         TunerError: the program carries a spec already, and `replace` is not set.
     """
     if IN_MEMORY in program.operation.attributes and not replace:
-        raise TunerError("the program carries a tuning spec already", hint="replace it, or link the two")
+        raise TunerError("the program already has a tuning spec", hint="replace it, or link the two")
     with program.context, ir.Location.unknown(program.context):
         program.operation.attributes[IN_MEMORY] = to_attribute(
             _as_the_compiler_reads_it(spec, program.context)

@@ -42,7 +42,7 @@ _OPERANDS = ("lhs", "rhs", "query", "key", "value", "scale", "lhs_scale", "rhs_s
 
 
 @dataclass(frozen=True)
-class Setting:
+class AttributeSetting:
     """One attribute that is set: on which of the ops that are handed on, its name, its value printed."""
 
     op: int
@@ -51,7 +51,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Row:
+class ExplainedEntry:
     """One matcher, explained; or ops that a spec finds without one.
 
     Attributes:
@@ -71,13 +71,13 @@ class Row:
     sizes: tuple[tuple[str, tuple[int, ...]], ...]
     types: tuple[str, ...]
     pipeline: str
-    settings: tuple[Setting, ...]
+    settings: tuple[AttributeSetting, ...]
     workload: str | None
     provenance: Provenance | None
     conditions: tuple[str, ...] = ()
 
 
-def explain(module: ir.Module) -> list[Row]:
+def explain(module: ir.Module) -> list[ExplainedEntry]:
     """A row for each matcher, in the order in which they are tried; then one for each op set without one."""
     found = pairs(module)
     paired = [op for pair in found for op in (pair.matcher_op, pair.action_op)]
@@ -86,12 +86,12 @@ def explain(module: ir.Module) -> list[Row]:
     return rows + [row for sequence in others for row in _rows_of_its_own(sequence)]
 
 
-def row_to_json(row: Row) -> dict[str, object]:
+def row_to_json(row: ExplainedEntry) -> dict[str, object]:
     """A row as JSON-ready data."""
     return {**asdict(row), "sizes": dict(row.sizes)}
 
 
-def _row(pair: Pair) -> Row:
+def _row(pair: Pair) -> ExplainedEntry:
     matcher = pair.matcher_op
     assert matcher is not None, "the caller has looked"
     op, sizes, types = _matched(matcher)
@@ -100,7 +100,7 @@ def _row(pair: Pair) -> Row:
     op = read_op_name(matcher) or op
     if not sizes and not types and read_loops(matcher):  # matched op by op: sizes are spread over many ops
         sizes = (("loops", read_loops(matcher)),)
-    return Row(
+    return ExplainedEntry(
         pair.matcher,
         op,
         sizes,
@@ -197,18 +197,18 @@ def _shape(kind: ir.Type) -> str:
     return "x".join((*sizes, str(kind.element_type)))
 
 
-def _rows_of_its_own(sequence: ir.Operation) -> list[Row]:
+def _rows_of_its_own(sequence: ir.Operation) -> list[ExplainedEntry]:
     """What a sequence sets on ops that it finds itself, a row for each handle that it has of them."""
     set_on: dict[ir.Value, list[ir.Operation]] = {}
     for op in walk(sequence):
         if op.name == _ANNOTATE:
             set_on.setdefault(op.operands[0], []).append(op)
-    rows: list[Row] = []
+    rows: list[ExplainedEntry] = []
     for handle, there in set_on.items():
         settings, pipeline = _settings(there, [handle], [])
         if settings:
             name = symbol_name(sequence)
-            rows.append(Row(name, _found_by(handle), (), (), pipeline, settings, None, None))
+            rows.append(ExplainedEntry(name, _found_by(handle), (), (), pipeline, settings, None, None))
     return rows
 
 
@@ -220,7 +220,7 @@ def _found_by(handle: ir.Value) -> str:
     return ", ".join(ir.StringAttr(name).value for name in ir.ArrayAttr(owner.operation.attributes["ops"]))
 
 
-def _set_by_action(pair: Pair) -> tuple[tuple[Setting, ...], str]:
+def _set_by_action(pair: Pair) -> tuple[tuple[AttributeSetting, ...], str]:
     """What the action annotates with, where that is a constant, and the pipeline among it."""
     assert pair.matcher_op is not None, "the caller has looked"
     if pair.action_op is None:
@@ -232,7 +232,7 @@ def _set_by_action(pair: Pair) -> tuple[tuple[Setting, ...], str]:
 
 def _settings(
     annotations: Sequence[ir.Operation], targets: list[ir.Value], passed: list[ir.Operation | None]
-) -> tuple[tuple[Setting, ...], str]:
+) -> tuple[tuple[AttributeSetting, ...], str]:
     """Constants that ops are annotated with, and the pipeline among them.
 
     Args:
@@ -240,7 +240,7 @@ def _settings(
         targets: handles of the ops, which are counted in this order.
         passed: for each of those, the constant that it is, or None.
     """
-    found: list[Setting] = []
+    found: list[AttributeSetting] = []
     pipeline = ""
     for op in annotations:
         value = _value(op.operands[1], targets, passed) if len(op.operands) > 1 else None
@@ -253,7 +253,7 @@ def _settings(
             text = str(information.lowering_config)
             pipeline = _pipeline(information.translation_info)
         target = targets.index(op.operands[0]) if op.operands[0] in targets else 0
-        found.append(Setting(target, name, _short(text)))
+        found.append(AttributeSetting(target, name, _short(text)))
     return tuple(found), pipeline
 
 

@@ -42,7 +42,9 @@ def load_spec(
         raise TunerError(message, location=name, hint=hint)
     declared = next((op for op in reached(module) if not op.regions[0].blocks), None)
     if declared is not None:
-        raise TunerError(f"@{symbol_name(declared)} has no body, and the compiler needs one", location=name)
+        raise TunerError(
+            f"@{symbol_name(declared)} has no body, but the compiler requires one", location=name
+        )
     return module
 
 

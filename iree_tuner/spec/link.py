@@ -78,7 +78,7 @@ def link_specs(
         TunerError: two specs match the same op and set different things, or the compiler cannot link them.
     """
     if not modules:
-        raise TunerError("there is nothing to link")
+        raise TunerError("no specs to link")
     home = context or modules[0].context
     labels = labels or [f"spec {index + 1}" for index in range(len(modules))]
     with home, ir.Location.unknown(home):
@@ -193,7 +193,7 @@ def _refuse_conflicts(specs: Sequence[_Spec]) -> None:
                 raise TunerError(
                     f"conflict: @{theirs[0].matcher} of {other.label} and @{own[0].matcher} of {spec.label} "
                     "match the same op and configure it differently",
-                    hint="take one of them out",
+                    hint="remove one of them",
                 )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Problem:
+class SpecProblem:
     """Something wrong with a spec.
 
     Attributes:

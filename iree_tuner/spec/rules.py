@@ -21,10 +21,10 @@ from iree_tuner.spec.grammar import (
     reached,
     symbol_name,
 )
-from iree_tuner.spec.problem import Problem
+from iree_tuner.spec.problem import SpecProblem
 
 
-def linking_problems(module: ir.Module) -> Iterator[Problem]:
+def linking_problems(module: ir.Module) -> Iterator[SpecProblem]:
     """Why the compiler would refuse to link a spec, and entry points in it that it would not run."""
     if DEFAULT_ENTRYPOINT not in module.operation.attributes:
         entries = [op for op in entry_sequences(module) if ENTRYPOINT in op.attributes]
@@ -33,18 +33,18 @@ def linking_problems(module: ir.Module) -> Iterator[Problem]:
     for op in walk(module.operation):
         if is_sequence(op) and ENTRYPOINT in op.attributes and op not in running:
             message = "never runs: it is inside a module, and nothing includes it"
-            yield Problem("not_run", message, symbol_name(op))
+            yield SpecProblem("not_run", message, symbol_name(op))
 
 
-def argument_problems(entries: Mapping[str, ir.Operation]) -> Iterator[Problem]:
+def argument_problems(entries: Mapping[str, ir.Operation]) -> Iterator[SpecProblem]:
     """What keeps entry points, by what messages call them, from being included one after the other."""
     marks = {name: argument_marks(op) for name, op in entries.items()}
     for name, found in marks.items():
         if not found:
             message = f"its argument is neither {READ_ONLY} nor {CONSUMED}: the compiler cannot include it"
-            yield Problem("argument", message, name)
+            yield SpecProblem("argument", message, name)
     consuming = next((name for name, found in marks.items() if CONSUMED in found), None)
     reading = next((name for name, found in marks.items() if found == {READ_ONLY}), None)
     if consuming is not None and reading is not None:
         message = f"only reads its argument, and @{consuming} consumes it: mark both {CONSUMED} to link them"
-        yield Problem("argument", message, reading)
+        yield SpecProblem("argument", message, reading)

@@ -21,19 +21,23 @@ _BY_NAME = (
     ("SQLITE_FULL", "the disk is full", "free some space; what was stored before is kept"),
     ("SQLITE_READONLY", "the database is read-only", "choose another with --db"),
     ("SQLITE_PERM", "no permission to write", "choose another with --db"),
-    ("SQLITE_IOERR", "the database cannot be written or read", "is the disk full, or a limit reached?"),
+    (
+        "SQLITE_IOERR",
+        "the database cannot be written or read",
+        "check the free space and the limits of file sizes",
+    ),
     ("SQLITE_TOOBIG", "too large for the database", None),
     ("SQLITE_BUSY", "the database is locked by another process", "wait until it ends"),
     ("SQLITE_LOCKED", "the database is locked by another process", "wait until it ends"),
     ("SQLITE_NOTADB", "not a database of iree-tuner", None),
-    ("SQLITE_CORRUPT", "the database is damaged", "export what can be read, and start another"),
-    ("SQLITE_CANTOPEN", "cannot be opened", "does its folder exist, and may it be written?"),
+    ("SQLITE_CORRUPT", "the database is damaged", "export the readable part, and start a new one"),
+    ("SQLITE_CANTOPEN", "cannot be opened", "check that its folder exists and is writable"),
     ("SQLITE_CONSTRAINT_FOREIGNKEY", "the study or the run is no longer in the database", "was it pruned?"),
 )
 """Names of SQLite's result codes (https://sqlite.org/rescode.html), or how those of a group begin."""
 
 
-_NO_TEXT = "the database is damaged: it holds text that is none"
+_NO_TEXT = "the database is damaged: it has text that is not UTF-8"
 
 
 @contextmanager
@@ -70,4 +74,4 @@ def undamaged() -> Generator[None]:
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StoreError(f"the database is damaged: a row holds something else ({error})") from None
+        raise StoreError(f"the database is damaged: a row has unexpected data ({error})") from None

@@ -10,7 +10,7 @@ from iree_tuner.store.store import Store
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailureGroup:
     """Trials that failed for one reason.
 
     Attributes:
@@ -37,13 +37,13 @@ class Failure:
         return f"{self.kernel}: {self.cause}" if self.kernel else self.cause
 
 
-def failures(store: Store, cause_of: Callable[[str, str], str]) -> list[Failure]:
+def failures(store: Store, cause_of: Callable[[str, str], str]) -> list[FailureGroup]:
     """Failures by cause, the most frequent first. `cause_of` gives the cause of an outcome and a message.
 
     Those of an external kernel are its own: they say nothing of the compiler, nor of other kernels.
     """
     kernels = {number: key_of(store, number).kernel for number in all_studies(store)}
-    groups: dict[tuple[str, str, str], Failure] = {}
+    groups: dict[tuple[str, str, str], FailureGroup] = {}
     studies: dict[tuple[str, str, str], set[int]] = {}
     query = NEWEST + (
         "SELECT study_id, outcome, message, reproducer FROM newest "
@@ -53,7 +53,7 @@ def failures(store: Store, cause_of: Callable[[str, str], str]) -> list[Failure]
         kernel = kernels[row["study_id"]]
         group = (row["outcome"], cause_of(row["outcome"], row["message"]), kernel)
         studies.setdefault(group, set()).add(row["study_id"])
-        known = groups.get(group) or Failure(*group[:2], 0, 0, row["message"], "", kernel)
+        known = groups.get(group) or FailureGroup(*group[:2], 0, 0, row["message"], "", kernel)
         groups[group] = replace(
             known, count=known.count + 1, studies=len(studies[group]),
             reproducer=known.reproducer or row["reproducer"],

@@ -39,7 +39,7 @@ class ProfileBody(TypedDict, total=False):
         functions: entry functions that ran.
         whole_us: one invocation of the whole program.
         method: how the parts were timed.
-        rows: one a dispatch (see `ProfileRow`).
+        rows: one a dispatch (see `StoredProfileRow`).
         notes: what a reader of the numbers should know.
         roofline: `flops_per_s` by element type; `levels`, each with `bytes_per_s` and `capacity_bytes`;
             `how`.
@@ -54,7 +54,7 @@ class ProfileBody(TypedDict, total=False):
     roofline: Mapping[str, object] | None
 
 
-class ProfileRow(TypedDict, total=False):
+class StoredProfileRow(TypedDict, total=False):
     """A row of a profile.
 
     Members:

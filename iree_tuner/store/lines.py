@@ -66,14 +66,14 @@ def import_file(store: Store, path: Path) -> Added:
                 return load(store, _followed(numbered, position))
             if "recording" in first:
                 return load(store, _recorded(first, list(numbered), position))
-            raise ValueError("neither trials of iree-tuner nor a recording, in a version known here")
+            raise ValueError("neither trials of iree-tuner nor a recording, in a supported version")
     except OSError as error:
         raise StoreError(f"cannot read: {error.strerror}", location=str(path)) from None
     except UnicodeDecodeError:
         raise StoreError("not a text file", location=str(path)) from None
     except json.JSONDecodeError as error:
         if position[0] == 1 and _is_t4(path):
-            what, hint = "a T4 file does not say what its trials are of", "export without --format t4"
+            what, hint = "a T4 file does not identify the workload", "export without --format t4"
             raise StoreError(what, location=str(path), hint=hint) from None
         raise StoreError(f"not JSON: {error.msg}", location=f"{path}:{position[0]}") from None
     except KeyError as error:

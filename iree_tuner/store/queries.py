@@ -40,7 +40,7 @@ SELECT * FROM ordered WHERE position = 1
 
 
 @dataclass(frozen=True)
-class Judged:
+class LastVerdict:
     """A verdict as it was kept; the assignment is None for the default against itself."""
 
     assignment: Assignment | None
@@ -49,7 +49,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Summary:
+class StudySummary:
     """A study and how far it came.
 
     Attributes:
@@ -66,12 +66,12 @@ class Summary:
     key: StudyKey
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
     best: Trial | None = None
-    verdict: Judged | None = None
+    verdict: LastVerdict | None = None
     last_run: float = 0.0
     program: str = ""
 
 
-def summaries(store: Store) -> list[Summary]:
+def summaries(store: Store) -> list[StudySummary]:
     """All studies, by workload and number."""
     counts: dict[int, dict[str, int]] = {}
     by_outcome = NEWEST + "SELECT study_id, outcome, count(*) AS n FROM newest GROUP BY study_id, outcome"
@@ -86,12 +86,12 @@ def summaries(store: Store) -> list[Summary]:
         )
     }
     verdicts = _verdicts(store)
-    found: list[Summary] = []
+    found: list[StudySummary] = []
     for row in store.read("SELECT id, key FROM studies ORDER BY name, id"):
         number = row["id"]
         started, program = last.get(number, (0.0, ""))
         found.append(
-            Summary(
+            StudySummary(
                 number, stored(row["key"], from_json), counts.get(number, {}), best.get(number),
                 verdicts.get(number), started, program,
             )
@@ -137,10 +137,10 @@ def ranked(trials: Sequence[Trial]) -> list[Trial]:
     return sorted(trials, key=order)  # pyright: ignore[reportArgumentType]
 
 
-def _verdicts(store: Store) -> dict[int, Judged]:
-    found: dict[int, Judged] = {}
+def _verdicts(store: Store) -> dict[int, LastVerdict]:
+    found: dict[int, LastVerdict] = {}
     for row in store.read("SELECT * FROM verdicts ORDER BY at, uid"):
         chosen = None if row["assignment"] is None else stored(row["assignment"], assignment_of)
         comparison = stored(row["comparison"], comparison_from_json)
-        found[row["study_id"]] = Judged(chosen, comparison, row["at"])
+        found[row["study_id"]] = LastVerdict(chosen, comparison, row["at"])
     return found

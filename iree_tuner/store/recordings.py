@@ -127,7 +127,7 @@ def from_recording(
     that others made are under a protocol of their own (number 0), so that no run takes them for its own.
     """
     if header["recording"] != FORM:
-        raise ValueError(f"version {header['recording']} of the form is not known here")
+        raise ValueError(f"version {header['recording']} of the format is unknown")
     name = hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()[:16]
     yield {
         "kind": "run", "run": name, "program": "recording", "options": {}, "started": 0.0, "ended": 0.0,

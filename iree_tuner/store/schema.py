@@ -114,12 +114,12 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
         raise StoreError("not a database of iree-tuner", location=path)
     if version > VERSION:
         raise StoreError(
-            f"written by a newer iree-tuner: its schema is {version}, and {VERSION} is the newest known here",
+            f"written by a newer iree-tuner: its schema is {version}, but this release reads up to {VERSION}",
             location=path,
             hint="update iree-tuner",
         )
     if version < 0 or not _columns_of(version) <= _columns(connection):
-        raise StoreError("the database is damaged: its tables are others", location=path)
+        raise StoreError("the database is damaged: it has other tables", location=path)
     return version
 
 

@@ -235,7 +235,7 @@ def _make_folder(path: Path) -> None:
     except OSError as error:
         raise StoreError(
             f"no folder for the database: {error.strerror}", location=str(path),
-            hint="--db names another place, --no-db keeps nothing",
+            hint="--db chooses another path, --no-db stores nothing",
         ) from None  # fmt: skip
 
 

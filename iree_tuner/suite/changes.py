@@ -78,7 +78,7 @@ def changes(
     if not old.keys() & new.keys():
         raise TunerError(
             f"the runs {before.facts.id} and {after.facts.id} have no rows in common",
-            hint="rows are known by operation, back end, configuration and device",
+            hint="rows match if operation, back end, configuration and device are equal",
         )
     took_turns = bool(before.facts.id) and after.facts.against == before.facts.id
     found: list[Change] = []

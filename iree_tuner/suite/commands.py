@@ -73,14 +73,14 @@ def operations_of(source: str) -> list[Operation]:
         place = f"{source}:{number}"
         if not is_command(text):
             raise TunerError(
-                "no command of a driver", location=place, hint=f"one begins with {_told(_VERBS)}"
+                "not a driver's command", location=place, hint=f"a command begins with {_told(_VERBS)}"
             )
         try:
             found += _read(text)
         except UsageError as error:
             raise TunerError(error.message, location=place, hint=error.hint) from None
     if not found:
-        raise TunerError("there are no commands", location=source)
+        raise TunerError("the file has no commands", location=source)
     return list(distinct(found))
 
 
@@ -101,7 +101,7 @@ def _read(text: str) -> list[Operation]:
     at = next((i for i, word in enumerate(words) if word in _VERBS), None)
     if at is None:
         verb = next((word for word in words if _UNREAD.fullmatch(word)), "")
-        raise UsageError(f"{verb or text}: not read from commands", hint=f"these are: {_told(_VERBS)}")
+        raise UsageError(f"{verb or text}: unsupported command", hint=f"one of: {_told(_VERBS)}")
     verb, options = words[at], [*words[:at], *words[at + 1 :]]
     if verb in _CONVOLUTIONS:
         return _convolutions(verb, options, every=driver == "MIOpenDriver")
@@ -141,16 +141,16 @@ def _convolutions(verb: str, options: Sequence[str], *, every: bool) -> list[Ope
     given = _convolution_parser(verb, every=every).parse_args(options)
     letters = _SPATIAL.get(given.spatial_dim)
     if letters is None:
-        raise UsageError(f"{verb}: --spatial_dim is 1, 2 or 3, and not {given.spatial_dim}")
+        raise UsageError(f"{verb}: --spatial_dim must be 1, 2 or 3, but is {given.spatial_dim}")
     mode, asked = str(given.mode), int(given.forw)
     if mode.isdigit():  # Fusilli's long name of -F
         mode, asked = "conv", int(mode)
     if mode != "conv":
-        raise UsageError(f"{verb}: -m {mode}: transposed convolutions are not read")
+        raise UsageError(f"{verb}: -m {mode}: transposed convolutions are not supported")
     if given.pad_val or given.pad_mode not in ("default", "conv"):
-        raise UsageError(f"{verb}: only padding with zeros, of the sizes that are given, is read")
+        raise UsageError(f"{verb}: only zero padding with explicit sizes is supported")
     if not 0 <= asked <= 7:
-        raise UsageError(f"{verb}: -F is a sum of 1, 2 and 4, and not {asked}")
+        raise UsageError(f"{verb}: -F must be a sum of 1, 2 and 4, but is {asked}")
     element = "f16" if given.fp16 else "bf16" if given.bf16 else _CONVOLUTIONS[verb]
     usual = f"NC{letters}"
     found: list[Operation] = []
@@ -223,7 +223,7 @@ def _product(verb: str, options: Sequence[str]) -> Operation:
     elif given.forw == 3:
         sizes, layout = ((k, n, m), turned[a] + gradient) if b == "t" else ((n, k, m), turned[gradient] + a)
     else:
-        raise UsageError(f"{verb}: -F is 1, 2 or 3, and not {given.forw}")
+        raise UsageError(f"{verb}: -F must be 1, 2 or 3, but is {given.forw}")
     m, n, k = sizes
     element = _PRODUCTS[verb]
     return Matmul(m=m, n=n, k=k, layout=layout, lhs=element, rhs=element, out=element)
@@ -241,7 +241,9 @@ def _matmul(options: Sequence[str]) -> Operation:
         parser.add_argument(f"--{name}", action="store_true")
     given = parser.parse_args(options)
     if given.bias and given.bias_type != given.out_type:
-        raise UsageError(f"matmul: a bias of {given.bias_type} for a result of {given.out_type} is not read")
+        raise UsageError(
+            f"matmul: a bias of {given.bias_type} for a result of {given.out_type} is not supported"
+        )
     arguments: dict[str, Any] = {
         "m": given.m, "n": given.n, "k": given.k, "lhs": given.a_type, "rhs": given.b_type,
         "out": given.out_type, "layout": "tn"[given.transA] + "tn"[given.transB],

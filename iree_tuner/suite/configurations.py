@@ -83,7 +83,7 @@ class Configurations:
         )
         first = baselines[0]
         if first.space is None:
-            raise TunerError(f"there is nothing to configure: {first.note}", location=program.name)
+            raise TunerError(f"no dispatch has configurations: {first.note}", location=program.name)
         self._lab = lab
         self._task: Task = first.task
         self.space: JointSpace = first.space

@@ -238,7 +238,7 @@ class DeviceRun:
         try:
             compilation.save(self._programs, f"{item.operation.name}.{name}")
         except TunerError as error:
-            return "failed", f"it does not compile: {error}"
+            return "failed", f"compilation failed: {error}"
         return None
 
     def _iree(self, name: str) -> Iree:

@@ -46,9 +46,9 @@ class Epilogue:
         for each in self.steps:
             known = (*FUNCTIONS, *ADDED)
             if each not in known:
-                raise UsageError(f"epilogue: no step '{each}'", hint=did_you_mean(each, known))
+                raise UsageError(f"epilogue: unknown step '{each}'", hint=did_you_mean(each, known))
             if self.result.element_type in INTEGERS and each not in _OF_INTEGERS:
-                raise UsageError(f"epilogue: {each} is not for results of {self.result.element_type}")
+                raise UsageError(f"epilogue: {each} does not support results of {self.result.element_type}")
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:

@@ -47,7 +47,7 @@ class Exact:
         """Other elements: rounded to nearest, even ones at ties; integers saturate."""
         dtype = dtype_of(element_type)
         if dtype is None:
-            raise UsageError(f"no element type '{element_type}'")
+            raise UsageError(f"unknown element type '{element_type}'")
         with np.errstate(over="ignore"):  # an infinity, as it should be
             if dtype.kind != "i":
                 return x.astype(dtype)

@@ -48,5 +48,5 @@ def _read(path: Path) -> tuple[Operation, Path]:
         raise TunerError(error.message, location=str(path), hint=error.hint) from None
     program = path.with_name(f"{operation.name}.mlir")
     if not program.is_file():
-        raise TunerError("the operation's program is not here", location=str(program))
+        raise TunerError("the operation's program is missing", location=str(program))
     return operation, program

@@ -92,7 +92,7 @@ def read_history(path: Path) -> History:
     results = [Results(_with_devices(heads[run], rows.values()), tuple(rows.values()))
                for run, rows in found.items()]  # fmt: skip
     torn = len(whole) < len(data)
-    note = f"{path}: the last line was not written to its end, and is left out" if torn else ""
+    note = f"{path}: the last line is incomplete and was skipped" if torn else ""
     return History(path, tuple(sorted(results, key=lambda each: each.facts.started)), note)
 
 
@@ -133,7 +133,7 @@ def run_named(history: History, name: str) -> Results:
         raise TunerError(f"several commits begin with '{name}'", location=str(history.path),
                          hint=", ".join(commits))  # fmt: skip
     if not fitting:
-        raise TunerError(f"no run or commit '{name}'", location=str(history.path),
+        raise TunerError(f"unknown run or commit '{name}'", location=str(history.path),
                          hint=f"the last run is {history.results[-1].facts.id}")  # fmt: skip
     return fitting[-1]
 

@@ -132,9 +132,9 @@ class BackendHost:
 def _ending(end: Crash) -> str:
     """How a process ended, with the last line that it printed."""
     code = end.exit_code
-    how = end.reason or f"its process exited with {code}"
+    how = end.reason or f"its process exited with status {code}"
     if not end.reason and code is not None and code < 0:
-        how = f"its process was ended by {signal.Signals(-code).name}"
+        how = f"its process was killed by {signal.Signals(-code).name}"
     said = [line.strip() for line in end.output.splitlines() if line.strip()]
     return f"{how}: {said[-1]}" if said else how
 

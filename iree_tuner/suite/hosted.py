@@ -97,7 +97,7 @@ def sample(pause_s: float, slot: str = "") -> float:
     """
     held = _held.get(slot)
     if held is None:
-        raise BackendError("failed", "nothing is loaded: the process that had it loaded is gone")
+        raise BackendError("failed", "nothing is loaded: the process that had loaded it has ended")
     time.sleep(pause_s)
     with _told():
         if held.neighbour is not None:
@@ -124,7 +124,7 @@ def _neighbour(backend: Backend, job: Job) -> Neighbour:
         try:
             _neighbours[job.device] = Neighbour(backend, job)
         except CannotError as error:
-            raise CannotError(f"it has no neighbour, a product of f32: {error}") from None
+            raise CannotError(f"it cannot run the background load, a product of f32: {error}") from None
     return _neighbours[job.device]
 
 

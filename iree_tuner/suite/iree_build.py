@@ -76,13 +76,16 @@ class Compilation:
         for each in called:
             if each.harness is None or each.calls.in_loop:
                 reason = each.reason or "it is called in a loop"
-                return [], f"timed as a whole: {each.name} cannot be run alone: {reason}"
+                return [], f"measured as a whole: {each.name} cannot run alone: {reason}"
         building = [self._submit(each) for each in called]
         parts: list[tuple[Harness, bytes, int]] = []
         for dispatch, begun in zip(called, building, strict=True):
             built = self._lab.builder.result(begun)
             if built.outcome != "ok" or dispatch.harness is None:
-                return [], f"timed as a whole: {dispatch.name} alone ends in {built.outcome}: {built.message}"
+                return (
+                    [],
+                    f"measured as a whole: {dispatch.name} fails alone ({built.outcome}): {built.message}",
+                )
             parts.append((dispatch.harness, built.vmfb, dispatch.calls.count))
         return parts, ""
 

@@ -119,7 +119,7 @@ def check_sizes(operation: Operation, *names: str) -> None:
     for name in names:
         value = operation.arguments[name]
         if isinstance(value, int) and value < 1:
-            raise UsageError(f"{name}: {value} is below 1")
+            raise UsageError(f"{name} must be at least 1, but is {value}")
 
 
 def to_json(operation: Operation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What `suite run` and `suite compare` have in common: devices, operations, conditions."""
+"""The options that `suite run` and `suite compare` share: devices, operations, conditions."""
 
 from __future__ import annotations
 
@@ -23,53 +23,56 @@ from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.options import DATABASE, MEASURING, DeviceOptions, Duration, at_least
 
 _USUAL, _MEASURED = "usual", "measured"
-CHECKING = Group("How it is checked", sort_key=5.5)
+CHECKING = Group("Verification", sort_key=5.5)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SuiteOptions(DeviceOptions):
-    """Under which conditions operations are timed.
+    """The conditions under which operations are measured.
 
     Attributes
     ----------
     only
-        Regular expressions of operations' names, joined by commas: those that one finds take part.
+        Measure only operations whose names match one of these regular expressions, separated by commas.
     fresh
-        Measure again what the folder has.
+        Measure again even if the folder has results.
     roofline
-        What the device could do: usual (measured on processors, data sheets of GPUs), measured (products
-        and a stream, the best of this run's back ends), or a JSON file by device, as run.json has them.
+        Source of the roofline. usual: measured on CPUs, data sheets for GPUs. measured: the best of this
+        run's back ends on matrix products and a memory stream. Or a JSON file by device, as in run.json.
     commit
-        Of the code under test, for histories; git is asked where it is not given.
+        Commit of the code under test, for histories. Default: as git says.
     timing
-        call: what a caller waits for; device: what the device takes. By default call on processors, device on
-        GPUs.
+        call: the time that a caller waits. device: the time that the device computes. Default: call on CPUs,
+        device on GPUs.
     threads
-        Cores that each back end may use; all by default. For processors.
+        Number of cores per back end, on CPUs. Default: all.
     warm
-        Leave the data in the caches; otherwise inputs rotate through copies that no cache holds.
+        Measure with warm caches. Default: cold caches, by rotating inputs through more memory than the caches
+        hold.
     rotate
-        MiB of copies of the inputs that are rotated through; twice the last-level cache by default.
+        Size of the memory to rotate through, in MiB. Default: twice the last-level cache.
     neighbour_s
-        Let a large product run on the same device for so long before each sample: 50ms is 0.05s.
+        Run a large matrix product on the device for this long before each sample: 0.05s. Default: no load.
     streams
-        Copies of each operation that run side by side.
+        Number of concurrent copies of each operation.
     rounds
-        Samples of each back end at most.
+        Maximum number of samples per back end.
     sample_s
-        Least length of a sample: 0.02s.
+        Minimum duration of a sample: 0.02s.
     pause_s
-        Seconds before each sample, for pools of threads that go on turning; 0 where IREE is alone.
+        Pause before each sample in seconds, so that idle threads of the previous library go to sleep. 0 if
+        only IREE is measured.
     seconds
-        For the samples of one operation at most.
+        Time limit for the samples of one operation, in seconds.
     launches
-        How often all is loaded anew for one operation, so that what differs between launches is in the
-        intervals; once by default, three times where an earlier run takes turns.
+        Number of process launches per operation, so that confidence intervals include differences between
+        launches. Default: 1, or 3 with --against.
     verify
-        Compare results with a reference.
+        Compare the results with a reference.
     reference
-        numpy or torch; by default NumPy, and PyTorch for large operations where it is installed.
+        Library that computes the reference: numpy or torch. Default: NumPy, or PyTorch for large operations
+        if it is installed.
     """
 
     only: str = ""
@@ -79,7 +82,7 @@ class SuiteOptions(DeviceOptions):
     threads: Annotated[int | None, Parameter(group=MEASURING)] = None
     warm: Annotated[bool, Parameter(negative="", group=MEASURING)] = False
     rotate: Annotated[int | None, Parameter(group=MEASURING)] = None
-    neighbour_s: Annotated[Duration, Parameter(name="--neighbour", group=MEASURING)] = None
+    neighbour_s: Annotated[Duration, Parameter(name="--background-load", group=MEASURING)] = None
     streams: Annotated[int, Parameter(group=MEASURING)] = 1
     rounds: Annotated[int, Parameter(group=MEASURING)] = 24
     sample_s: Annotated[Duration, Parameter(name="--sample", group=MEASURING)] = 0.02
@@ -91,28 +94,26 @@ class SuiteOptions(DeviceOptions):
     reference: Annotated[Literal["numpy", "torch"] | None, Parameter(group=CHECKING)] = None
 
     def __post_init__(self) -> None:
-        """Raises UsageError for what makes no sense, TunerError for what is not installed."""
+        """Raises UsageError for values out of range, TunerError for a library that is not installed."""
         super().__post_init__()
         cores = usable_cores()
         if self.threads is not None and not 1 <= self.threads <= cores:
             raise UsageError(f"--threads {self.threads}: this process may use {cores} cores")
         at_least(1, streams=self.streams, rounds=self.rounds, launches=self.launches)
         if self.seconds <= 0 or self.pause_s < 0:
-            raise UsageError("seconds must be above 0, and pause at least 0")
+            raise UsageError("seconds must be positive, and pause must not be negative")
         if self.rotate is not None and (self.warm or self.rotate < 0):
-            raise UsageError("--rotate is 0 or more, and does not go with --warm")
+            raise UsageError("--rotate must not be negative, and excludes --warm")
         if any(map(_is_host, self.devices)) and not self._on_host:
-            raise UsageError(
-                "processors and GPUs are timed in different ways", hint="measure them in two runs"
-            )
+            raise UsageError("CPUs and GPUs are measured in different ways", hint="measure them in two runs")
         if self.reference == TORCH and find_spec("torch") is None:
             raise TunerError("PyTorch is not installed", hint="pip install 'iree-tuner[compare]'")
 
     def plan(self, sources: Sequence[str], folder: Path) -> Plan:
-        """A run of these operations on IREE's default under these conditions.
+        """Plan a run of these operations on IREE without tuning under these conditions.
 
         Raises:
-            TunerError: no operation is left, or what names them cannot be read.
+            TunerError: no operation is left, or their names cannot be read.
         """
         return Plan(
             name=" ".join(sources),
@@ -133,17 +134,17 @@ class SuiteOptions(DeviceOptions):
         )
 
     def items(self, sources: Sequence[str]) -> list[Item]:
-        """The operations. Raises TunerError where none are left."""
+        """The operations. Raises TunerError if none are left."""
         targets = [self.on(target_for_device(uri, self.chip)) for uri in self.devices]
         patterns = patterns_of(self.only)
         found = items_from(sources, own_f8(targets[0]))
         left = [each for each in found if is_found(patterns, each.operation.name)]
         if not left:
-            raise TunerError(f"no operation's name has '{self.only}' in it, of {len(found)}")
+            raise TunerError(f"none of {len(found)} operations matches '{self.only}'")
         return left
 
     def conditions(self) -> Conditions:
-        """Those of the samples."""
+        """The conditions of the samples."""
         copies = 0 if self.warm else max(map(rotation_bytes, self.devices))
         return Conditions(
             timing=self.timing or ("call" if self._on_host else "device"),
@@ -162,7 +163,7 @@ class SuiteOptions(DeviceOptions):
         return all(map(_is_host, self.devices))
 
     def _commit_of_code(self) -> str:
-        """What was given, or what git says of the working folder; empty where it says nothing."""
+        """The given commit, or git's HEAD in the working folder. Empty without both."""
         if self.commit is not None:
             return self.commit
         try:

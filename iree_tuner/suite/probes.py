@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from iree_tuner.execute.device_facts import last_level_cache
-from iree_tuner.profiling.roofline import Level, Roofline
+from iree_tuner.profiling.roofline import MemoryLevel, Roofline
 from iree_tuner.suite.item import Item
 from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.matmul import Matmul
@@ -68,15 +68,15 @@ def measured_roofline(
     )
     levels = _levels(device, known, stream)
     best = sorted({row.backend for row in ran})
-    how = f"measured: products and a stream, the best of {', '.join(best)}"
+    how = f"measured with matrix products and a memory stream, the best of {', '.join(best)}"
     made = Roofline(name, tuple(sorted(peaks.items())), levels, how)
     today = datetime.now(UTC).date().isoformat()
     return replace(made, conditions=(("date", today),))
 
 
-def _levels(device: str, known: Roofline | None, stream: float | None) -> tuple[Level, ...]:
+def _levels(device: str, known: Roofline | None, stream: float | None) -> tuple[MemoryLevel, ...]:
     """Caches as they are known, and the memory as it was measured."""
-    near = known.levels[:-1] if known else (Level(None, last_level_cache(device)),)
+    near = known.levels[:-1] if known else (MemoryLevel(None, last_level_cache(device)),)
     if stream is None:
         return (*near, known.levels[-1]) if known else near
-    return (*near, Level(stream))
+    return (*near, MemoryLevel(stream))

@@ -90,9 +90,9 @@ def load_programs(folder: Path, stem: str) -> Programs:
         )
         return Programs(folder / index["program"], parts, str(index["note"]))
     except FileNotFoundError:
-        raise TunerError("it is not there, compiled", location=str(path)) from None
+        raise TunerError("the compiled program is missing", location=str(path)) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TunerError(f"not the index of a compiled operation: {error}", location=str(path)) from None
+        raise TunerError(f"not an index of a compiled operation: {error}", location=str(path)) from None
 
 
 def has_programs(folder: Path, stem: str) -> bool:

@@ -66,7 +66,7 @@ class References:
         try:
             self._workers.call(expected_here, operation, inputs, *paths, library, timeout_s=_TIMEOUT_S)
         except (WorkerError, CannotError, MemoryError) as error:
-            return Expected(problem=f"not verified: {library} gave no result: {error}")
+            return Expected(problem=f"not verified: {library} failed: {error}")
         self._known[operation] = Expected(*paths)
         return self._known[operation]
 

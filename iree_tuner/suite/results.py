@@ -88,11 +88,11 @@ class ResultsFolder:
 def read_results(path: Path) -> Results:
     """A run's results. Raises TunerError for a folder that holds none, with the line that is not a row."""
     if not (path / FACTS).is_file():
-        raise TunerError("no results of `iree-tuner suite` (there is no run.json)", location=str(path))
+        raise TunerError("the folder has no results of `iree-tuner suite` (no run.json)", location=str(path))
     try:
         facts = run_facts.from_json(read_json(path / FACTS))
     except (ValueError, KeyError, TypeError) as error:
-        raise TunerError(f"not the head of a run: {error}", location=str(path / FACTS)) from None
+        raise TunerError(f"not a description of a run: {error}", location=str(path / FACTS)) from None
     found: dict[tuple[str, ...], Row] = {}
     whole, torn = _without_torn_line(path / ROWS)
     for number, line in enumerate((whole or b"").decode("utf-8", "replace").splitlines(), 1):
@@ -102,7 +102,7 @@ def read_results(path: Path) -> Results:
             raise TunerError(f"not a row: {error}", location=f"{path / ROWS}:{number}") from None
         found.pop(each.key, None)
         found[each.key] = each
-    note = f"{path / ROWS}: the last line was not written to its end, and is left out" if torn else ""
+    note = f"{path / ROWS}: the last line is incomplete and was skipped" if torn else ""
     return Results(facts, tuple(found.values()), note)
 
 

@@ -113,7 +113,7 @@ class _Session:
         if (there.facts.conditions, there.facts.compiler) != ours:
             raise TunerError(
                 "the folder has results of other conditions or of another compiler",
-                location=str(self._plan.folder), hint="give another one with -o, or --fresh to replace them",
+                location=str(self._plan.folder), hint="choose another folder with -o, or pass --fresh",
             )  # fmt: skip
         done = (each for each in there.rows if each.state not in _AGAIN)
         return {(each.operation, each.backend, each.configuration) for each in done}
@@ -129,15 +129,15 @@ class _Session:
                 device = device_at(uri, target, self._lost)
             except DeviceLostError as error:
                 reasons.append(f"{uri}: {error}")
-                self._watch.noted(f"{uri} is left out, as it does not answer: {error}")
+                self._watch.noted(f"{uri} skipped, as it does not respond: {error}")
                 continue
             found.append(replace(device, roofline=given.get(uri) or self._roofline(device)))
         if not found:
-            raise TunerError(f"no device answers: {'; '.join(reasons)}")
+            raise TunerError(f"no device responds: {'; '.join(reasons)}")
         return found
 
     def _roofline(self, device: Device) -> Roofline | None:
-        self._watch.working(device.uri, "measuring what it could do")
+        self._watch.working(device.uri, "measuring the roofline")
         with Lab(device.target, 1) as lab:
             tools = Tools(lab.compilers, lab.builder, lab.measurer, lab.cold)
             roofline, problem = roofline_for(device.target, tools, self._plan.cache)
@@ -198,7 +198,7 @@ class _Session:
             self._watch.done(item.operation.name)
         except DeviceLostError as error:
             lost = True
-            self._watch.noted(f"{device.uri} does not answer any more: {error}")
+            self._watch.noted(f"{device.uri} no longer responds: {error}")
         finally:
             with self._lock:
                 self._busy -= 1
@@ -237,7 +237,7 @@ class _Session:
                     devices[-1].uri,
                     devices[-1].name,
                     "lost",
-                    message="no device was left that answers",
+                    message="no device responds any more",
                     at=time.time(),
                 )
             )
@@ -289,5 +289,5 @@ def _given_rooflines(path: Path | None) -> dict[str, Roofline]:
         return {uri: from_json(each) for uri, each in data.get("rooflines", data).items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TunerError(
-            f"no rooflines by device, as run.json has them: {error}", location=str(path)
+            f"not a file of rooflines by device, as in run.json: {error}", location=str(path)
         ) from None

@@ -58,7 +58,7 @@ def load_suite(name: str, f8: str = DEFAULT_F8) -> Suite:
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
         raise UsageError(
-            f"there is no suite '{name}'",
+            f"unknown suite '{name}'",
             hint=did_you_mean(name, sorted(each.stem for each in FOLDER.glob("*.toml"))),
         )
     return _read(path, f8)
@@ -68,7 +68,7 @@ def _read(path: Path, f8: str) -> Suite:
     data = read_toml(path)
     summary = data.pop(_SUMMARY, "")
     if not isinstance(summary, str):
-        raise TunerError("the summary is no text", location=str(path))
+        raise TunerError("the summary is not a text", location=str(path))
     found: list[Operation] = []
     for kind, tables in data.items():
         found += _operations(path, kind, tables, f8)
@@ -80,7 +80,7 @@ def _read(path: Path, f8: str) -> Suite:
 def _operations(path: Path, kind: str, tables: object, f8: str) -> list[Operation]:
     """Of all tables of a kind."""
     if not isinstance(tables, list):
-        raise TunerError(f"'{kind}' is no table", location=str(path), hint=f"write [[{kind}]]")
+        raise TunerError(f"'{kind}' is not a table", location=str(path), hint=f"write [[{kind}]]")
     found: list[Operation] = []
     for number, table in enumerate(cast("list[object]", tables), 1):
         place = f"{path}: {kind} {number}"

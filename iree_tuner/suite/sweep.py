@@ -44,7 +44,7 @@ def sweep(kind: type[Operation], given: Mapping[str, object], f8: str) -> list[O
     types = [_type(each, f8) for each in values.pop(TYPES, [])]
     count = math.prod(map(len, values.values())) * (len(types) or 1)
     if count > _MOST:
-        raise UsageError(f"these are {count} operations of {kind.kind}, more than {_MOST}")
+        raise UsageError(f"{count} operations of {kind.kind} are too many: the limit is {_MOST}")
     found: list[Operation] = []
     for chosen in itertools.product(*values.values()):
         fields = dict(zip(values, chosen, strict=True))
@@ -58,7 +58,7 @@ def values_of(field: str, default: Value, told: object) -> list[Value]:
     if isinstance(told, list):
         every = [value for each in cast("list[object]", told) for value in values_of(field, default, each)]
         if not every:
-            raise UsageError(f"{field}: there are no values")
+            raise UsageError(f"{field}: no values")
         return every
     if not isinstance(told, str):
         return [cast(Value, told)]  # `make` looks at its type
@@ -87,14 +87,14 @@ def _values(field: str, default: Value, part: str) -> Sequence[Value]:
         raise _no_number(field, part)
     found = range(first, more[0] + 1, more[1])
     if len(found) > _MOST:
-        raise UsageError(f"{field}: '{part}' has {len(found)} values, more than {_MOST}")
+        raise UsageError(f"{field}: '{part}' has {len(found)} values: the limit is {_MOST}")
     if not found:
-        raise UsageError(f"{field}: '{part}' has no values: {first} is more than {more[0]}")
+        raise UsageError(f"{field}: '{part}' has no values: {first} is larger than {more[0]}")
     return found
 
 
 def _no_number(field: str, part: str) -> UsageError:
-    return UsageError(f"{field}: '{part}' is no number", hint="64, or 64:1024:128 for a sweep")
+    return UsageError(f"{field}: '{part}' is not a number", hint="write 64, or 64:1024:128 for a sweep")
 
 
 def _type(told: Value, f8: str) -> str:

@@ -12,7 +12,7 @@ from iree_tuner.spec.entry import SpecEntry, read_flags
 from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import load_spec
 from iree_tuner.store import Store
-from iree_tuner.store.queries import Summary, summaries
+from iree_tuner.store.queries import StudySummary, summaries
 from iree_tuner.suite.backends.iree import TUNED
 from iree_tuner.suite.iree_build import Version, spec_of
 from iree_tuner.suite.solving import SOLVER
@@ -108,12 +108,12 @@ def _from_store(program: Program, lab: Lab, db: Path) -> Tuned:
                 break
     if not entries:
         raise TunerError(
-            "no earlier run proved anything better for it in this setting", location=str(db),
+            "the database has no win for the operation on this target", location=str(db),
             hint="--tune quick tunes each operation first",
         )  # fmt: skip
     return Tuned(Version(TUNED, spec=spec_of(entries, lab)))
 
 
-def _proved(summary: Summary):  # noqa: ANN202 (an assignment, or None)
+def _proved(summary: StudySummary):  # noqa: ANN202 (an assignment, or None)
     judged = summary.verdict
     return judged.assignment if judged is not None and judged.comparison.verdict == "win" else None

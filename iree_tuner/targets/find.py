@@ -22,7 +22,7 @@ _GPUS: dict[str, tuple[_Make, tuple[str, ...]]] = {
 BACKENDS = ("llvm-cpu", *_GPUS)
 """What comes before the colon of a target."""
 
-_SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>+data-tiling, cuda:sm_80, hip:gfx942, vulkan:ampere and their kin"
+_SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>+data-tiling, cuda:sm_80, hip:gfx942, vulkan:ampere and similar"
 
 
 def parse_target(text: str) -> Target:
@@ -34,7 +34,7 @@ def parse_target(text: str) -> Target:
     if backend == "llvm-cpu":
         return llvm_cpu.target(chip or "host", device=None)
     if backend not in _GPUS:
-        raise UsageError(f"unknown target '{text}'", hint=f"supported here: {_SUPPORTED}")
+        raise UsageError(f"unknown target '{text}'", hint=f"supported: {_SUPPORTED}")
     make, chips = _GPUS[backend]
     chip, *options = chip.split("+")
     if chip not in chips:
@@ -62,12 +62,13 @@ def _chip_of(uri: str, driver: str) -> str:
     device = find_cuda_device(uri) if driver == "cuda" else None
     if driver == "cuda" and device is None:
         known = ", ".join(f"cuda://{each.index} ({each.name})" for each in cuda_devices())
-        raise UsageError(f"there is no device '{uri}'", hint=f"there are: {known}")
+        raise UsageError(f"no device '{uri}'", hint=f"one of: {known}")
     chip = cuda.chip_for(device.capability) if device else None
     if chip is None:
         known = ", ".join(_GPUS[driver][1][:8])
         raise UsageError(
-            f"say what '{uri}' is: its driver does not tell here", hint=f"its chip: {known}, ..."
+            f"the chip of '{uri}' is unknown, because its driver is not available",
+            hint=f"pass --chip: {known}, ...",
         )
     return chip
 
@@ -88,7 +89,7 @@ def target_for_device(uri: str, chip: str = "host") -> Target:
             chip = chip.replace("host", _chip_of(uri, driver), 1)
         return replace(parse_target(f"{driver}:{chip}"), device=uri)
     if uri.partition("://")[2].partition("?")[0]:
-        raise UsageError(f"there is no device '{uri}'", hint=f"the processor is {driver}")
+        raise UsageError(f"no device '{uri}'", hint=f"the CPU is {driver}")
     return llvm_cpu.target(chip, device=uri)
 
 
@@ -96,7 +97,7 @@ def backend_of(uri: str) -> str:
     """The compiler's backend for a device, which may be another machine's. Raises UsageError."""
     driver = uri.partition("://")[0]
     if driver not in _GPUS and driver not in llvm_cpu.DRIVERS:
-        raise UsageError(f"unknown device '{uri}'", hint=f"supported here: {', '.join(llvm_cpu.DRIVERS)}")
+        raise UsageError(f"unknown device '{uri}'", hint=f"supported: {', '.join(llvm_cpu.DRIVERS)}")
     return driver if driver in _GPUS else "llvm-cpu"
 
 
@@ -107,7 +108,7 @@ def target_for_devices(uris: Sequence[str], chip: str = "host") -> tuple[Target,
         UsageError: there is none, one is given twice, or they are not of one kind.
     """
     if not uris or len(set(uris)) < len(uris):
-        raise UsageError("give each device once, and one at least")
+        raise UsageError("give at least one device, and each device once")
     target, *others = (target_for_device(each, chip) for each in uris)
     for uri, other in zip(uris[1:], others, strict=True):
         if (other.backend, other.chip) != (target.backend, target.chip):

@@ -31,7 +31,7 @@ def flags_of(backend: str, names: Sequence[str], known: Mapping[str, str]) -> tu
         if name not in known:
             raise UsageError(
                 f"{backend} has no option '{name}'",
-                hint=f"there are: {', '.join(f'+{each}' for each in known)}",
+                hint=f"one of: {', '.join(f'+{each}' for each in known)}",
             )
     return tuple(known[name] for name in names)
 

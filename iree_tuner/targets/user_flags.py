@@ -21,9 +21,9 @@ def with_user_flags(target: Target, flags: Sequence[str]) -> Target:
     """The target with more compiler flags. Raises UsageError for what is no flag, or selects a target."""
     for flag in flags:
         if not flag.startswith("-"):
-            raise UsageError(f"'{flag}' is no compiler flag", hint="write it as --name or --name=value")
+            raise UsageError(f"'{flag}' is not a compiler flag", hint="write it as --name or --name=value")
         if flag.partition("=")[0] in _SELECTING:
-            raise UsageError(f"{flag} is decided here", hint="give a target, or a device and a chip")
+            raise UsageError(f"{flag} is set by iree-tuner", hint="pass --target, or --device and --chip")
     return replace(target, flags=(*target.flags, *flags), user_flags=(*target.user_flags, *flags))
 
 

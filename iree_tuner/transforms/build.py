@@ -59,7 +59,7 @@ def compile_with_script(program: Program, target: Target, script: Script, worker
             told = None
         raise told or error from None
     if not found.lowered:
-        why = f"is for none of them, or does not leave them with {_INFO}<pipeline = {_LOWERED}>"
+        why = f"applies to none of them, or does not leave them with {_INFO}<pipeline = {_LOWERED}>"
         names = ", ".join(found.others) or "it has none"
         raise TunerError(f"the script lowers no dispatch of {program.name} ({names})", location=script.path,
                          hint=why)  # fmt: skip

@@ -46,7 +46,7 @@ def agree_alone(
             continue
         built = lab.compilers.call(build_here, bench.harness.module, lab.target.flags, script.data)
         if built.outcome != "ok":
-            found.append((dispatch.name, _unknown(f"alone, it ends in {built.outcome}: {built.message}")))
+            found.append((dispatch.name, _unknown(f"alone, it fails ({built.outcome}): {built.message}")))
             continue
         lab.settle()
         found.append((dispatch.name, lab.measurer.agrees(built.vmfb, bench)))
@@ -59,7 +59,7 @@ def bench_of(dispatch: Dispatch, lab: Lab) -> Bench | str:
         return dispatch.reason or "its sizes are known at run time only"
     default = lab.builder.build(dispatch.harness, None)
     if default.outcome != "ok":
-        return f"the default ends in {default.outcome}: {default.message}"
+        return f"the compiler's default fails ({default.outcome}): {default.message}"
     tolerance = tolerance_of(dispatch.workload)
     return Bench(dispatch.harness, lab.measurer.device, default.vmfb, tolerance, lab.cold)
 

@@ -17,7 +17,7 @@ from iree_tuner.compiler.worker import WorkerError, session_for
 from iree_tuner.execute.bench import Bench, JointBench, joined
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.outcome import Outcome
-from iree_tuner.execute.reproducer import Failure, write_reproducer
+from iree_tuner.execute.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.execute.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
@@ -163,7 +163,7 @@ def write_reproducer_here(
         module = session.parse(harness.module)
         embed(module, script, replace=True)
         data = to_bytecode(module)
-    failure = Failure(
+    failure = FailedCandidate(
         workload=name, harness=replace(harness, module=data), configuration=None, flags=target.flags,
         outcome=outcome, message=message, device=target.device or "", versions=installed(), default=harness,
         files={"script.mlirbc": script},

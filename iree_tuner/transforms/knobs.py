@@ -45,11 +45,11 @@ def read_knobs(module: ir.Module) -> tuple[ScriptKnob, ...]:
     for op in _constants(module):
         knob = _knob(op)
         if found.setdefault(knob.name, knob) != knob:
-            raise _wrong(op, f"the knob '{knob.name}' is declared before, and differs")
+            raise _wrong(op, f"the knob '{knob.name}' is declared twice with different values")
     for op in _constants(module):
         knob = _knob(op)
         if knob.divides and knob.divides not in found:
-            raise _wrong(op, f"the knob '{knob.name}' divides '{knob.divides}', which is no knob")
+            raise _wrong(op, f"the knob '{knob.name}' divides '{knob.divides}', which is not a knob")
         if knob.divides and found[knob.divides].default % knob.default:
             raise _wrong(op, f"the default of '{knob.name}' does not divide that of '{knob.divides}'")
     return tuple(found.values())
@@ -66,7 +66,7 @@ def set_knobs(module: ir.Module, values: Mapping[str, int]) -> None:
     known = {knob.name for knob in read_knobs(module)}
     for name, value in values.items():
         if name not in known:
-            hint = f"there are: {', '.join(sorted(known))}" if known else "it has none"
+            hint = f"one of: {', '.join(sorted(known))}" if known else "it has none"
             raise UsageError(f"the script has no knob '{name}'", hint=hint)
         if value < 1:
             raise UsageError(f"the knob '{name}' must be at least 1, not {value}")
@@ -82,14 +82,14 @@ def _constants(module: ir.Module) -> Iterator[ir.Operation]:
         if KNOB not in op.attributes:
             continue
         if op.name != _CONSTANT:
-            raise _wrong(op, f"only a {_CONSTANT} is a knob")
+            raise _wrong(op, f"a knob must be a {_CONSTANT}")
         yield op
 
 
 def _knob(op: ir.Operation) -> ScriptKnob:
     name, value, values = op.attributes[KNOB], op.attributes["value"], op.attributes.get(VALUES, None)
     if not isinstance(name, ir.StringAttr) or not isinstance(value, ir.IntegerAttr):
-        raise _wrong(op, f"a knob is an integer, and {KNOB} its name")
+        raise _wrong(op, f"a knob must be an integer, and {KNOB} must be its name")
     if not isinstance(values, ir.DenseI64ArrayAttr):
         raise _wrong(op, f"the knob '{name.value}' has no {VALUES} = array<i64: ...>")
     domain = tuple(sorted({int(each) for each in np.asarray(list(values))}))

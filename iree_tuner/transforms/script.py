@@ -111,10 +111,10 @@ def _find(source: str | os.PathLike[str]) -> Path:
     if str(source) in names:
         return names[str(source)]
     if path.is_dir():
-        raise TunerError("this is a directory, not a script", location=str(path))
+        raise TunerError("this is a folder, not a script", location=str(path))
     if path.suffix in _SUFFIXES or os.sep in str(source):
         raise TunerError("no such file", location=str(path))
-    raise UsageError(f"there is no script '{source}'", hint=f"a file, or one of: {', '.join(names)}")
+    raise UsageError(f"unknown script '{source}'", hint=f"name a file, or one of: {', '.join(names)}")
 
 
 def _parse(path: Path, context: ir.Context) -> ir.Module:

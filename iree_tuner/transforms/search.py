@@ -83,7 +83,7 @@ def search_script(
         raise TunerError("the script has no knobs to search", location=script.path)
     subjects, left_out, dispatch = _subjects(program, lowered, lab)
     if dispatch is None or dispatch.workload is None:
-        raise TunerError(f"nothing that the script lowers can be timed alone: {'; '.join(left_out)}")
+        raise TunerError(f"no dispatch that the script lowers can be measured alone: {'; '.join(left_out)}")
     records = records or Records(None, stop)
     kind = ScriptChoices(script, subjects, dispatch.workload, lab, records)
     search = Search(
@@ -93,8 +93,8 @@ def search_script(
     until = time.monotonic() + seconds
     for _ in Engine(lab, stop, 2 * lab.jobs).run(OneSearch(search), lambda: until):
         best = f", best {1 / search.best.score:.2f}x" if search.best else ""
-        watch(f"{search.tried} of {min(trials, kind.size)} choices{best}")
-    watch("checking the best")
+        watch(f"{search.tried} of {min(trials, kind.size)} assignments tried{best}")
+    watch("final comparisons")
     plan = FinalPlan(finalists, 1, rounds, _FINAL_S, keep=finalists, least=0.0)
     final = play_finals([search], lab, lambda _, __: plan)[search]
     ranked = [each.winner for each in final.named if each.winner is not None]
@@ -126,5 +126,5 @@ def _subject(dispatch: Dispatch, lab: Lab) -> Subject | str:
     lab.settle()
     timed = lab.measurer.time_default(bench)
     if timed.outcome != "ok":
-        return f"the default ends in {timed.outcome}: {timed.message}"
+        return f"the compiler's default fails ({timed.outcome}): {timed.message}"
     return Subject(dispatch.name, dispatch.calls.count, bench, min(timed.samples_us))

@@ -25,7 +25,7 @@ _YIELD = "transform.yield"
 
 
 @dataclass(frozen=True)
-class Stage:
+class ScriptStage:
     """A function after a stage.
 
     Attributes:
@@ -39,7 +39,7 @@ class Stage:
     text: str
 
 
-def stages_of(program: Program, target: Target, script: Script, workers: Workers) -> tuple[Stage, ...]:
+def stages_of(program: Program, target: Target, script: Script, workers: Workers) -> tuple[ScriptStage, ...]:
     """The functions that a script is for, at first and after each of its stages.
 
     Raises:
@@ -52,34 +52,34 @@ def stages_of(program: Program, target: Target, script: Script, workers: Workers
         raise error
     found = workers.call(_stages_here, program.data, program.name, target, script.data)
     if not found:
-        raise TunerError(f"the script is for no dispatch of {program.name}", location=script.path)
+        raise TunerError(f"the script applies to no dispatch of {program.name}", location=script.path)
     return found
 
 
-def _stages_here(data: bytes, name: str, target: Target, script: bytes) -> tuple[Stage, ...]:
+def _stages_here(data: bytes, name: str, target: Target, script: bytes) -> tuple[ScriptStage, ...]:
     session = session_for(target.flags)
     module = session.parse(data, name)
     select_target(module, target)
     session.run(module, stop="executable-sources")
     prepare_for_scripts(module, session, target)
-    found: list[Stage] = []
+    found: list[ScriptStage] = []
     for number in range(len(functions_of(module))):
         found += _stages_of(module, number, session, script)
     return tuple(found)
 
 
-def _stages_of(program: ir.Module, number: int, session: CompilerSession, script: bytes) -> list[Stage]:
+def _stages_of(program: ir.Module, number: int, session: CompilerSession, script: bytes) -> list[ScriptStage]:
     """Those of one function; none where the script leaves it alone."""
     whole = session.parse(script)
     names = [symbols_in(op)[0] for op in _includes(whole)]
     before = str(functions_of(program)[number])
     function = symbol_of(functions_of(program)[number])
-    found = [Stage(function, "input", before)]
+    found = [ScriptStage(function, "input", before)]
     for count, name in enumerate(names, 1):
         copy = session.parse(program.operation.get_asm(enable_debug_info=True))
         function_op = functions_of(copy)[number]
         apply(function_op, _cut(session.parse(script), count))
-        found.append(Stage(function, name, str(functions_of(copy)[number])))
+        found.append(ScriptStage(function, name, str(functions_of(copy)[number])))
     return found if found[-1].text != before else []
 
 
@@ -97,7 +97,7 @@ def _cut(script: ir.Module, count: int) -> ir.Module:
     for op in reversed(ops[ops.index(last) + 1 :]):
         if op.name == _YIELD:
             if len(op.operands):
-                raise TunerError("stages of a sequence that yields cannot be shown one by one")
+                raise TunerError("the stages of a sequence that yields cannot be shown")
             continue
         op.erase()
     return script

@@ -94,7 +94,7 @@ def _baseline_of(
     harness = _harness(task)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(task.workload), lab.cold, check)
     if default.outcome != "ok":
-        note = f"the default ends in {default.outcome}: {default.message}"
+        note = f"the compiler's default fails ({default.outcome}): {default.message}"
         return Baseline(task, bench, default, 0.0, None, note=note)
     space, note = None, ""
     try:
@@ -107,7 +107,7 @@ def _baseline_of(
     lab.settle()
     timed = lab.measurer.time_default(bench, checked=space is not None)
     if timed.outcome != "ok":
-        note = f"the default ends in {timed.outcome}: {timed.message}"
+        note = f"the compiler's default fails ({timed.outcome}): {timed.message}"
         return Baseline(task, bench, default, 0.0, None, note=note)
     return Baseline(task, bench, default, min(timed.samples_us), space, note=note, wrong=timed.message)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.apart import Fault, Finding
+from iree_tuner.execute.apart import DispatchFault, Fault
 from iree_tuner.execute.follow import follow_here
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
@@ -14,13 +14,13 @@ from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.sound import begin_parts, in_parts, sums_of
-from iree_tuner.tuning.versions import Version, with_entries
+from iree_tuner.tuning.versions import ProgramVersion, with_entries
 
 _TIMEOUT_S = 600.0
 
 _WORDS: dict[Fault, str] = {
-    "wrong": "computes something else",
-    "unwritten": "reads memory that nobody wrote",
+    "wrong": "computes wrong results",
+    "unwritten": "reads uninitialized memory",
     "fails": "does not run",
 }
 
@@ -35,8 +35,8 @@ class Blame:
         problem: why nothing was found out.
     """
 
-    version: Version
-    findings: tuple[Finding, ...] = ()
+    version: ProgramVersion
+    findings: tuple[DispatchFault, ...] = ()
     problem: str = ""
 
     @property
@@ -45,13 +45,13 @@ class Blame:
         if self.problem:
             return f"{self.version.what}: its dispatches were not compared: {self.problem}"
         if not self.findings:
-            return f"{self.version.what}: each of its dispatches is right by itself"
-        told = (f"{each.dispatch} {_WORDS[each.fault]}: {each.message}" for each in self.findings)
-        return f"{self.version.what}: {'; '.join(told)}"
+            return f"{self.version.what}: each of its dispatches is correct alone"
+        faults = (f"{each.dispatch} {_WORDS[each.fault]}: {each.message}" for each in self.findings)
+        return f"{self.version.what}: {'; '.join(faults)}"
 
 
 def blame(
-    version: Version, given: Target, program: Program, run: ProgramRun, dispatches: Sequence[Dispatch],
+    version: ProgramVersion, given: Target, program: Program, run: ProgramRun, dispatches: Sequence[Dispatch],
     lab: Lab, seconds: float,
 ) -> Blame:  # fmt: skip
     """Look where a version begins to differ from the program as the compiler makes it.

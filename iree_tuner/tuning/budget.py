@@ -46,7 +46,7 @@ _MARGIN = 1.1  # what is predicted takes a little longer
 
 
 @dataclass
-class Measured:
+class MeasuredTimes:
     """What is known of the program's own times so far, in seconds; 0 where nothing was measured yet.
 
     Attributes:
@@ -82,7 +82,7 @@ class Budget:
     timeline: Timeline
     jobs: int
     stop: StopRequest
-    measured: Measured = field(default_factory=Measured)
+    measured: MeasuredTimes = field(default_factory=MeasuredTimes)
 
     @property
     def limited(self) -> bool:

@@ -194,8 +194,8 @@ class Configurations:
             constraints.judge(Written(each.lowering_config, each.translation_info)) for each in self._starters
         ]
         return [
-            f"a starter for {self.baseline.task.workload.name} is not legal here: {finding.message}; "
-            "the nearest configuration that is will be tried"
+            f"the starter for {self.baseline.task.workload.name} is illegal here: "
+            f"{finding.message}; the nearest legal configuration is tried instead"
             for each in judged
             for finding in each.findings
             if finding.severity == "error"

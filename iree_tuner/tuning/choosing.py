@@ -7,11 +7,11 @@ from iree_tuner.program.dumped import own_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.flags import Choice, try_options, untuned
+from iree_tuner.tuning.flags import FlagChoice, try_options, untuned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.result import Findings
+from iree_tuner.tuning.result import RunContext
 from iree_tuner.tuning.unfinished import FlagChoices, choices_key, keep_choices, unfinished_choices
 from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions
 
@@ -21,22 +21,22 @@ _MOST_ROUNDS_S = 15.0
 
 def choose_flags(
     program: Program, versions: ProgramVersions, lab: Lab, plan: TuningPlan, budget: Budget,
-    findings: Findings, watch: Observer,
+    findings: RunContext, watch: Observer,
 ) -> tuple[FlagChoices, str]:  # fmt: skip
     """Choices of flags, fastest first; the given one alone, and why, where none are tried."""
     target, effort, records = lab.target, plan.effort, findings.records
-    given = FlagChoices((Choice(target),), 0.0, 0.0)
+    given = FlagChoices((FlagChoice(target),), 0.0, 0.0)
     tried = plan.try_flags and not plan.options.self_test and not options_of(target) and target.axes
     if not tried or findings.stop.requested:
         return given, ""
     if own_target(program.data, program.name) is not None:
-        return given, "no compiler flags were tried: a dumped dispatch is what flags have made already"
+        return given, "no compiler flags were tried: they do not change a dumped dispatch"
     watch.working("trying compiler flags")
     key = choices_key(program, target, effort)
     known = unfinished_choices(records, key, target)
     if known:
         watch.noted(
-            "compiler flags: as the last run found them, which did not end (--fresh tries them again)"
+            "compiler flags: results of the last run, which was interrupted (--fresh measures them again)"
         )
         budget.measured.build_s, budget.measured.check_s = known.build_s, known.check_s
         keep_choices(records, key, known)
@@ -52,12 +52,12 @@ def choose_flags(
                 versions.time(untuned(target))
             most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
             if most < 1:
-                return given, "no compiler flags were tried: there is no time for another compilation"
+                return given, "no compiler flags were tried: no time left for another compilation"
             found = try_options(versions, target, look, most, until - rounds_s, findings.stop)
             choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
             if not findings.stop.requested:
                 keep_choices(records, key, choices)
             return choices, ""
     except TunerError as error:
-        return given, f"no flags were tried: {error}"
+        return given, f"no compiler flags were tried: {error}"
     return given, ""  # stopped

@@ -1,4 +1,4 @@
-"""Compiler flags of a user's own, as every command takes them that compiles a program."""
+"""Compiler flags that the user passes, for every command that compiles a program."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,21 +9,21 @@ from cyclopts import Group, Parameter
 from iree_tuner.targets.target import Target
 from iree_tuner.targets.user_flags import flags_given, with_user_flags
 
-DEVICE = Group("Where it runs", sort_key=2)
+DEVICE = Group("Device and target", sort_key=2)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CompilerFlags:
-    """Compiler flags of a user's own.
+    """Compiler flags that the user passes.
 
     Attributes
     ----------
     compiler_flags
-        A compiler flag of your own: --compiler-flag=--iree-opt-level=O3. May be given several times. Trials
-        are used again only for the same flags, and a spec names them.
+        Pass this flag to the compiler: --compiler-flag=--iree-opt-level=O3. Repeatable. A run reuses earlier
+        trials only if they were compiled with the same flags. The spec records the flags.
     flags_file
-        A file with compiler flags, one a line.
+        Read compiler flags from this file, one per line.
     """
 
     compiler_flags: Annotated[
@@ -36,9 +36,9 @@ class CompilerFlags:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """All of them. Raises TunerError where their file cannot be read."""
+        """All flags, from both sources. Raises TunerError if the file cannot be read."""
         return flags_given(self.compiler_flags, self.flags_file)
 
     def on(self, target: Target) -> Target:
-        """A target with them. Raises UsageError for what is no flag."""
+        """Add the flags to a target. Raises UsageError for text that is not a flag."""
         return with_user_flags(target, self.flags)

@@ -17,5 +17,5 @@ def parse_duration(text: str) -> float:
         raise UsageError(f"'{text}' is not a duration", hint="write 90s, 5m or 1h30m")
     seconds = sum(float(number) * _SECONDS[unit or "s"] for number, unit in parts)
     if seconds <= 0:
-        raise UsageError("a budget must be longer than nothing")
+        raise UsageError("a budget must be positive")
     return seconds

@@ -1,4 +1,4 @@
-"""How much is tried: one table."""
+"""The levels of effort, in one table."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from iree_tuner.targets import Target
 
 @dataclass(frozen=True)
 class Effort:
-    """Limits of one level of effort.
+    """The limits of one level of effort.
 
     Attributes:
-        name: of the level.
-        trials: candidates for a workload with a quarter of the program's time or more.
-        batch: candidates compiled together, then measured together.
-        finalists: candidates that are compared with the default in earnest.
-        rounds: interleaved pairs of a comparison at most; most are decided after a few.
-        least_share: workloads with a smaller share of the program's time are left alone.
-        program_rounds: interleaved pairs of the whole program's comparison.
-        program_batch_s: least length of one of its samples, in seconds.
-        options: compilations of the program with other compiler flags that are tried, at most.
-        final_s: what the finals of a workload may take, in seconds, when nothing is decided.
-        model_steps: comparisons of the whole program at most that find out which winners hurt it.
-        most_places: addresses of the code at which verdicts are taken, at most; a target asks for so many.
+        name: the level's name.
+        trials: number of candidates for a workload with a quarter of the program's time or more.
+        batch: number of candidates to compile together, and then to measure together.
+        finalists: number of candidates in the final comparison with the default.
+        rounds: maximum number of interleaved pairs per comparison. Most are decided after a few.
+        least_share: workloads with a smaller share of the program's time are skipped.
+        program_rounds: number of interleaved pairs in a comparison of the whole program.
+        program_batch_s: minimum duration of one of its samples, in seconds.
+        options: maximum number of compilations with other compiler flags.
+        final_s: time limit for the final comparison of a workload, in seconds.
+        model_steps: maximum number of comparisons of the whole program to find winners that slow it down.
+        most_places: maximum number of code addresses at which to compare. The target requests a number.
         patience: how long a candidate may compile, as a multiple of what the default takes. Code that takes
             much longer is unrolled without measure, and slow (docs/measuring.md has the figures).
     """

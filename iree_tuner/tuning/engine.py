@@ -26,7 +26,7 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.device import DeviceRunner
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.search import Search, Source
+from iree_tuner.tuning.search import Search, SearchSource
 from iree_tuner.tuning.stop import StopRequest
 
 _REJECT_AT = 3.0
@@ -87,7 +87,7 @@ class Engine:
         self._crowded: deque[float] = deque(maxlen=_CROWDED_OF)
         self._recent_s: deque[float] = deque(maxlen=_RECENT)
         self._until: Callable[[], float] = lambda: math.inf
-        self._source: Source | None = None
+        self._source: SearchSource | None = None
         self._dry = False  # whether the source had nothing when it was asked last
         self._measuring = not lab.alternate  # whether devices may work now
         self._compiling: dict[Future[Built], tuple[Search, Assignment]] = {}
@@ -104,7 +104,7 @@ class Engine:
         self._ended: SimpleQueue[Future[Any]] = SimpleQueue()
 
     def run(
-        self, source: Source, until: Callable[[], float] = lambda: math.inf
+        self, source: SearchSource, until: Callable[[], float] = lambda: math.inf
     ) -> Iterator[tuple[Search, Trial]]:
         """Trials as they end, told to their search and recorded.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.execute.reproducer import Failure, write_reproducer
+from iree_tuner.execute.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.execute.trial import Trial
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration
@@ -36,7 +36,7 @@ class Reproducing:
         """Write the reproducer."""
         if self.folder is None:
             return ""
-        failure = Failure(
+        failure = FailedCandidate(
             workload=self.workload,
             harness=self.harness,
             configuration=self.configure(trial.assignment),

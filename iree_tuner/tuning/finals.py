@@ -128,7 +128,7 @@ class _Finals:
         if self.final.winner is not None:
             return self.final.note
         if self.final.comparison is None and not self.final.note and not self.refused:
-            return "no candidate came near the default"
+            return "no candidate came close to the default's time"
         return "; ".join(filter(None, (self.final.note, *self.refused)))
 
 
@@ -279,7 +279,7 @@ def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
                     ready[current] = built
                     continue
             failed += 1
-            finals.refused.append(f"a finalist could not be built a second time: {built.message}")
+            finals.refused.append(f"a finalist failed to compile a second time: {built.message}")
             if built.outcome == "compile_error":
                 refused = replace(trial, outcome="compile_error", message=built.message, samples_us=())
                 finals.search.amend(trial, finals.search.ledger.record(refused))
@@ -364,12 +364,12 @@ def why_not_elsewhere(
         placed = build_placed(harness, [configuration], lab, 1)
         if not placed:
             tuned = lab.builder.build(harness, configuration)
-            return f"in {dispatch.name} it ends in {tuned.outcome}: {tuned.message}"
+            return f"in {dispatch.name} its outcome is {tuned.outcome}: {tuned.message}"
         default, (candidate, *_) = placed[0]
         other = bench.elsewhere(harness, default)
         agreement = lab.measurer.agrees(candidate, other)
         if not agreement.ok:
-            return f"in {dispatch.name} its numbers differ: {agreement.message}"
+            return f"in {dispatch.name} its results differ: {agreement.message}"
         (comparison,) = lab.measurer.compare(placed, other, JudgePlan(plan.rounds, seconds=plan.seconds))
         if comparison.verdict == "lose":
             return f"in {dispatch.name} it is slower ({comparison.speedup:.2f}x)"

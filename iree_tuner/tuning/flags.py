@@ -13,14 +13,14 @@ from iree_tuner.targets import Target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
 
 _CLOSE = 2.0
 """Tuning may make up for so much: a slower choice of flags is not looked at any more."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class FlagChoice:
     """Flags, and what they are worth without any tuning.
 
     Attributes:
@@ -31,7 +31,7 @@ class Choice:
 
     target: Target
     comparison: Comparison | None = None
-    base: Choice | None = None
+    base: FlagChoice | None = None
 
     @property
     def speedup(self) -> float:
@@ -40,10 +40,10 @@ class Choice:
         return before * self.comparison.speedup if self.comparison else before
 
 
-def untuned(target: Target) -> Version:
-    """The program as the compiler makes it for a target."""
+def untuned(target: Target) -> ProgramVersion:
+    """The program as the compiler compiles it for a target, without a spec."""
     options = options_of(target)
-    return Version("+".join(options) if options else "the defaults", target)
+    return ProgramVersion("+".join(options) if options else "default flags", target)
 
 
 def try_options(
@@ -53,7 +53,7 @@ def try_options(
     most: int,
     deadline: float,
     stop: StopRequest | None = None,
-) -> list[Choice]:
+) -> list[FlagChoice]:
     """Add options one axis after the other, each time the best one, while that wins; the best comes first.
 
     Those of one axis may only show their worth beside those of another, so that all the rest is tried with
@@ -70,7 +70,7 @@ def try_options(
     Raises:
         TunerError: the program cannot be compiled or run as it is.
     """
-    base = Choice(target)
+    base = FlagChoice(target)
     chosen = [base]
     axes = list(target.axes)
     until = math.inf
@@ -90,7 +90,7 @@ def try_options(
     return [base, *sorted(rest, key=lambda each: -each.speedup)]
 
 
-def worth_tuning(choices: Sequence[Choice]) -> list[Choice]:
+def worth_tuning(choices: Sequence[FlagChoice]) -> list[FlagChoice]:
     """At most two: the fastest, and the program as it was given where tuning may still make it the faster."""
     best, given = choices[0], next(each for each in choices if each.base is None)
     if best is given:
@@ -106,13 +106,13 @@ def _with_one_more(base: Target, axes: Sequence[tuple[str, ...]]) -> Iterator[Ta
 
 
 def _compared(
-    whole: ProgramVersions, base: Choice, candidates: Sequence[Target], look: ComparisonPlan
-) -> list[Choice]:
+    whole: ProgramVersions, base: FlagChoice, candidates: Sequence[Target], look: ComparisonPlan
+) -> list[FlagChoice]:
     """Those that run and compute the same."""
     versions = [untuned(each) for each in candidates]
     found = whole.compare(untuned(base.target), versions, look)
     return [
-        Choice(each, one.comparison, base)
+        FlagChoice(each, one.comparison, base)
         for each, one in zip(candidates, found, strict=True)
         if one.comparison is not None
     ]

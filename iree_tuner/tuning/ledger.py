@@ -72,7 +72,7 @@ class Records:
         return True
 
     def rescue(self) -> str:
-        """Write what could not be stored to a file of its own; what to tell the user, if anything."""
+        """Save trials that could not be stored to a separate file. Returns a message, or an empty text."""
         if self.failure is None:
             return ""
         if not self.unsaved:
@@ -82,7 +82,8 @@ class Records:
             write_rescue(path, self.unsaved)
         except StoreError as error:
             return f"{self.failure}; {len(self.unsaved)} trials are lost: {error}"
-        return f"{self.failure}; {len(self.unsaved)} trials are in {path}: iree-tuner db import {path}"
+        saved = f"{len(self.unsaved)} trials were saved to {path}"
+        return f"{self.failure}; {saved}: store them with iree-tuner db import {path}"
 
     def _fail(self, error: StoreError) -> None:
         self.failure = error

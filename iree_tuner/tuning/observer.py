@@ -1,4 +1,4 @@
-"""Who watches a run: the command line's progress, a journal, a notebook."""
+"""Observers of a run, such as the command line's progress display, a log, or a notebook."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from iree_tuner.tuning.task import Task
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a workload's search stands.
+class SearchStanding:
+    """The state of a workload's search.
 
     Attributes:
         task: the workload and its dispatches.
-        share: part of the program's time.
-        tried: candidates so far.
+        share: the workload's share of the program's run time.
+        tried: the number of candidates tried so far.
         best: the best score so far, at most 1.
-        gain_us: microseconds of an invocation that the best would save.
-        open: whether there is more to try.
+        gain_us: the time per invocation that the best candidate would save, in microseconds.
+        open: whether there are more candidates to try.
     """
 
     task: Task
@@ -35,47 +35,47 @@ class Standing:
 
 
 class Observer(Protocol):
-    """Called as things happen, from the thread that tunes. Must not raise."""
+    """Receives the events of a run, on the thread that tunes. Its methods must not raise."""
 
     def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
-        """The program's dispatches are known."""
+        """The program's dispatches were extracted."""
         ...
 
     def working(self, what: str) -> None:
-        """Something begins that takes a while and is no search."""
+        """A step other than a search begins, described by `what`."""
         ...
 
     def noted(self, message: str) -> None:
-        """Something was found out on the way."""
+        """The run has a note for the user."""
         ...
 
     def started(self, task: Task, share: float, trials: int) -> None:
-        """Search begins on a task, or goes on, with at most so many trials in all."""
+        """The search of a task begins or continues, with at most `trials` trials in total."""
         ...
 
-    def standing(self, standings: Sequence[Standing]) -> None:
-        """How all searches stand."""
+    def standing(self, standings: Sequence[SearchStanding]) -> None:
+        """The state of all searches changed."""
         ...
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
-        """A round of candidates is done; `best` is the best of all rounds."""
+        """A batch of candidates was measured. `best` is the best of all batches."""
         ...
 
     def finished(self, result: WorkloadResult) -> None:
-        """A task has its verdict."""
+        """A task has a verdict."""
         ...
 
     def compared(self, what: str, comparison: Comparison) -> None:
-        """The whole program was compared, with `what` and without."""
+        """Two versions of the whole program, described by `what`, were compared."""
         ...
 
     def stopping(self) -> None:
-        """A signal asks the run to end. Called within its handler: do no more than write a line."""
+        """A signal requests the end of the run. Called in the signal handler: only write a line."""
         ...
 
 
 class Silent:
-    """Watches nothing."""
+    """An observer that ignores all events."""
 
     def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
         """Ignored."""
@@ -89,7 +89,7 @@ class Silent:
     def started(self, task: Task, share: float, trials: int) -> None:
         """Ignored."""
 
-    def standing(self, standings: Sequence[Standing]) -> None:
+    def standing(self, standings: Sequence[SearchStanding]) -> None:
         """Ignored."""
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:

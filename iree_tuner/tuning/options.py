@@ -1,8 +1,9 @@
-"""What a run can be asked for, declared once: keyword arguments in Python, flags of the command.
+"""The options of a run, declared once, for Python (keyword arguments) and for the command line (flags).
 
-Each dataclass checks itself when it is made, whoever makes it. `keywords` gives a function its fields as
-keyword arguments; the command line reads the same dataclass, its docstring and the `Parameter`s. Annotations
-are not put off (`from __future__`): subclasses in other modules would look up these names in theirs.
+Each dataclass validates itself when it is created. `keywords` gives a function the fields as keyword
+arguments. The command line reads the same dataclass, its docstring and its `Parameter`s. This module does not
+import `annotations` from `__future__`: subclasses in other modules would look the names up in their own
+module.
 """
 
 import inspect
@@ -31,18 +32,21 @@ P = ParamSpec("P")
 Options = TypeVar("Options")
 R = TypeVar("R")
 
-AMOUNT = Group("How much is tried", sort_key=3)
-CANDIDATES = Group("What is tried", sort_key=4)
-MEASURING = Group("How it is measured", sort_key=5)
-DATABASE = Group("What is kept of it", sort_key=6)
+AMOUNT = Group("Search effort", sort_key=3)
+CANDIDATES = Group("Search", sort_key=4)
+MEASURING = Group("Measurement", sort_key=5)
+DATABASE = Group("Database", sort_key=6)
 
 _MOST_JOBS = 8  # a core: more only take memory
-_BUDGET = "Time for all of it: 90s, 5m, 1h30m; spent where the program gains most by it."
-_DB = (
-    "Database that keeps every trial, by default iree_tuner/trials.db in the user's data folder; a run "
-    "resumes where an earlier one under the same setting ended."
+_BUDGET = (
+    "Time limit for the whole run: 90s, 5m, 1h30m. The search spends it on the workloads that promise the "
+    "largest gain for the program. Default: no limit."
 )
-_STRATEGY = f"In what order candidates are tried: {', '.join(strategy_names())}."
+_DB = (
+    "Store every trial in this database, and resume from the trials that it has for the same compiler, "
+    "target and flags. Default: iree_tuner/trials.db in the user's data folder."
+)
+_STRATEGY = f"Search strategy: {', '.join(strategy_names())}."
 
 
 def seconds(_: object, tokens: Sequence[Token]) -> float:
@@ -57,17 +61,17 @@ Duration = Annotated[float | None, Parameter(converter=seconds, n_tokens=1, meta
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class DeviceOptions(CompilerFlags):
-    """Where it runs.
+    """The device to run on and the chip to compile for.
 
     Attributes
     ----------
     device
-        Device URI: local-task, local-sync, cuda://0, hip://0, vulkan://0. Several share the work: give it
-        again.
+        Run on this device: local-task, local-sync, cuda://0, hip://0, vulkan://0. Repeat it to share the work
+        between several devices.
     chip
-        What to compile for, with options: host, znver4, host+data-tiling; a GPU's architecture.
+        Compile for this chip: host, znver4, or a GPU's architecture. Options follow a +: host+data-tiling.
     jobs
-        Compile workers; one a core by default.
+        Number of compile workers. Default: one per core.
     """
 
     device: Annotated[tuple[str, ...] | str, Parameter(negative="", group=DEVICE, metavar="URI...")] = (
@@ -77,16 +81,16 @@ class DeviceOptions(CompilerFlags):
     jobs: Annotated[int | None, Parameter(group=DEVICE)] = None
 
     def __post_init__(self) -> None:
-        """Raises UsageError for what makes no sense."""
+        """Raises UsageError for values out of range."""
         if not self.devices or len(set(self.devices)) < len(self.devices):
-            raise UsageError("give each device once, and one at least")
+            raise UsageError("give at least one device, and each device once")
         most = _MOST_JOBS * usable_cores()
         if self.jobs is not None and not 1 <= self.jobs <= most:
-            raise UsageError(f"jobs must be from 1 to {most} on {usable_cores()} cores, and is {self.jobs}")
+            raise UsageError(f"jobs must be from 1 to {most} on {usable_cores()} cores, but is {self.jobs}")
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The URIs."""
+        """The devices' URIs."""
         return (self.device,) if isinstance(self.device, str) else tuple(self.device)
 
     @property
@@ -99,13 +103,13 @@ class DeviceOptions(CompilerFlags):
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions(DeviceOptions):
-    """Where it runs, which may be other machines.
+    """The devices to run on, on this machine or on the workers of a cluster.
 
     Attributes
     ----------
     scheduler
-        Address of a dask scheduler, tcp://HOST:PORT: candidates are compiled and measured by its workers
-        (`iree-tuner worker`), on all their devices with the URI. See docs/cluster.md.
+        Compile and measure on the workers of this dask scheduler: tcp://HOST:PORT. Start the workers with
+        `iree-tuner worker`. All their devices with the given URI take part. See docs/cluster.md.
     """
 
     scheduler: Annotated[str | None, Parameter(group=DEVICE, metavar="ADDRESS")] = None
@@ -114,15 +118,15 @@ class ClusterOptions(DeviceOptions):
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class DatabaseOptions:
-    """What is kept of it.
+    """The database that stores a run's trials.
 
     Attributes
     ----------
     db
-        Database that keeps every trial, so that a run resumes where an earlier one under the same setting
-        ended; None keeps nothing.
+        Store every trial in this database, and resume from the trials that it has for the same compiler,
+        target and flags. None stores nothing.
     fresh
-        Try again what the database knows already.
+        Measure candidates again even if the database has results for them.
     """
 
     db: Annotated[Path | str | None, Parameter(group=DATABASE, metavar="PATH", help=_DB)] = None
@@ -137,35 +141,37 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
     Attributes
     ----------
     effort
-        How much is tried: smoke only sees that it works; full takes hours.
+        Amount of search: smoke tries a few candidates to check the installation, full takes hours.
     budget_s
-        Seconds for all of it; spent where the program gains most by them.
+        Time limit for the whole run in seconds. The search spends it on the workloads that promise the
+        largest gain for the program. Default: no limit.
     candidates
-        Configurations of a workload that are tried at most (and variants of a kernel); by default what effort
-        and budget allow.
+        Maximum number of candidates per workload (and of variants per kernel). Default: as many as effort and
+        budget allow.
     in_model
-        Candidates of a workload that are tried in the whole program: its best few, whether they win alone
-        or not; what does not must win there.
+        Number of candidates per workload to compare in the whole program: the best ones, even if they do not
+        win alone. A candidate that does not win alone must win there.
     pipelines
-        Search only spaces of this pipeline: TileAndFuse. May be given several times.
+        Search only this pipeline's spaces: TileAndFuse. Repeatable.
     knobs
-        Search only these values of a knob: th_k=4, or wg_0=64,128. May be given several times; workloads
-        without such a knob are left alone.
+        Search only these values of a knob: th_k=4, or wg_0=64,128. Repeatable. Workloads without the knob are
+        skipped.
     strategy
-        In what order candidates are tried, one of `search.registry.strategy_names()`.
+        Search strategy, one of `search.registry.strategy_names()`.
     seed
-        Of everything random.
+        Seed of all random choices.
     starters
-        Specs whose configurations are tried first; may be given several times. Those that ship by default.
+        Try the configurations of this spec first. Repeatable. Default: the specs that ship.
     try_flags
-        Try compiler flags, too; by default in runs of a minute and more. None are tried where the chip has
+        Also try compiler flags. Default: on in runs of a minute or more. No flags are tried if the chip has
         options.
     self_test
-        Try nothing but the default itself, to see that the measurements call it a tie.
+        Compare the baseline with itself, to check that the measurements report a tie.
     warm
-        Time with data in the caches; otherwise buffers are rotated through more memory than they hold.
+        Measure with warm caches. Default: cold caches, by rotating buffers through more memory than the
+        caches hold.
     profile
-        Look where the program's time goes, before and after; by default in runs of a minute and more.
+        Profile the program before and after tuning. Default: on in runs of a minute or more.
     """
 
     effort: Annotated[EffortName, Parameter(group=AMOUNT)] = "default"
@@ -192,7 +198,7 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
     profile: Annotated[bool | None, Parameter(group=MEASURING)] = None
 
     def __post_init__(self) -> None:
-        """Raises UsageError for an unknown effort or strategy, and for numbers that make no sense."""
+        """Raises UsageError for an unknown effort or strategy, and for numbers out of range."""
         super().__post_init__()
         effort_named(self.effort)
         check_strategy(self.strategy)
@@ -203,12 +209,12 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
 
     @property
     def restriction(self) -> Restriction:
-        """What of each space is searched."""
+        """The part of each space to search."""
         return Restriction.of(self.pipelines, self.knobs)
 
     @property
-    def told(self) -> dict[str, object]:
-        """What the database keeps of a run's options."""
+    def recorded(self) -> dict[str, object]:
+        """The options that the database stores with a run."""
         return {
             "effort": self.effort, "strategy": self.strategy, "seed": self.seed, "device": self.devices[0],
             "chip": self.chip,
@@ -223,11 +229,12 @@ class RecordingOptions(DatabaseOptions, ClusterOptions):
     Attributes
     ----------
     count
-        Members of each space; 0 is all of them.
+        Number of assignments to measure in each space. 0 measures all of them.
     seed
-        Of the sample.
+        Seed of the sample.
     warm
-        Time with data in the caches; otherwise buffers are rotated through more memory than they hold.
+        Measure with warm caches. Default: cold caches, by rotating buffers through more memory than the
+        caches hold.
     """
 
     count: Annotated[int, Parameter(group=AMOUNT)] = 350
@@ -235,22 +242,22 @@ class RecordingOptions(DatabaseOptions, ClusterOptions):
     warm: Annotated[bool, Parameter(negative="", group=MEASURING)] = False
 
     def __post_init__(self) -> None:
-        """Raises UsageError for numbers that make no sense."""
+        """Raises UsageError for numbers out of range."""
         super().__post_init__()
         at_least(0, count=self.count, seed=self.seed)
 
 
 def at_least(least: int, **numbers: int | None) -> None:
-    """Raises UsageError for a number below that."""
+    """Raises UsageError for a number below `least`."""
     for name, value in numbers.items():
         if value is not None and (not _is_number(value) or value < least):
-            raise UsageError(f"{name} must be at least {least}, and is {value!r}")
+            raise UsageError(f"{name} must be at least {least}, but is {value!r}")
 
 
 def check_budget(budget_s: float | None) -> None:
-    """Raises UsageError for a budget that is none."""
+    """Raises UsageError for a budget that is not a positive, finite number."""
     if budget_s is not None and (not _is_number(budget_s) or not 0.0 < budget_s < math.inf):
-        raise UsageError(f"budget_s must be above 0 and finite, and is {budget_s!r}")
+        raise UsageError(f"budget_s must be positive and finite, but is {budget_s!r}")
 
 
 def _is_number(value: object) -> bool:
@@ -264,9 +271,9 @@ def keywords(
     [Callable[[ProgramSource, Options], R]],
     Callable[Concatenate[ProgramSource, P], R],
 ]:
-    """Have a function of a program and a dataclass take the dataclass' fields as keyword arguments.
+    """Make a function of a program and a dataclass take the dataclass' fields as keyword arguments.
 
-    Its signature and its docstring say which there are.
+    The function's signature and docstring list the fields.
     """
 
     def decorate(
@@ -284,7 +291,7 @@ def keywords(
 
 
 def _signature(function: object, options: object) -> inspect.Signature:
-    """A function's program, and the fields without what is the command line's."""
+    """The program parameter, and the fields without their command-line annotations."""
     assert callable(function)
     assert isinstance(options, type)
     program, _ = inspect.signature(function).parameters.values()
@@ -294,7 +301,7 @@ def _signature(function: object, options: object) -> inspect.Signature:
 
 
 def _documented(options: object) -> str:
-    """Lines on each field."""
+    """Describe each field in a few lines."""
     assert isinstance(options, type)
     told: dict[str, str] = {}
     for each in reversed(options.__mro__):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
 
 _KEPT_PROMISE = 0.5
 """Part of what its parts promise that the program must gain, or they are looked at."""
@@ -39,12 +39,12 @@ def keeps_its_promise(gained: float, promised: float) -> bool:
 
 def prune(
     whole: ProgramVersions,
-    version: Version,
+    version: ProgramVersion,
     found: ProgramComparison,
-    base: Version,
+    base: ProgramVersion,
     look: ComparisonPlan,
     patience: Patience,
-) -> Version:
+) -> ProgramVersion:
     """The version without the entries that make the program slower, or its results wrong.
 
     What is left out: entries without which the program is measurably faster (or right again), found by
@@ -67,7 +67,7 @@ def prune(
 
 def _harmful(
     whole: ProgramVersions,
-    version: Version,
+    version: ProgramVersion,
     suspects: Sequence[SpecEntry],
     look: ComparisonPlan,
     patience: Patience,
@@ -89,8 +89,12 @@ def _harmful(
 
 
 def _repaired(
-    whole: ProgramVersions, version: Version, base: Version, look: ComparisonPlan, patience: Patience
-) -> Version:
+    whole: ProgramVersions,
+    version: ProgramVersion,
+    base: ProgramVersion,
+    look: ComparisonPlan,
+    patience: Patience,
+) -> ProgramVersion:
     """Halve until the program is right: what is kept is the half that is, again and again."""
     suspects = [entry for entry in version.entries if entry not in base.entries]
     if len(suspects) <= 1 or not patience.spend():
@@ -113,7 +117,7 @@ def _halves(entries: Sequence[SpecEntry]) -> list[list[SpecEntry]]:
     return [half for half in (list(entries[::2]), list(entries[1::2])) if half]
 
 
-def _without(version: Version, part: Sequence[SpecEntry]) -> Version:
+def _without(version: ProgramVersion, part: Sequence[SpecEntry]) -> ProgramVersion:
     entries = tuple(entry for entry in version.entries if entry not in part)
     if entries == version.entries:
         return version

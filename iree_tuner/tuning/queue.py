@@ -18,9 +18,9 @@ from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.gain import Prospects, floor_score
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.observer import Observer, Standing
+from iree_tuner.tuning.observer import Observer, SearchStanding
 from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.result import Findings, WorkloadResult
+from iree_tuner.tuning.result import RunContext, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import Timeline
@@ -29,7 +29,7 @@ from iree_tuner.tuning.workload_search import WorkloadSearch
 Competing = Callable[[str], Sequence[tuple[CandidateKind, float]]]
 """For a workload's key: kinds of candidates beside configurations, and how many of each are tried at most."""
 
-NOT_TRIED = "not tried: others promised more for the time"
+NOT_TRIED = "not tried: other workloads promised a larger gain"
 
 LARGE_SHARE = 0.03
 """Of the program's time: such a workload is tried before any other is tried for long."""
@@ -71,7 +71,7 @@ class WorkloadQueue:
 
     def __init__(
         self, tasks: Sequence[Task], weights_us: Mapping[str, float], lab: Lab, roofline: Roofline | None,
-        findings: Findings, plan: TuningPlan, watch: Observer, timeline: Timeline,
+        findings: RunContext, plan: TuningPlan, watch: Observer, timeline: Timeline,
         *, competing: Competing = lambda _: (), beside: Sequence[tuple[Task, float]] = (),
         measure: Callable[..., list[Baseline]] = measure_baselines,
     ) -> None:  # fmt: skip
@@ -243,8 +243,8 @@ class WorkloadQueue:
         return WorkloadResult(task, self._share(task), note=note, weight_us=self._spent_us(task))
 
 
-def standing_of(workload: WorkloadSearch) -> Standing:
+def standing_of(workload: WorkloadSearch) -> SearchStanding:
     """How a workload's search stands, for whoever watches."""
-    return Standing(
+    return SearchStanding(
         workload.task, workload.share, workload.tried, workload.best_score, workload.gained_us, workload.open
     )

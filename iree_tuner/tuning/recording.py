@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.execute.trial import Trial
-from iree_tuner.search.given import Given
+from iree_tuner.search.given import FixedOrder
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.baseline import Baseline
 from iree_tuner.tuning.candidate import CompileLimits, Configurations
@@ -25,7 +25,7 @@ _ROUNDS = 20
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledSpace:
     """What was measured of a space.
 
     Attributes:
@@ -42,23 +42,23 @@ class Sampled:
 def sample_space(
     baseline: Baseline, kind: Configurations, members: Sequence[Assignment], lab: Lab, batch: int,
     stop: StopRequest, ledger: Ledger, watch: Observer,
-) -> Sampled:  # fmt: skip
+) -> SampledSpace:  # fmt: skip
     """Measure members of a space, then the best ones and the default again, in turns.
 
     Raises:
         DeviceLostError: the device does not run the default any more.
     """
-    search = Search(kind, Given(members), ledger)
+    search = Search(kind, FixedOrder(members), ledger)
     watch.started(baseline.task, baseline.share, len(members))
     for _, trial in Engine(lab, stop, batch).run(OneSearch(search)):
         watch.tried(baseline.task, [trial], search.best)
     trials = tuple(search.trials)
     if stop.requested:
-        return Sampled(trials, note="interrupted")
+        return SampledSpace(trials, note="interrupted")
     try:
-        return Sampled(trials, _look_again(search, lab))
+        return SampledSpace(trials, _look_again(search, lab))
     except WorkerError as error:
-        return Sampled(trials, note=f"no second look: {error}")
+        return SampledSpace(trials, note=f"the best candidates were not measured again: {error}")
 
 
 def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:

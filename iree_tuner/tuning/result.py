@@ -1,4 +1,4 @@
-"""What a tuning run found."""
+"""The results of a tuning run, by workload."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
 
 NOT_JUDGED: Literal["not judged"] = "not judged"
-"""In the place of a verdict, where nothing was compared."""
+"""The value that replaces a verdict if nothing was compared."""
 
 
 @dataclass(frozen=True)
 class Competitor:
-    """Candidates that the compiler did not make, and what became of them.
+    """Candidates other than compiler configurations, such as kernels, and their results.
 
     Attributes:
-        kind: what they are.
-        trials: all that were tried.
-        final: their finals.
+        kind: the kind of candidates.
+        trials: the candidates that were tried.
+        final: the result of their final comparison.
     """
 
     kind: CandidateKind
@@ -40,20 +40,20 @@ class WorkloadResult:
 
     Attributes:
         task: the workload and its dispatches.
-        share: its part of the time of all tasks, by the default's times, from 0 to 1.
-        trials: every candidate that was tried.
-        space_count: members of its search space; 0 when there was no search.
-        comparison: the last, paired comparison of the best candidate with the default.
+        share: the workload's share of the time of all tasks with the default configuration, from 0 to 1.
+        trials: the candidates that were tried.
+        space_count: the number of legal configurations. 0 without a search.
+        comparison: the final, paired comparison of the best candidate with the default.
         entry: the spec entry, for a win only.
-        note: why there was no search, or what spoke against a candidate.
-        seconds: time spent.
-        others: further entries to try in the program, where they were asked for: what won, too, first.
-        weight_us: what the program spends on the workload with the default, in microseconds an invocation.
-        searched_s: time of that in which candidates were tried, without the finals.
-        began: when it began, in seconds since 1970; older trials are of earlier runs.
-        competitors: what else competed for the workload, such as kernels.
-        judged: whether anything was compared with the default; without that there is no verdict.
-        corrects: the entry is right where the compiler's own choice is wrong, whatever its time.
+        note: why there was no search, or why a candidate was rejected.
+        seconds: the time spent on the workload.
+        others: further entries to try in the program (option `in_model`), winners first.
+        weight_us: the time of the workload in one invocation with the default, in microseconds.
+        searched_s: the duration of the search without the final comparison.
+        began: the start of the search, in seconds since 1970. Older trials are from earlier runs.
+        competitors: other candidates for the workload, such as kernels.
+        judged: whether anything was compared with the default. Otherwise there is no verdict.
+        corrects: whether the entry computes correct results where the compiler's default does not.
     """
 
     task: Task
@@ -74,21 +74,21 @@ class WorkloadResult:
 
     @property
     def all_trials(self) -> tuple[Trial, ...]:
-        """Of all kinds of candidates."""
+        """The trials of all kinds of candidates."""
         return (*self.trials, *(trial for each in self.competitors for trial in each.trials))
 
     @property
     def saved_us(self) -> float:
-        """Microseconds of an invocation that the entry is to save; 0 without one."""
+        """The time per invocation that the entry should save, in microseconds. 0 without an entry."""
         if self.entry is None or self.comparison is None:
             return 0.0
         return self.weight_us * (1.0 - 1.0 / self.comparison.speedup)
 
     @property
     def verdict(self) -> Verdict | Literal["not judged", "mended"]:
-        """`win` or `tie`, as a candidate that loses is not used; `not judged` where nothing was compared.
+        """`win` or `tie`, because a losing candidate is not used. `not judged` if nothing was compared.
 
-        `mended` where it is used because the compiler's own choice is wrong.
+        `mended` if the entry is used because the compiler's default computes wrong results.
         """
         if not self.judged:
             return NOT_JUDGED
@@ -98,7 +98,7 @@ class WorkloadResult:
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """How many trials ended in each way."""
+        """The number of trials by outcome."""
         counts: dict[str, int] = {}
         for trial in self.trials:
             counts[trial.outcome] = counts.get(trial.outcome, 0) + 1
@@ -106,8 +106,8 @@ class WorkloadResult:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """Where what is found is kept, and who may ask to stop."""
+class RunContext:
+    """The records that store results, and the request to stop."""
 
     stop: StopRequest
     records: Records

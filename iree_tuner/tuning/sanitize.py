@@ -19,7 +19,7 @@ from iree_tuner.compiler.worker import Crash, Ok
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sanitize import Watched, guarded_here
-from iree_tuner.program.parts import Part
+from iree_tuner.program.parts import ProgramPart
 from iree_tuner.program.source import Program
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.sound import begin_parts, in_parts
@@ -39,7 +39,7 @@ _IN = re.compile(rf"^=+ .*?\bat (?:0x[0-9a-f]+ in )?(?:.*?:)?{_NAME}(?:\+0x[0-9a
 
 
 @dataclass(frozen=True)
-class Hit:
+class MemoryFault:
     """What a checker says of a dispatch.
 
     Attributes:
@@ -66,7 +66,7 @@ class Sanitized:
         tools: who watched.
     """
 
-    hits: tuple[Hit, ...]
+    hits: tuple[MemoryFault, ...]
     dispatches: int
     left_out: tuple[str, ...]
     tools: tuple[str, ...]
@@ -104,23 +104,23 @@ def find_checker(device: str) -> str:
     """The path of compute-sanitizer. Raises TunerError where there is none, or the device has none."""
     if not device.startswith("cuda"):
         raise TunerError(
-            f"no memory checker is known for {device}",
-            hint="local-task has guard pages, cuda compute-sanitizer",
+            f"no memory checker for {device}",
+            hint="local-task supports guard pages, cuda supports compute-sanitizer",
         )
     found = shutil.which("compute-sanitizer")
     found = found or next(
         filter(None, (shutil.which("compute-sanitizer", path=path) for path in _PLACES)), None
     )
     if found is None:
-        raise TunerError("compute-sanitizer is not installed", hint="it comes with NVIDIA's CUDA toolkit")
+        raise TunerError("compute-sanitizer is not installed", hint="NVIDIA's CUDA toolkit has it")
     return found
 
 
-def _guarded(watched: Watched, lab: Lab) -> tuple[list[Hit], int]:
+def _guarded(watched: Watched, lab: Lab) -> tuple[list[MemoryFault], int]:
     """Again and again without those that died of it."""
-    hits: list[Hit] = []
+    hits: list[MemoryFault] = []
     skipped: list[int] = []
-    parts: Sequence[Part] = watched.pieces.parts.parts
+    parts: Sequence[ProgramPart] = watched.pieces.parts.parts
     while True:
         end = lab.measurer.workers.end(
             lab.measurer.workers.submit(guarded_here, watched, tuple(skipped), timeout_s=_TIMEOUT_S)
@@ -129,17 +129,17 @@ def _guarded(watched: Watched, lab: Lab) -> tuple[list[Hit], int]:
             return hits, end.value
         place = _marked(Path(watched.marker))
         if not isinstance(end, Crash) or place is None or place in skipped:
-            raise TunerError(f"the program in parts does not run: {end}")
-        message = f"it reads or writes behind an input (exit code {end.exit_code})"
-        hits.append(Hit(parts[place].dispatch, "guard pages", message))
+            raise TunerError(f"the program fails when it is run in parts: {end}")
+        message = f"reads or writes past the end of an input (exit code {end.exit_code})"
+        hits.append(MemoryFault(parts[place].dispatch, "guard pages", message))
         skipped.append(place)
 
 
-def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list[Hit]:
+def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list[MemoryFault]:
     """What a tool says, run again without the dispatches after which a process does not go on."""
     asked, log = folder / "watched", folder / f"{tool}.txt"
     asked.write_bytes(pickle.dumps(watched))
-    hits: list[Hit] = []
+    hits: list[MemoryFault] = []
     skipped: list[int] = []
     parts = watched.pieces.parts.parts
     while True:
@@ -158,7 +158,7 @@ def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list
             return hits
         place = _marked(Path(watched.marker))
         if not found or place is None or place in skipped:
-            last = (said.strip() or text.strip() or "it said nothing").splitlines()[-1]
+            last = (said.strip() or text.strip() or "no output").splitlines()[-1]
             raise TunerError(f"compute-sanitizer --tool {tool} failed: {last}")
         skipped += [n for n, part in enumerate(parts) if part.dispatch == parts[place].dispatch]
 
@@ -190,7 +190,7 @@ def _marked(marker: Path) -> int | None:
     return int.from_bytes(marker.read_bytes(), "little") if marker.exists() else None
 
 
-def hits_in(text: str, tool: str) -> list[Hit]:
+def hits_in(text: str, tool: str) -> list[MemoryFault]:
     """What a report of compute-sanitizer says, each kind of a dispatch once."""
     counts: dict[tuple[str, str], int] = {}
     message = ""
@@ -201,4 +201,4 @@ def hits_in(text: str, tool: str) -> list[Hit]:
             key = inside[1], re.sub(r"\s+(at|by|on) .*", "", message)
             counts[key] = counts.get(key, 0) + 1
             message = ""
-    return [Hit(dispatch, tool, said, count) for (dispatch, said), count in counts.items()]
+    return [MemoryFault(dispatch, tool, said, count) for (dispatch, said), count in counts.items()]

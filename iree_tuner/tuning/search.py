@@ -139,7 +139,7 @@ class Search:
         return new
 
 
-class Source(Protocol):
+class SearchSource(Protocol):
     """Who is asked for candidates: a queue of searches."""
 
     def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:

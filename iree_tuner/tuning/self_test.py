@@ -1,4 +1,7 @@
-"""The default against itself: anything but a tie is noise taken for news."""
+"""The self-test compares the baseline with itself.
+
+Any verdict but a tie means that the machine is too noisy.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from iree_tuner.tuning.result import WorkloadResult
 
 
 def self_test(baseline: Baseline, lab: Lab, effort: Effort) -> WorkloadResult:
-    """Send copies of the default through the finals, as if they were candidates."""
+    """Compare copies of the baseline with the baseline, as if they were finalists."""
     places = build_placed(baseline.bench.harness, [], lab, effort.places(lab.target))
     plan = JudgePlan(effort.rounds)
     copies = [(default, [default] * effort.finalists) for default, _ in places]
     best = max(lab.measurer.compare(copies, baseline.bench, plan), key=lambda comparison: comparison.speedup)
     if best.verdict == "win":
         (best,) = lab.measurer.compare([(default, [default]) for default, _ in places], baseline.bench, plan)
-    note = "the default against itself"
+    note = "the baseline compared with itself"
     if best.verdict == "win":
-        note = "the default won against itself: this machine is too noisy now"
+        note = "the baseline differs from itself: measurements are too noisy; close other programs and repeat"
     return WorkloadResult(baseline.task, baseline.share, comparison=best, note=note, judged=True)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from iree_tuner.compiler.calls import SentPath
-from iree_tuner.execute.apart import Finding, Judged, judge_here
+from iree_tuner.execute.apart import DispatchFault, JudgedDispatches, judge_here
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.loader import Loader
 from iree_tuner.execute.parts_loaded import Pieces
@@ -42,19 +42,20 @@ class Soundness:
         uncompared: dispatches that entries configure and that could not be compared.
     """
 
-    wrong: Mapping[SpecEntry, Finding]
-    judged: Judged
+    wrong: Mapping[SpecEntry, DispatchFault]
+    judged: JudgedDispatches
     uncompared: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said of it."""
         found = [
-            f"left out, as wrong in the program: {entry.workload.name}, in {fault.dispatch}: {fault.message}"
+            f"left out, because {fault.dispatch} computes wrong results with it: {entry.workload.name}: "
+            f"{fault.message}"
             for entry, fault in self.wrong.items()
         ]
         found += [
-            f"as the compiler makes it, {fault.dispatch} reads memory that nobody wrote: {fault.message}"
+            f"by default, {fault.dispatch} reads uninitialized memory: {fault.message}"
             for fault in self.judged.own
         ]
         if self.uncompared:
@@ -110,7 +111,7 @@ class EntryCheck:
                 judge_here, pieces[0], pieces[1] if names else None, lab.measurer.device, self._run,
                 self._sums, seconds, timeout_s=_TIMEOUT_S,
             )  # fmt: skip
-        wrong: dict[SpecEntry, Finding] = {}
+        wrong: dict[SpecEntry, DispatchFault] = {}
         for fault in judged.faults:
             for entry in names.get(fault.dispatch, ()):
                 wrong.setdefault(entry, fault)

@@ -1,4 +1,4 @@
-"""Where the time of a run goes: each second belongs to a stage, and workers say what they did."""
+"""The time of a run, by stage, and the calls of each worker."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from dataclasses import dataclass
 from iree_tuner.compiler.slot import Span
 
 SEARCH = "search"
-"""The stage in which candidates are compiled and timed."""
+"""The stage that compiles and measures candidates."""
 
-APART = "dispatches in the program"
-"""The stage in which they are compared on the values that the program gives them."""
+APART = "dispatch checks"
+"""The stage that compares dispatches on the values that the program passes to them."""
 
-_OTHER = "start and end"
+_OTHER = "startup and exit"
 _CHECKS = frozenset({"agree_here", "default_here", "follow_here", "judge_here"})
-"""What devices are asked for to compare results; a candidate's first check is part of its trial."""
+"""The device calls that compare results. A candidate's first check is part of its trial."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stretch of a run, in seconds since it began.
+    """A stage of a run.
 
     Attributes:
-        name: of the stage.
-        begin, end: when.
+        name: the stage's name.
+        begin, end: seconds since the run began.
     """
 
     name: str
@@ -35,16 +35,16 @@ class Stage:
 
     @property
     def seconds(self) -> float:
-        """How long."""
+        """The duration."""
         return self.end - self.begin
 
 
 @dataclass(frozen=True)
-class Lane:
-    """What one worker did.
+class WorkerTimeline:
+    """The calls of one worker.
 
     Attributes:
-        worker: its name.
+        worker: the worker's name.
         calls: function, begin and end of each call, in seconds since the run began.
     """
 
@@ -52,7 +52,7 @@ class Lane:
     calls: tuple[tuple[str, float, float], ...]
 
     def busy_s(self, begin: float, end: float) -> float:
-        """For how long it worked in a stretch of the run."""
+        """How long it worked between two times of the run."""
         return sum(max(0.0, min(end, b) - max(begin, a)) for _, a, b in self.calls)
 
 
@@ -66,7 +66,7 @@ class TimeUse:
     """
 
     stages: tuple[Stage, ...] = ()
-    lanes: tuple[Lane, ...] = ()
+    lanes: tuple[WorkerTimeline, ...] = ()
 
     @property
     def total_s(self) -> float:
@@ -92,7 +92,7 @@ class TimeUse:
         ]
         return sum(stage.seconds for stage in apart) + sum(elsewhere)
 
-    def busy_s(self, lane: Lane, name: str) -> float:
+    def busy_s(self, lane: WorkerTimeline, name: str) -> float:
         """For how long a worker worked in a stage."""
         return sum(lane.busy_s(stage.begin, stage.end) for stage in self.stages if stage.name == name)
 
@@ -137,14 +137,14 @@ class Timeline:
         lanes = [lane for name, spans in pools for lane in self._lanes(name, spans)]
         return TimeUse(tuple(_joined(self._stages)), tuple(lanes))
 
-    def _lanes(self, name: str, spans: Sequence[Span]) -> list[Lane]:
+    def _lanes(self, name: str, spans: Sequence[Span]) -> list[WorkerTimeline]:
         """What each worker of a pool did, on this run's clock."""
         calls: dict[int, list[tuple[str, float, float]]] = {}
         for each in spans:
             row = calls.setdefault(each.worker, [])
             row.append((each.what, each.begin - self.began, each.end - self.began))
         return [
-            Lane(f"{name} {number}" if len(calls) > 1 else name, tuple(calls[number]))
+            WorkerTimeline(f"{name} {number}" if len(calls) > 1 else name, tuple(calls[number]))
             for number in sorted(calls)
         ]
 

@@ -21,7 +21,7 @@ from iree_tuner.targets import Target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.effort import Effort
-from iree_tuner.tuning.flags import Choice
+from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.ledger import Records
 
 KIND = "flags"
@@ -38,7 +38,7 @@ class FlagChoices:
         searched_s: for how long candidates were tried since then, by runs that did not end.
     """
 
-    choices: tuple[Choice, ...]
+    choices: tuple[FlagChoice, ...]
     build_s: float
     check_s: float
     searched_s: float = 0.0
@@ -78,7 +78,7 @@ def unfinished_choices(records: Records, key: str, target: Target) -> FlagChoice
     return None
 
 
-def _to_json(choice: Choice, among: Sequence[Choice]) -> dict[str, object]:
+def _to_json(choice: FlagChoice, among: Sequence[FlagChoice]) -> dict[str, object]:
     base = next((index for index, each in enumerate(among) if each is choice.base), None)
     comparison = asdict(choice.comparison) if choice.comparison else None
     return {"options": list(options_of(choice.target)), "base": base, "comparison": comparison}
@@ -86,16 +86,16 @@ def _to_json(choice: Choice, among: Sequence[Choice]) -> dict[str, object]:
 
 def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagChoices:
     rows = cast("list[dict[str, Any]]", body["choices"])
-    made: dict[int, Choice] = {}
+    made: dict[int, FlagChoice] = {}
 
-    def choice(index: int) -> Choice:
+    def choice(index: int) -> FlagChoice:
         if index not in made:
             row = rows[index]
             comparison: Comparison | None = (
                 comparison_from_json(row["comparison"]) if row["comparison"] is not None else None
             )
             base = choice(row["base"]) if row["base"] is not None else None
-            made[index] = Choice(with_options(target, row["options"]), comparison, base)
+            made[index] = FlagChoice(with_options(target, row["options"]), comparison, base)
         return made[index]
 
     choices = tuple(choice(index) for index in range(len(rows)))

@@ -21,15 +21,15 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.queue import NOT_TRIED, Competing, WorkloadQueue
-from iree_tuner.tuning.result import Findings, WorkloadResult
+from iree_tuner.tuning.result import RunContext, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.self_test import self_test
 from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import SEARCH
 from iree_tuner.tuning.workload_search import WorkloadSearch
 
-LATE = "not judged: no time was left for its finals"
-LITTLE = "not judged: the program would gain less than 0.3 % by it"
+LATE = "not judged: no time left for the final comparison"
+LITTLE = "not judged: the program would gain less than 0.3 %"
 
 _LEAST_SEARCH_S = 1.0
 _PAIRS = 4 * LEAST_PAIRS  # runs: a candidate's and the default's, to choose it and to judge it
@@ -62,7 +62,7 @@ class FlagVariant:
 
 
 def tune_variant(
-    variant: FlagVariant, findings: Findings, plan: TuningPlan, budget: Budget, watch: Observer,
+    variant: FlagVariant, findings: RunContext, plan: TuningPlan, budget: Budget, watch: Observer,
     *, versions: int, part: float = 1.0, competing: Competing = lambda _: (),
     beside: Sequence[tuple[Task, float]] = (),
 ) -> list[WorkloadResult]:  # fmt: skip
@@ -79,7 +79,7 @@ def tune_variant(
         competing, beside: what else computes workloads (`WorkloadQueue`).
     """
     timeline, lab = budget.timeline, variant.lab
-    watch.working("timing the defaults")
+    watch.working("measuring the baselines")
     if plan.options.self_test:
         baselines = measure_baselines(variant.tasks, lab, findings.stop)
         return [_tested(each, lab, plan) for each in baselines]
@@ -112,7 +112,7 @@ def tune_variant(
     return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)
 
 
-def _search(engine: Engine, queue: WorkloadQueue, until: Callable[[], float], findings: Findings) -> str:
+def _search(engine: Engine, queue: WorkloadQueue, until: Callable[[], float], findings: RunContext) -> str:
     """Try candidates until a time of the clock; why it ended early, where a device is lost."""
     try:
         for search, _ in engine.run(queue, until):
@@ -126,7 +126,7 @@ def _search(engine: Engine, queue: WorkloadQueue, until: Callable[[], float], fi
 
 
 def _finals(
-    queue: WorkloadQueue, engine: Engine, lab: Lab, findings: Findings, plan: TuningPlan, budget:
+    queue: WorkloadQueue, engine: Engine, lab: Lab, findings: RunContext, plan: TuningPlan, budget:
     Budget, watch: Observer, after_s: float, lost: str,
 ) -> list[WorkloadResult]:  # fmt: skip
     """Of the searches that promise most, as many as there is time for; then of others, if some is left."""
@@ -178,7 +178,7 @@ def _played(
     def done(_: Search, __: Final) -> None:
         nonlocal left
         left -= 1
-        watch.working(f"finals: {left} of {len(searches)} to go")
+        watch.working(f"final comparisons: {left} of {len(searches)} left")
 
     def fits(search: Search, waiting: int) -> bool:
         check_s = lab.measurer.check_s(search.kind.bench)
@@ -207,7 +207,7 @@ def _final_s(workload: WorkloadSearch, lab: Lab) -> float:
 
 
 def note_of(
-    workload: WorkloadSearch, final: Final | None, engine: Engine, lost: str, findings: Findings,
+    workload: WorkloadSearch, final: Final | None, engine: Engine, lost: str, findings: RunContext,
     *, promised: bool,
 ) -> str:  # fmt: skip
     """What is to be said of a workload beside its final; why it had none, where it was worth one or not."""

@@ -14,7 +14,7 @@ from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.prune import Patience, keeps_its_promise, prune
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersions, Version
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
 
 _LOOK_S = 60.0
 _FEW_PLACES = 2
@@ -24,7 +24,7 @@ _LONG_BUILD_S = 2.0
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TunedVariant:
     """What came of one choice of flags.
 
     Attributes:
@@ -39,13 +39,13 @@ class Tuned:
     results: tuple[WorkloadResult, ...]
     reached: tuple[SpecEntry, ...]
     notes: tuple[str, ...] = ()
-    more: tuple[Version, ...] = ()
+    more: tuple[ProgramVersion, ...] = ()
 
     @property
-    def version(self) -> Version:
+    def version(self) -> ProgramVersion:
         """The program with all winners."""
         base = untuned(self.target)
-        return Version(f"{base.what} with the spec", self.target, self.reached)
+        return ProgramVersion(f"{base.what} with the spec", self.target, self.reached)
 
     def promised_us(self, entries: Sequence[SpecEntry]) -> float:
         """What some entries are to save, by their own verdicts: microseconds an invocation."""
@@ -57,7 +57,7 @@ class Tuned:
         wanted = [result.entry for result in self.results if result.corrects]
         return tuple(entry for entry in self.reached if entry in wanted)
 
-    def versions(self, given: Target) -> list[Version]:
+    def versions(self, given: Target) -> list[ProgramVersion]:
         """What is compared with the program as it is for a target, as it was given."""
         base = untuned(self.target)
         flags = [base] if base.target != given else []
@@ -83,15 +83,15 @@ class Verdict:
         note: why, if something is left out or nothing is used.
     """
 
-    tuned: Tuned
-    version: Version
+    tuned: TunedVariant
+    version: ProgramVersion
     found: ProgramComparison | None = None
     flags_alone: Comparison | None = None
     left_out: tuple[SpecEntry, ...] = ()
     note: str = ""
 
 
-class Judge:
+class ProgramJudge:
     """Chooses between versions of a program.
 
     Args:
@@ -101,12 +101,12 @@ class Judge:
         budget: of the run: what hurts is looked for while there is time.
         in_model: candidates of a workload that are tried in the program.
         few_places: whether one address of the code is enough, as what it does to many dispatches levels out.
-        mend: of one of `Tuned.more` whose results are wrong, makes another without what is to blame.
+        mend: of one of `TunedVariant.more` whose results are wrong, makes another without what is to blame.
     """
 
     def __init__(
         self, whole: ProgramVersions, given: Target, effort: Effort, budget: Budget, in_model: int = 1,
-        *, few_places: bool = False, mend: Callable[[Version], Version | None] = lambda _: None,
+        *, few_places: bool = False, mend: Callable[[ProgramVersion], ProgramVersion | None] = lambda _: None,
     ) -> None:  # fmt: skip
         self._whole = whole
         self._given = untuned(given)
@@ -133,7 +133,7 @@ class Judge:
         seconds = self._budget.comparison_s(versions, places, _LOOK_S)
         return ComparisonPlan(places, self._effort.program_rounds, self._effort.program_batch_s, seconds)
 
-    def choose(self, tuned: Sequence[Tuned]) -> Verdict:
+    def choose(self, tuned: Sequence[TunedVariant]) -> Verdict:
         """The fastest version that is right; the program as it was given where none is faster.
 
         Raises:
@@ -167,7 +167,7 @@ class Judge:
                 found.append(self._judged(each.tuned, version, one))
         return found
 
-    def _from_nothing(self, tuned: Tuned) -> Verdict:
+    def _from_nothing(self, tuned: TunedVariant) -> Verdict:
         """Where nothing won alone: what is better in the program all the same, if that is asked for."""
         version = self._swapped(self._given, tuned) if self._in_model > 1 else self._given
         if version == self._given:
@@ -190,7 +190,7 @@ class Judge:
         (found,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
         return self._judged(best.tuned, version, found)
 
-    def _judged(self, tuned: Tuned, version: Version, found: ProgramComparison) -> _Judged:
+    def _judged(self, tuned: TunedVariant, version: ProgramVersion, found: ProgramComparison) -> _Judged:
         mends = bool(tuned.mending) and set(tuned.mending) <= set(version.entries)
         return _Judged(tuned, version, found, version.target != self._given.target, mends)
 
@@ -205,7 +205,7 @@ class Judge:
         promised = best.tuned.promised_us([each for each in entries if each not in mending]) * each_us
         return keeps_its_promise(1.0 - before / comparison.speedup - cost, promised)
 
-    def _swapped(self, version: Version, tuned: Tuned) -> Version:
+    def _swapped(self, version: ProgramVersion, tuned: TunedVariant) -> ProgramVersion:
         """Others than the winners alone, tried in the program; they must win there."""
         for result in tuned.promising:
             workload = result.task.workload
@@ -231,7 +231,7 @@ class Judge:
                 version = max(winners, key=lambda pair: pair[0])[1]
         return version
 
-    def _verdict(self, best: _Judged, used: Tuned, alone: Comparison | None) -> Verdict:
+    def _verdict(self, best: _Judged, used: TunedVariant, alone: Comparison | None) -> Verdict:
         if not best.accepted or best.version == self._given:
             return Verdict(
                 used, self._given, None, None, best.tuned.reached, best.refusal if best.tuned.reached else ""
@@ -239,13 +239,13 @@ class Judge:
         kept = {entry.workload for entry in best.version.entries}
         left_out = tuple(entry for entry in best.tuned.reached if entry.workload not in kept)
         names = ", ".join(entry.workload.name for entry in left_out)
-        without = f"left out, as the program is better without: {names}" if left_out else ""
+        without = f"left out, because the program is faster without: {names}" if left_out else ""
         names = ", ".join(
             entry.workload.name for entry in best.version.entries if entry not in best.tuned.reached
         )
-        inside = f"chosen in the program, not alone: {names}" if names else ""
+        inside = f"chosen, because it wins in the program, though not alone: {names}" if names else ""
         names = ", ".join(entry.workload.name for entry in best.tuned.mending if best.mends)
-        mended = f"mended, as the compiler's own code for it is wrong: {names}" if names else ""
+        mended = f"corrected, because the compiler's default computes wrong results: {names}" if names else ""
         note = "; ".join(part for part in (best.found.agreement.note, mended, inside, without) if part)
         return Verdict(best.tuned, best.version, best.found, alone, left_out, note)
 
@@ -254,8 +254,8 @@ class Judge:
 class _Judged:
     """A version with its comparison."""
 
-    tuned: Tuned
-    version: Version
+    tuned: TunedVariant
+    version: ProgramVersion
     found: ProgramComparison
     flags_changed: bool
     mends: bool = False

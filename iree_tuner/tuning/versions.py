@@ -24,13 +24,13 @@ from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target, llvm_cpu
-from iree_tuner.tuning.budget import Measured
+from iree_tuner.tuning.budget import MeasuredTimes
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 
 
 @dataclass(frozen=True)
-class Version:
+class ProgramVersion:
     """A way to compile the program; two are equal that compile to the same.
 
     Attributes:
@@ -62,7 +62,7 @@ class ComparisonPlan:
 
 
 @dataclass(frozen=True)
-class Step:
+class ComparisonStep:
     """A comparison that was made on the way: `what` against `against`."""
 
     what: str
@@ -90,22 +90,22 @@ class ProgramVersions:
 
     def __init__(
         self, program: Program, run: ProgramRun, lab: Lab, watch: Observer, depth: Depth,
-        measured: Measured | None = None,
+        measured: MeasuredTimes | None = None,
     ) -> None:  # fmt: skip
         self._program = program
         self._run = run
         self._lab = lab
         self._watch = watch
         self.depth = depth
-        self._known: dict[tuple[Version, int], bytes] = {}
-        self._kept: set[Version] = set()
-        self._begun: dict[Version, Future[Compiled]] = {}
+        self._known: dict[tuple[ProgramVersion, int], bytes] = {}
+        self._kept: set[ProgramVersion] = set()
+        self._begun: dict[ProgramVersion, Future[Compiled]] = {}
         self._host: bytes | None = None
-        self.steps: list[Step] = []
-        self.wrong: list[Version] = []
-        self.measured = measured or Measured()
+        self.steps: list[ComparisonStep] = []
+        self.wrong: list[ProgramVersion] = []
+        self.measured = measured or MeasuredTimes()
 
-    def begin(self, *versions: Version) -> None:
+    def begin(self, *versions: ProgramVersion) -> None:
         """Have versions compiled that will be asked for."""
         for version in versions:
             if version not in self._begun and (version, 0) not in self._known:
@@ -117,14 +117,14 @@ class ProgramVersions:
         """Wait for all that was begun."""
         wait(self._begun.values())
 
-    def vmfb(self, version: Version) -> bytes:
+    def vmfb(self, version: ProgramVersion) -> bytes:
         """A version, compiled. Raises what compiling it raised."""
         (found,) = self.build([version], 1)
         if isinstance(found, Exception):
             raise found
         return found[0]
 
-    def time(self, version: Version) -> None:
+    def time(self, version: ProgramVersion) -> None:
         """Note how long an invocation takes. Raises TunerError where it does not run."""
         (sample,) = time_program(
             self.vmfb(version), self._lab.measurer.device, self._lab.measurer.workers, self._run, 1, 0.0
@@ -132,7 +132,7 @@ class ProgramVersions:
         self.measured.invocation_s = sample * 1e-6
 
     def compare(
-        self, against: Version, others: Sequence[Version], look: ComparisonPlan
+        self, against: ProgramVersion, others: Sequence[ProgramVersion], look: ComparisonPlan
     ) -> list[ProgramComparison]:
         """Each of the others against one; what does not compile, run or compute the same says so.
 
@@ -154,11 +154,11 @@ class ProgramVersions:
             self._keep(version, against, found[-1])
         return found
 
-    def build(self, versions: Sequence[Version], places: int) -> list[list[bytes] | Exception]:
+    def build(self, versions: Sequence[ProgramVersion], places: int) -> list[list[bytes] | Exception]:
         """Each version at each place, or why it does not compile. All is compiled when this returns."""
         wanted = {(version, place) for version in versions for place in range(places)}
         known = {key: vmfb for key, vmfb in self._known.items() if key in wanted or key[0] in self._kept}
-        compiling: dict[tuple[Version, int], Future[Compiled]] = {}
+        compiling: dict[tuple[ProgramVersion, int], Future[Compiled]] = {}
         for version in versions:
             program = with_entries(self._program, version.entries, self._lab.context)
             for place in range(places):
@@ -172,7 +172,7 @@ class ProgramVersions:
             spans = [each for each in self._lab.compilers.spans if each.what == COMPILING]
             took = [each.end - each.begin for each in spans[-len(compiling) :]]
             self.measured.build_s = statistics.median_low(took or [0.0])
-        failed: dict[Version, Exception] = {}
+        failed: dict[ProgramVersion, Exception] = {}
         for key, future in compiling.items():
             try:
                 known[key] = self._lab.compilers.wait(future).data
@@ -201,14 +201,14 @@ class ProgramVersions:
             self._host = for_processor(self._program, self._lab)
         return self._host
 
-    def _keep(self, version: Version, against: Version, found: ProgramComparison) -> None:
-        self.steps.append(Step(version.what, against.what, found.comparison, found.error))
+    def _keep(self, version: ProgramVersion, against: ProgramVersion, found: ProgramComparison) -> None:
+        self.steps.append(ComparisonStep(version.what, against.what, found.comparison, found.error))
         if not found.agreement.ok:
             self.wrong.append(version)
         if found.agreement.note:
             self._watch.noted(f"{version.what}: {found.agreement.note}")
         if found.comparison is not None:
-            self._watch.compared(f"{version.what} against {against.what}", found.comparison)
+            self._watch.compared(f"{version.what} compared with {against.what}", found.comparison)
         else:
             self._watch.noted(f"{version.what}: {found.error}")
 

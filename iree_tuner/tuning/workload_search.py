@@ -16,7 +16,7 @@ from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.gain import Prospects
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.result import Competitor, Findings, WorkloadResult
+from iree_tuner.tuning.result import Competitor, RunContext, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.task import Task
 
@@ -44,7 +44,7 @@ class WorkloadSearch:
     """
 
     def __init__(
-        self, task: Task, share: float, prospects: Prospects, slice_trials: int, findings: Findings,
+        self, task: Task, share: float, prospects: Prospects, slice_trials: int, findings: RunContext,
         plan: TuningPlan,
     ) -> None:  # fmt: skip
         self.task = task

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
-    from iree_tuner.verify.finding import Finding, Report, Verified
+    from iree_tuner.verify.finding import ConfigurationFinding, Verified, VerifyReport
     from iree_tuner.verify.program import verify_program
     from iree_tuner.verify.spec import verify_spec
 
-__all__ = ["Finding", "Report", "Verified", "verify_program", "verify_spec"]
+__all__ = ["ConfigurationFinding", "Verified", "VerifyReport", "verify_program", "verify_spec"]
 
 _HOMES = {
-    "Finding": "finding",
-    "Report": "finding",
+    "ConfigurationFinding": "finding",
+    "VerifyReport": "finding",
     "Verified": "finding",
     "verify_program": "program",
     "verify_spec": "spec",

@@ -16,14 +16,14 @@ from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.space.legality import Judgement, Rules
 from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, Limits, Target
-from iree_tuner.verify.finding import Finding
+from iree_tuner.verify.finding import ConfigurationFinding
 
 
 @dataclass(frozen=True)
-class Judged:
+class CheckedConfiguration:
     """What was found of a configuration, and by the constraints of which space."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ConfigurationFinding, ...]
     space: str = ""
 
 
@@ -55,21 +55,23 @@ class Constraints:
             return cls((), dispatch.limits, why)
         return cls(spaces, dispatch.limits)
 
-    def judge(self, written: Written) -> Judged:
+    def judge(self, written: Written) -> CheckedConfiguration:
         """By the pipeline's own constraints; where there are several sets, by those that it fits best."""
         if not self._rules:
-            return Judged((Finding("unchecked", self._why),))
+            return CheckedConfiguration((ConfigurationFinding("unchecked", self._why),))
         if not written.translation:
-            return Judged((Finding("unchecked", "no translation info says which pipeline it is for"),))
+            return CheckedConfiguration(
+                (ConfigurationFinding("unchecked", "it has no translation info, so its pipeline is unknown"),)
+            )
         found = [(space, rules.judge(written)) for space, rules in self._rules]
         space, best = min(found, key=lambda each: _misfit(each[1]))
         if best.unread:
-            return Judged((_unread(found, written),))
+            return CheckedConfiguration((_unread(found, written),))
         findings = [
-            Finding("error" if each.force == "rule" else "warning", each.message, each.rule)
+            ConfigurationFinding("error" if each.force == "rule" else "warning", each.message, each.rule)
             for each in best.violations
         ]
-        return Judged(tuple(findings), space.label)
+        return CheckedConfiguration(tuple(findings), space.label)
 
 
 def _misfit(judgement: Judgement) -> tuple[bool, int, int]:
@@ -78,11 +80,13 @@ def _misfit(judgement: Judgement) -> tuple[bool, int, int]:
     return bool(judgement.unread), errors or len(judgement.unread), len(judgement.violations)
 
 
-def _unread(found: list[tuple[Space, Judgement]], written: Written) -> Finding:
+def _unread(found: list[tuple[Space, Judgement]], written: Written) -> ConfigurationFinding:
     own = [each for space, each in found if space.pipeline == named_pipeline(written.translation)]
     if not own:
         known = ", ".join(dict.fromkeys(space.pipeline for space, _ in found))
         other = named_pipeline(written.translation) or "no pipeline"
-        return Finding("unchecked", f"its pipeline is {other}, and constraints are known for {known} here")
+        return ConfigurationFinding(
+            "unchecked", f"its pipeline is {other}, but constraints are known only for {known}"
+        )
     nearest = min(own, key=lambda each: len(each.unread))
-    return Finding("unchecked", "; ".join(nearest.unread))
+    return ConfigurationFinding("unchecked", "; ".join(nearest.unread))

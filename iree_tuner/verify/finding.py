@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from iree_tuner.spec.problem import Problem
+from iree_tuner.spec.problem import SpecProblem
 
 Severity = Literal["error", "warning", "unchecked"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class ConfigurationFinding:
     """Something to say of a configuration.
 
     Attributes:
@@ -47,7 +47,7 @@ class Verified:
     location: str
     lowering: str
     translation: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ConfigurationFinding, ...] = ()
     dispatch: str = ""
     workload: str = ""
     space: str = ""
@@ -77,7 +77,7 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class Report:
+class VerifyReport:
     """All configurations of a program or a spec, in their order."""
 
     configurations: tuple[Verified, ...]
@@ -87,10 +87,10 @@ class Report:
         """Whether no configuration has an error."""
         return not self.count("error")
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[SpecProblem]:
         """The errors as problems of a spec."""
         return [
-            Problem("illegal", f"in dispatch {each.dispatch}, {found.message}", each.matcher)
+            SpecProblem("illegal", f"in dispatch {each.dispatch}, {found.message}", each.matcher)
             for each in self.configurations
             for found in each.findings
             if found.severity == "error"

@@ -14,16 +14,18 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program, ProgramSource
 from iree_tuner.space.chosen import Written
 from iree_tuner.targets import Target
-from iree_tuner.verify.constraints import Constraints, Judged
-from iree_tuner.verify.finding import Finding, Report, Verified
+from iree_tuner.verify.constraints import CheckedConfiguration, Constraints
+from iree_tuner.verify.finding import ConfigurationFinding, Verified, VerifyReport
 
-_GONE = Judged((Finding("unchecked", "the op is in no dispatch: it was folded, split, or fused"),))
-_NOT_ROOT = "it is not the op that the compiler configures first, which has no configuration"
+_GONE = CheckedConfiguration(
+    (ConfigurationFinding("unchecked", "no dispatch contains the op: it was folded, split, or fused"),)
+)
+_NOT_ROOT = "it is not the root op, and the root op has no configuration"
 
 
 def verify_program(
     source: ProgramSource, target: Target, dims: Sequence[str] = (), *, workers: Workers | None = None
-) -> Report:
+) -> VerifyReport:
     """Judge every lowering config that a program carries; nothing is compiled with them.
 
     Args:
@@ -46,24 +48,24 @@ def verify_carried(
     dims: Sequence[str] = (),
     *,
     workers: Workers | None = None,
-) -> Report:
+) -> VerifyReport:
     """`verify_program` for what `program.carried.carrying` has read."""
     if not carried:
-        return Report(())
+        return VerifyReport(())
     if workers is None:
         with Workers(1) as own:
             return verify_carried(program, carried, target, dims, workers=own)
     context = new_context()
-    judged: dict[Carried, tuple[Dispatch, Judged]] = {}
+    judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]] = {}
     for dispatch in extract(sized(program, dims), target, workers).dispatches:
         if dispatch.carried:
             constraints = Constraints.of(dispatch, target, context, workers)
             for each, found in _judge(dispatch, constraints):
                 judged[replace(each, label="")] = (dispatch, found)
-    return Report(tuple(_verified(each, judged) for each in carried if not _is_followed(each, judged)))
+    return VerifyReport(tuple(_verified(each, judged) for each in carried if not _is_followed(each, judged)))
 
 
-def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carried, Judged]]:
+def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carried, CheckedConfiguration]]:
     """Those of a dispatch, whose other ops are judged with the root op and have nothing of their own."""
     root = next((each for each in dispatch.carried if each.label == "root"), None)
     others = {each.label: each.lowering for each in dispatch.carried if each.label not in ("", "root")}
@@ -72,21 +74,23 @@ def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carri
             written = Written(each.lowering, each.translation, each.decomposition, others)
             yield each, constraints.judge(written)
         elif root is None:
-            yield each, Judged((Finding("unchecked", _NOT_ROOT),))
+            yield each, CheckedConfiguration((ConfigurationFinding("unchecked", _NOT_ROOT),))
         else:
-            yield each, Judged((), _FOLLOWS)
+            yield each, CheckedConfiguration((), _FOLLOWS)
 
 
 _FOLLOWS = "root"
 """Instead of a space's name: the op's tiles are judged with those of its dispatch's root op."""
 
 
-def _is_followed(each: Carried, judged: dict[Carried, tuple[Dispatch, Judged]]) -> bool:
+def _is_followed(each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]) -> bool:
     found = _found(each, judged)
     return found is not None and found[1].space == _FOLLOWS
 
 
-def _found(each: Carried, judged: dict[Carried, tuple[Dispatch, Judged]]) -> tuple[Dispatch, Judged] | None:
+def _found(
+    each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]
+) -> tuple[Dispatch, CheckedConfiguration] | None:
     """What was found of it; equal dispatches are one, so that one of its ops stands for the others."""
     if each in judged:
         return judged[each]
@@ -95,7 +99,7 @@ def _found(each: Carried, judged: dict[Carried, tuple[Dispatch, Judged]]) -> tup
     return judged[known] if known is not None else None
 
 
-def _verified(each: Carried, judged: dict[Carried, tuple[Dispatch, Judged]]) -> Verified:
+def _verified(each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]) -> Verified:
     found = _found(each, judged)
     dispatch, result = found or (None, _GONE)
     workload = dispatch.workload if dispatch is not None else None

@@ -21,12 +21,14 @@ from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs
 from iree_tuner.spec.probe import instrument, matched
 from iree_tuner.targets import Target
 from iree_tuner.verify.constraints import Constraints
-from iree_tuner.verify.finding import Finding, Report, Verified
+from iree_tuner.verify.finding import ConfigurationFinding, Verified, VerifyReport
 from iree_tuner.verify.stand_in import stand_in
 
 _CONSTANT = "transform.param.constant"
 _NO_HIT = "its matcher hits no dispatch of the program"
-_NO_HIT_ALONE = "its matcher does not hit the op made of it: name a program that has it (--program)"
+_NO_HIT_ALONE = (
+    "its matcher does not hit the op generated from it: name a program that contains it (--program)"
+)
 
 
 def verify_spec(
@@ -36,7 +38,7 @@ def verify_spec(
     name: str,
     program: Program | None = None,
     workers: Workers | None = None,
-) -> Report:
+) -> VerifyReport:
     """Judge every configuration that a spec sets, for the ops that its matchers hit. None is compiled.
 
     Args:
@@ -65,7 +67,7 @@ def verify_spec(
             hits[place].append(executable)
         dispatches = extract(program, target, workers).dispatches
     judge = _Judge(dispatches, target, spec.context, workers)
-    return Report(
+    return VerifyReport(
         tuple(
             verified
             for place, pair in enumerate(found)
@@ -80,7 +82,7 @@ def _hits(spec: ir.Module, program: Program, target: Target, workers: Workers) -
     try:
         return workers.call(matched, program.data, program.name, marks, target)
     except WorkerError as error:
-        raise TunerError(f"the compiler does not survive the program with the matchers: {error}") from None
+        raise TunerError(f"the compiler crashes on the program with the matchers: {error}") from None
 
 
 def _settings(pair: Pair, name: str) -> Iterator[tuple[Verified, Written]]:
@@ -115,7 +117,7 @@ class _Judge:
         verified, written = setting
         hit = [each for each in self._dispatches if any(_is_in(each, name) for name in executables)]
         if not hit:
-            yield replace(verified, findings=(Finding("unchecked", otherwise),))
+            yield replace(verified, findings=(ConfigurationFinding("unchecked", otherwise),))
         for dispatch in hit:
             if dispatch.name not in self._constraints:
                 self._constraints[dispatch.name] = Constraints.of(dispatch, *self._arguments)

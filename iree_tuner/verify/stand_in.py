@@ -17,7 +17,7 @@ _DAG = "transform.iree.match.cast_compatible_dag_from_root"
 _MULTIPLIES = ("transform.iree.match.contraction", "transform.iree.match.convolution")
 _SIZES = "transform.iree.match.dims_equal"
 _YIELD = "transform.yield"
-_ELSE = "name a program that has it (--program)"
+_ELSE = "name a program that contains it (--program)"
 
 
 def stand_in(pairs: Sequence[Pair], context: ir.Context) -> tuple[bytes, dict[int, str]]:
@@ -51,7 +51,7 @@ def _add(name: str, pair: Pair) -> None:
         if op.name in _MULTIPLIES:
             _add_product(name, op, matchers)
             return
-    raise _OpenError(f"its matcher does not say the sizes of its op: {_ELSE}")
+    raise _OpenError(f"its matcher does not state the sizes of its op: {_ELSE}")
 
 
 def _add_graph(name: str, match: ir.Operation) -> None:
@@ -63,7 +63,7 @@ def _add_graph(name: str, match: ir.Operation) -> None:
     root = next(op for op in _body(graph)[::-1] if op.name != _YIELD)
     results = [each.type for each in root.results]
     if not results or not all(isinstance(each, ir.RankedTensorType) for each in (*types, *results)):
-        raise _OpenError(f"its matcher is of buffers: {_ELSE}")
+        raise _OpenError(f"its matcher matches buffers: {_ELSE}")
     function = func.FuncOp(name, (types, results))
     entry = function.add_entry_block()
     copy = match.clone(ir.InsertionPoint(entry)).operation
@@ -85,7 +85,7 @@ def _body(block: ir.Block) -> list[ir.Operation]:
 def _add_product(name: str, match: ir.Operation, around: Sequence[ir.Operation]) -> None:
     """A contraction or a convolution with the types, maps and sizes that are matched."""
     if "indexing_maps" not in match.attributes:
-        raise _OpenError(f"its matcher takes any maps: {_ELSE}")
+        raise _OpenError(f"its matcher accepts any maps: {_ELSE}")
     maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(match.attributes["indexing_maps"])]
     types = [ir.TypeAttr(match.attributes[key]).value for key in _type_names(match)]
     sizes = _loop_sizes(match, maps, around)

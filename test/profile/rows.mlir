@@ -13,10 +13,10 @@
 // NONE-NOT: initializer
 // TABLE: share {{ *}}calls {{ *}}time us
 // TABLE: {{[0-9.]+}}% {{.*}}matmul_64x32x48_f32
-// TABLE: main on local-task, profiled while it ran
-// TABLE: whole {{.*}} us of an invocation
+// TABLE: main on local-task, measured with the runtime's profiler
+// TABLE: program {{.*}} us per invocation
 // TABLE: dispatches {{.*}} us, {{.*}}%
-// TABLE: rest {{ *}}{{[-+]}}{{[0-9.]+}} us, {{.*}}% not explained
+// TABLE: unexplained {{ *}}{{[-+]}}{{[0-9.]+}} us, {{.*}}%
 // FILE: "method": "hal"
 
 util.global private @weights : tensor<48x32xf32>

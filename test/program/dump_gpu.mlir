@@ -7,7 +7,7 @@
 // RUN: %iree_tuner space %t/hip.mlir --count | FileCheck %s
 // CHECK: main_dispatch_0_matmul_128x256x64_f16xf16xf32: TileAndFuse: {{[1-9]}}
 // RUN: not %iree_tuner tune %t/hip.mlir --no-db --effort smoke -o %t/spec.mlir 2>&1 | FileCheck %s --check-prefix=DEVICE
-// DEVICE: error: the dispatch was dumped for hip:gfx942, and cannot be compiled for llvm-cpu:host
+// DEVICE: error: the dispatch was dumped for hip:gfx942, but cannot be compiled for llvm-cpu:host
 
 func.func @main(%a: tensor<128x64xf16>, %b: tensor<64x256xf16>) -> tensor<128x256xf32> {
   %zero = arith.constant 0.0 : f32

@@ -5,8 +5,8 @@
 // RUN: not ls %t.mlir
 // RUN: not %iree_tuner extract %s --dim 2.0=20 2>&1 | FileCheck %s --check-prefix=WRONG
 
-// CHECK: "dispatch": "open{{.*}}_matmul_Dx32x48_f32", {{.*}}"tunable": false, "reason": "its m is known only at run time; give a size to tune it for, as --dim 128"
-// CHECK: "dispatch": "bounded{{.*}}_matmul_Dx32x64_f32", {{.*}}"tunable": false, "reason": "its m is known only at run time; give a size to tune it for, as --dim 128"
+// CHECK: "dispatch": "open{{.*}}_matmul_Dx32x48_f32", {{.*}}"tunable": false, "reason": "its m is known only at run time: set it with --dim 128"
+// CHECK: "dispatch": "bounded{{.*}}_matmul_Dx32x64_f32", {{.*}}"tunable": false, "reason": "its m is known only at run time: set it with --dim 128"
 // CHECK: "dispatch": "reduction{{.*}}_matmul_16x32xD_f32", {{.*}}"tunable": false, "reason": "k of linalg.matmul is known only at run time; supported are batch and m of contractions and attention, batch and output image of convolutions"
 
 // SIZED: "tunable": true, {{.*}}"loops": [20, 32, 48], {{.*}}"dynamic": [{"loop": 0, "lower": 0, "upper": null, "multiple": 1}]
@@ -16,7 +16,7 @@
 // TUNE: error: {{.*}}dynamic.mlir: the program has no dispatches that can be tuned
 // TUNE-NOT: Traceback
 
-// WRONG: error: {{.*}}dynamic.mlir: dimension 0 of input 2 is not dynamic (dynamic are: 0.0, 0.1, 1.0)
+// WRONG: error: {{.*}}dynamic.mlir: dimension 0 of input 2 is not dynamic (dynamic dimensions: 0.0, 0.1, 1.0)
 
 func.func @open(%a: tensor<?x48xf32>, %b: tensor<48x32xf32>) -> tensor<?x32xf32> {
   %c0 = arith.constant 0 : index

@@ -11,7 +11,7 @@
 // SOME: "dispatch": "second{{.*}}_matmul_8x8x16_f32", "calls": 2,
 // SOME: "dispatch": "third{{.*}}", "calls": 1,
 
-// WRONG: error: {{.*}}the program has no entry function 'forth' (there are: first, second, third)
+// WRONG: error: {{.*}}the program has no entry function 'forth' (one of: first, second, third)
 // WRONG-NOT: Traceback
 
 module @program {

@@ -11,14 +11,14 @@
 // RUN: %iree_tuner db record --help | FileCheck %s --check-prefix=HELP
 
 // JSON: "workload": "matmul_32x48x64_f32_f32_f32", "path": "{{.*}}matmul_32x48x64_f32_f32_f32.jsonl.gz", "outcomes": {
-// PEOPLE: matmul_32x48x64_f32_f32_f32: {{.*}}, in {{.*}}matmul_32x48x64_f32_f32_f32.jsonl.gz
+// PEOPLE: matmul_32x48x64_f32_f32_f32: {{.*}}, written to {{.*}}matmul_32x48x64_f32_f32_f32.jsonl.gz
 // DB: "count": 6
 // LINES: {"recording": 1, {{.*}}"machine": {"kind": "cpu"{{.*}}"start": {"pipeline": "DoubleTilingExpert", "knobs": {{.*}}"conditions": {
 // LINES-NEXT: {"pipeline": null, "knobs": null, "outcome": "ok", "time_us": {{.*}}"again_us": {{[0-9.]+}}}
 // LINES-COUNT-6: {"pipeline": "DoubleTilingExpert", "knobs": {
 // NOTHING: error: {{.*}}nothing.mlir: the program has no dispatches that can be tuned
 // FOLDER: error: {{.*}}people: this is a file, not a folder
-// COUNT: error: count must be at least 0, and is -1
+// COUNT: error: count must be at least 0, but is -1
 // HELP: Example: iree-tuner db record examples/mlp_batch1.mlir
 
 func.func @main(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>) -> tensor<32x48xf32> {

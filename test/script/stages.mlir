@@ -62,7 +62,7 @@
 // ONE: {"function": "main_dispatch_0_matmul_64x96x32_f32", "stage": "vectorize", "ir": "func.func
 // ONE-NOT: "stage"
 
-// NONE: error: there is no stage 'vectorise' (there are: input, tile_for_workgroups, tile_for_registers, vectorize, bufferize, distribute, lower_vectors, leave_to_llvm)
+// NONE: error: there is no stage 'vectorise' (one of: input, tile_for_workgroups, tile_for_registers, vectorize, bufferize, distribute, lower_vectors, leave_to_llvm)
 
 func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x96xf32>) -> tensor<64x96xf32> {
   %zero = arith.constant 0.0 : f32

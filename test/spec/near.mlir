@@ -90,4 +90,4 @@ module @near attributes {transform.with_named_sequence} {
 // JSON: {"dispatch": "rows_dispatch_0", "matchers": ["match_fill"], "near": [
 
 // GPU: @match_k nearly hits mm_dispatch_0 (linalg.generic): size of k: 128, expected 256
-// GPU: {{^}}  and 1 more: --json lists them
+// GPU: {{^}}  and 1 more (--json lists all)

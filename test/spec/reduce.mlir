@@ -17,12 +17,12 @@
 // CHECK: transform.structured.split
 // CHECK-NOT: transform.structured.match ops{["linalg.fill"]}
 // JSON: {"path": "{{.*}}small.mlir", "ops_before": {{[0-9]+}}, "ops": {{[0-9]+}}, "bytes_before": {{[0-9]+}}, "bytes": {{[0-9]+}}, "judged": {{[0-9]+}}, {{.*}}"interrupted": false}
-// TOLD: ops, {{[0-9]+}} bytes, {{[0-9]+}} judged
-// TOLD: small.mlir: {{[0-9]+}} ops, {{[0-9]+}} bytes -> {{[0-9]+}} ops, {{[0-9]+}} bytes; {{[0-9]+}} candidates judged
+// TOLD: ops, {{[0-9]+}} bytes, {{[0-9]+}} tested
+// TOLD: small.mlir: {{[0-9]+}} ops, {{[0-9]+}} bytes -> {{[0-9]+}} ops, {{[0-9]+}} bytes; {{[0-9]+}} candidates tested
 // FAILS: error: {{.*}}does not exist in target op
-// NOT: error: {{.*}}small.mlir: the input does not show the defect: the judge said: status 7, no
-// NONE: status 127, {{.*}} (it runs in a folder of its own: use absolute paths)
-// USAGE: error: --json needs --output
+// NOT: error: {{.*}}small.mlir: the input does not trigger the defect: the judge said: status 7, no
+// NONE: status 127, {{.*}} (the judge runs in an empty folder: use absolute paths)
+// USAGE: error: --json requires --output
 
 module attributes {transform.with_named_sequence, test.origin = "framework"} {
   func.func @other(%a: tensor<8xf32>) -> tensor<8xf32> {

@@ -11,7 +11,7 @@
 // COMPILED: "flags": ["--iree-hal-target-device=local"
 // GIVEN: "target": "llvm-cpu:host+im2col", {{.*}}"flags": []
 // GIVEN-NOT: data-tiling
-// UNKNOWN: error: llvm-cpu has no option 'fast' (there are: +data-tiling
+// UNKNOWN: error: llvm-cpu has no option 'fast' (one of: +data-tiling
 // MISSING: error: {{.*}}none.mlir: no such file
 // NAME: error: {{.*}}the name must end in .vmfb
 

@@ -21,12 +21,12 @@
 // TUNED: "program": "{{.*}}own_flags.mlir"
 // COMPILED: "--iree-opt-level=O2"
 // STUDIES-COUNT-2: "workload":
-// UNKNOWN: error: the compiler does not take these flags: {{.*}}no-such-flag
-// NONE: error: 'O3' is no compiler flag (write it as --name or --name=value)
-// DECIDED: error: --iree-hal-target-device=cuda is decided here (give a target, or a device and a chip)
+// UNKNOWN: error: the compiler rejects these flags: {{.*}}no-such-flag
+// NONE: error: 'O3' is not a compiler flag (write it as --name or --name=value)
+// DECIDED: error: --iree-hal-target-device=cuda is set by iree-tuner (pass --target, or --device and --chip)
 // FILE: error: {{.*}}no: no such file
-// VALUES: error: 'vector_2' says no values of a knob (as th_k=4 or wg_0=64,128)
-// PIPELINE: error: not judged: it has no space of the pipeline Mmt4dTilingExpert, but of DoubleTilingExpert
+// VALUES: error: 'vector_2' does not set values of a knob (as th_k=4 or wg_0=64,128)
+// PIPELINE: error: not judged: no space of the pipeline Mmt4dTilingExpert, only of DoubleTilingExpert
 
 func.func @mm(%a: tensor<96x128xf32>, %b: tensor<128x64xf32>) -> tensor<96x64xf32> {
   %zero = arith.constant 0.0 : f32

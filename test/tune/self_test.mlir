@@ -5,8 +5,8 @@
 // RUN: %iree_compile %S/quick.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-codegen-tuning-spec-path=%t.mlir -o /dev/null
 
 // It never wins, and the note says what was measured: on a busy machine that this one is too noisy.
-// CHECK: "verdict": "tie"{{.*}}"note": "the default {{against|won against}} itself{{.*}}"
+// CHECK: "verdict": "tie"{{.*}}"note": "the baseline {{compared with|differs from}} itself{{.*}}"
 // CHECK: "wins": 0, "speedup": 1.0
-// PEOPLE: nothing beats the compiler's own choices: {{.*}} is a spec that changes nothing
+// PEOPLE: no candidate beats the compiler's default: {{.*}} is an empty spec
 // SPEC: transform.named_sequence @__kernel_config
 // SPEC-NOT: foreach_match

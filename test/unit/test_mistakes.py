@@ -51,7 +51,7 @@ func.func @main(%a: tensor<?x64xf32>, %b: tensor<64x64xf32>) -> tensor<?x64xf32>
 """
 OTHER_SPEC = Path(__file__).parents[1] / "spec" / "Inputs" / "other_matmul.jsonl"
 TRIALS = Path(__file__).parents[1] / "db" / "Inputs" / "trials.jsonl"
-INPUT = "this is an input, and it would be lost (name another output)"
+INPUT = "the output would overwrite an input (name another output)"
 
 
 @dataclass(frozen=True)
@@ -96,18 +96,18 @@ CASES = {
         "spec link other.spec.mlir -o l.mlir --program p.mlir --strict", 1, "l.mlir: 0 of 1 matchers hit"
     ),
     "A8, embed without a target": Case(
-        "spec embed p.mlir other.spec.mlir -o t.mlir --strict", 2, "--strict is of a target"
+        "spec embed p.mlir other.spec.mlir -o t.mlir --strict", 2, "--strict requires --target"
     ),
     "A8, link without a program": Case(
-        "spec link other.spec.mlir -o l.mlir --strict", 2, "--strict is of a program"
+        "spec link other.spec.mlir -o l.mlir --strict", 2, "--strict requires --program"
     ),
-    "A5, device": Case("tune p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
-    "A5, not a number": Case("tune p.mlir --device local-sync://abc", 2, "there is no device"),
+    "A5, device": Case("tune p.mlir --device local-task://7", 2, "no device 'local-task://7'"),
+    "A5, not a number": Case("tune p.mlir --device local-sync://abc", 2, "no device"),
     "A5, no GPU": Case(
         "tune p.mlir --device hip://0 --chip gfx942 --no-db", 1, "hip://0: the device does not open: "
     ),
-    "B2, run": Case("run p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
-    "B2, bench": Case("bench p.mlir --device local-task://7", 2, "there is no device 'local-task://7'"),
+    "B2, run": Case("run p.mlir --device local-task://7", 2, "no device 'local-task://7'"),
+    "B2, bench": Case("bench p.mlir --device local-task://7", 2, "no device 'local-task://7'"),
     "B4": Case("spec build binary.mlir", 1, "binary.mlir: not a text file: byte 0 is not UTF-8"),
     "B5, db import": Case("db import deep.json --db d.db", 1, "deep.json:1: the JSON is nested too deep"),
     "B5, replay": Case("replay deep.json", 1, "the JSON is nested too deep"),
@@ -117,34 +117,35 @@ CASES = {
     "C1": Case(
         "tune dyn.mlir --no-db --effort smoke",
         1,
-        "the program has no dispatches that can be tuned: its m is known only at run time; give a size to "
-        "tune it for, as --dim 128",
+        "the program has no dispatches that can be tuned: its m is known only at run time: set it with --dim",
     ),
     "C7, jobs": Case("tune p.mlir --no-db --jobs 1000", 2, "jobs must be from 1 to "),
-    "C7, half a job": Case("tune p.mlir --no-db --jobs 1.5", 2, "--jobs must be a whole number, and is 1.5"),
-    "a name that is not UTF-8": Case(
-        "db export 'ü\udcff' --db t.jsonl", 2, "'ü\\udcff' is no name: it is not UTF-8"
-    ),
+    "C7, half a job": Case("tune p.mlir --no-db --jobs 1.5", 2, "--jobs must be a whole number, but is 1.5"),
+    "a name that is not UTF-8": Case("db export 'ü\udcff' --db t.jsonl", 2, "'ü\\udcff' is not valid UTF-8"),
     "C7, half a job of a group": Case(
-        "suite run s --jobs 1.5", 2, "--jobs must be a whole number, and is 1.5"
+        "suite run s --jobs 1.5", 2, "--jobs must be a whole number, but is 1.5"
     ),
     "C7, no budget": Case("tune p.mlir --no-db --budget ''", 2, "'' is not a duration"),
-    "C7, seed": Case("tune p.mlir --no-db --seed=-1", 2, "seed must be at least 0, and is -1"),
+    "C7, seed": Case("tune p.mlir --no-db --seed=-1", 2, "seed must be at least 0, but is -1"),
     "C7, time-out": Case("space p.mlir --compile --timeout=-1", 2, "--timeout must be above 0"),
     "C8": Case("tune p.mlir --device cuda://0", 1, "cuda://0: no CUDA driver found"),
     "C8, a CPU": Case(
-        "compile p.mlir --target llvm-cpu:znver99 -o p.vmfb", 1, "the compiler knows no CPU 'znver99' for "
+        "compile p.mlir --target llvm-cpu:znver99 -o p.vmfb",
+        1,
+        "the compiler does not know the x86_64 CPU 'znver99' (similar: ",
     ),
     "C9": Case("extract --nonsense", 2, "unknown option --nonsense"),
     "C10": Case("compile p.mlir --kernels no.mlir -o p.vmfb", 1, "no.mlir: no such file"),
     "V1": Case("verify p.mlir --json --diagnostics", 2, "give --json or --diagnostics, not both"),
-    "V2": Case("verify p.mlir --program p.mlir", 2, "--program is of specs, and this is a program"),
-    "V3": Case("verify other.spec.mlir --dim 4", 2, "--dim is of programs, and this is a spec"),
-    "C12": Case("db import t4.json --db d.db", 1, "a T4 file does not say what its trials are of"),
-    "C16": Case("tune p.mlir --db p.mlir/no.db", 1, "(--db names another place, --no-db keeps nothing)"),
+    "V2": Case("verify p.mlir --program p.mlir", 2, "--program requires a spec, but the input is a program"),
+    "V3": Case("verify other.spec.mlir --dim 4", 2, "--dim requires a program, but the input is a spec"),
+    "C12": Case("db import t4.json --db d.db", 1, "a T4 file does not identify the workload"),
+    "C16": Case("tune p.mlir --db p.mlir/no.db", 1, "(--db chooses another path, --no-db stores nothing)"),
     "C15": Case("tune /dev/zero", 1, "/dev/zero: this is a device, not a file"),
     "C15, sweep": Case(
-        "suite generate --m 1:1000000000:1", 2, "m: '1:1000000000:1' has 1000000000 values, more than 100000"
+        "suite generate --m 1:1000000000:1",
+        2,
+        "m: '1:1000000000:1' has 1000000000 values: the limit is 100000",
     ),
 }
 
@@ -207,7 +208,11 @@ def test_a_default_that_does_not_run_is_not_judged(folder, capfd):
     (folder / "old.mlir").write_text("an earlier result")
     assert run(arguments) == 1
     told = capfd.readouterr()
-    assert told.err.strip().splitlines()[-1].startswith("error: not judged: the default ends in run_error: ")
+    assert (
+        told.err.strip()
+        .splitlines()[-1]
+        .startswith("error: not judged: the compiler's default fails (run_error): ")
+    )
     assert '"verdict": "not judged"' in told.out
     assert '"speedup": null' in told.out
     assert '"verdict": "tie"' not in told.out
@@ -264,7 +269,7 @@ def test_a9_results_without_numbers_are_no_check(folder, capfd):
     np.save("nan.npy", np.full((16, 16), np.nan, np.float32))
     command = "run plain.mlir --transform-script cpu_matmul --input nan.npy --compare default"
     assert run(command.split()) == 0
-    assert "all results are NaN, by default too, so that nothing was compared" in capfd.readouterr().err
+    assert "nothing was compared: all results are NaN, by default too" in capfd.readouterr().err
 
 
 @dataclass
@@ -297,10 +302,10 @@ def test_c5_a_result_is_a_line_and_a_small_table(tuned):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"budget_s": 0}, "budget_s must be above 0 and finite, and is 0"),
-        ({"budget_s": -1.0}, "budget_s must be above 0"),
-        ({"budget_s": float("nan")}, "budget_s must be above 0"),
-        ({"budget_s": float("inf")}, "budget_s must be above 0"),
+        ({"budget_s": 0}, "budget_s must be positive and finite, but is 0"),
+        ({"budget_s": -1.0}, "budget_s must be positive"),
+        ({"budget_s": float("nan")}, "budget_s must be positive"),
+        ({"budget_s": float("inf")}, "budget_s must be positive"),
         ({"jobs": 0}, "jobs must be from 1 to "),
         ({"seed": -1}, "seed must be at least 0"),
         ({"in_model": 0}, "in_model must be at least 1"),
@@ -344,7 +349,7 @@ def test_c18_the_pages_that_help_names_are_there(folder, capfd):
     assert run(["docs", "docs/kernels.md"]) == 0
     assert capfd.readouterr().out.startswith("# Kernels that the compiler did not make")
     assert run(["docs", "no_such_page"]) == 2
-    assert capfd.readouterr().err.startswith("error: there is no page 'no_such_page'")
+    assert capfd.readouterr().err.startswith("error: unknown page 'no_such_page'")
 
 
 @pytest.mark.parametrize(
@@ -396,7 +401,7 @@ def test_c14_a_torn_row_is_told(tmp_path, capfd, monkeypatch):
     with (tmp_path / "cpu" / "rows.jsonl").open("a") as file:
         file.write('{"operation": "torn')
     assert run(["suite", "report", str(tmp_path / "cpu"), "--csv", str(tmp_path / "rows.csv")]) == 0
-    assert "rows.jsonl: the last line was not written to its end, and is left out" in capfd.readouterr().err
+    assert "rows.jsonl: the last line is incomplete and was skipped" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["db list --db t.jsonl", "suite list", "kernel list", "script list"])
@@ -489,8 +494,8 @@ def test_c17_a_signal_is_a_line(number):
 @pytest.mark.parametrize(
     ("score", "promised", "says"),
     [
-        (0.8, True, "not judged: no time was left for its finals"),
-        (0.99, False, "not judged: the program would gain less than 0.3 % by it"),
+        (0.8, True, "not judged: no time left for the final comparison"),
+        (0.99, False, "not judged: the program would gain less than 0.3 %"),
         (1.0, False, "no candidate beat the default"),
     ],
 )
@@ -530,4 +535,4 @@ def test_c10_a_spec_of_kernels_can_be_moved_with_its_code(tmp_path, monkeypatch,
     assert run(arguments) == 1
     (error,) = (line for line in capfd.readouterr().err.splitlines() if line.startswith("error: "))
     assert "elsewhere/k.kernels/iree_tuner_gemm_f32_" in error
-    assert "no such file, and a kernel is in it (it belongs into the folder of k.mlir)" in error
+    assert "no such file, but the spec uses a kernel in it (move it to the folder of k.mlir)" in error

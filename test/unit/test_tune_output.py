@@ -19,10 +19,10 @@ from iree_tuner.program.source import Program
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import parse_target
 from iree_tuner.tuned import TuningResult
-from iree_tuner.tuning.flags import Choice
+from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task
-from iree_tuner.tuning.timeline import SEARCH, Lane, Stage, TimeUse
+from iree_tuner.tuning.timeline import SEARCH, Stage, TimeUse, WorkerTimeline
 
 GOLDENS = Path(__file__).parent / "tune_output"
 TARGET = parse_target("llvm-cpu:znver4")
@@ -31,7 +31,10 @@ TIME = TimeUse(
         Stage("reading the program", 0.0, 2.1), Stage("flags", 2.1, 12.4), Stage("baselines", 12.4, 16.0),
         Stage(SEARCH, 16.0, 71.0), Stage("finals", 71.0, 80.2), Stage("verdict", 80.2, 88.0),
     ),
-    (Lane("compiler 0", (("build", 12.4, 50.0),)), Lane("local-task", (("screen", 50.0, 88.0),))),
+    (
+        WorkerTimeline("compiler 0", (("build", 12.4, 50.0),)),
+        WorkerTimeline("local-task", (("screen", 50.0, 88.0),)),
+    ),
 )  # fmt: skip
 
 
@@ -61,13 +64,13 @@ LARGE = workload("matmul", (384, 3072, 768), 0.613, compared(1.42, "win"), entry
 SMALL = workload("batch_matmul", (12, 384, 384, 64), 0.082, compared(1.003, "tie", 84.7))
 LEFT = workload("softmax", (12, 384, 384), 0.011, tried=0)
 TILED = parse_target("llvm-cpu:znver4+data-tiling")
-NO_DEFAULT = "the default ends in run_error: RESOURCE_EXHAUSTED; out of memory"
+NO_DEFAULT = "the compiler's default fails (run_error): RESOURCE_EXHAUSTED; out of memory"
 
 CASES = {
     "win": (
         result(
             LARGE, SMALL, LEFT, speedup=1.31, verdict="win",
-            choices=(Choice(TILED, compared(1.12, "win", 9120.4)), Choice(TARGET)), target=TILED,
+            choices=(FlagChoice(TILED, compared(1.12, "win", 9120.4)), FlagChoice(TARGET)), target=TILED,
             flags=("--iree-opt-data-tiling",), flags_alone=compared(1.12, "win", 9120.4),
         ),
         Path("bert.spec.mlir"),
@@ -86,7 +89,7 @@ def printed(name):
     out = io.StringIO()
     report_result(Console(file=out, width=80, highlight=False), found, path)
     if path is None:
-        out.write(f"error: not judged: {found.why_not_judged}; nothing is written\n")
+        out.write(f"error: not judged: {found.why_not_judged}; no file was written\n")
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 

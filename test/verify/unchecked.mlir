@@ -6,7 +6,7 @@
 // RUN: not %iree_tuner verify %s --target llvm-cpu:znver4 --strict
 
 // CHECK: linalg.matmul (matmul_256x512x128_f32_f32_f32): not checked
-// CHECK-NEXT: its pipeline is BufferOpsTileAndVectorize, and constraints are known for DoubleTilingExpert here
+// CHECK-NEXT: its pipeline is BufferOpsTileAndVectorize, but constraints are known only for DoubleTilingExpert
 // CHECK: linalg.matmul (matmul_256x512x64_f32_f32_f32): not checked
 // CHECK-NEXT: vector_inner_parallel[0] is 8, and always 0 in this space
 

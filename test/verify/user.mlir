@@ -28,7 +28,7 @@
 
 // STANDARD: <stdin>:{{[0-9]+}}:8: linalg.matmul
 
-// MISTAKE: error: --program is of specs, and this is a program
+// MISTAKE: error: --program requires a spec, but the input is a program
 
 #translation = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>
 #legal = #iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<distribution = [48, 96, 0], vector_common_parallel = [6, 16, 0], vector_reduction = [0, 0, 5]>, translation_info = #translation>

@@ -54,7 +54,7 @@ class OnHost:
             self._loaded.fill(seed)
             self._loaded.run(1)
         except RUNTIME_ERRORS as error:
-            self._loaded = Unsupported(f"it does not run on the processor: {error}")
+            self._loaded = Unsupported(f"it does not run on the CPU: {error}")
             return self._loaded
         got = self._loaded.read()
         return [values_in(got, binding, each).copy() for binding, each, _ in written(harness.bindings)]
@@ -63,13 +63,13 @@ class OnHost:
         harness = self._bench.harness
         results = sum(math.prod(each.shape) for _, each, _ in written(harness.bindings))
         if results * self._bench.tolerance.reduction_length > _MOST_WORK:
-            return Unsupported("too much for the processor")
+            return Unsupported("too large for the CPU")
         try:
             return LoadedDispatch(compile_for_host(harness), harness, _DEVICE)
         except CompileError as error:
-            return Unsupported(f"it does not compile for the processor: {error}")
+            return Unsupported(f"it does not compile for the CPU: {error}")
         except RUNTIME_ERRORS as error:
-            return Unsupported(f"it does not load on the processor: {error}")
+            return Unsupported(f"it does not load on the CPU: {error}")
 
 
 def compile_for_host(harness: Harness) -> bytes:

@@ -28,7 +28,7 @@ def draw_convergence(report: RunReport) -> Drawing | None:
         x=alt.X("trial:Q", title="trials", axis=alt.Axis(format="d", tickMinStep=1)),
         y=alt.Y(
             "speedup:Q",
-            title="best so far, as speedup over the default",
+            title="best speedup so far",
             scale=alt.Scale(type="log", domain=[low, high], nice=False),
             axis=alt.Axis(format="~g", values=ratios(low, high)),
         ),

@@ -8,7 +8,7 @@ from iree_tuner.report.charts.look import FAINT, VERDICTS, Drawing, Row, drawn, 
 from iree_tuner.report.data import Compared, RunReport
 
 MOST = 30
-WHOLE = "the whole program"
+WHOLE = "whole program"
 
 
 def draw_gain(report: RunReport) -> Drawing | None:
@@ -33,7 +33,7 @@ def draw_gain(report: RunReport) -> Drawing | None:
             alt.Tooltip("low:Q", title="from", format=".3f"),
             alt.Tooltip("high:Q", title="to", format=".3f"),
             alt.Tooltip("verdict:N"),
-            alt.Tooltip("share:Q", title="share of the time", format=".1%"),
+            alt.Tooltip("share:Q", title="share of the run time", format=".1%"),
         ],
     )
     low, high = min(0.95, *numbers) / 1.02, max(1.05, *numbers) * 1.02

@@ -40,7 +40,7 @@ def draw_outcomes(report: RunReport) -> Drawing | None:
             tooltip=["workload:N", "outcome:N", "count:Q"],
         )
     )
-    return drawn(chart, {"outcomes": rows}, "How many candidates ended in which way, for each workload")
+    return drawn(chart, {"outcomes": rows}, "The number of candidates by outcome, for each workload")
 
 
 def outcome_rows(report: RunReport) -> list[Row]:

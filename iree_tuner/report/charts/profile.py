@@ -10,7 +10,7 @@ from iree_tuner.report.data import RunReport, TimeProfile
 MOST = 14
 """Parts with a bar of their own."""
 
-REST, OTHERS = "not explained by parts", "other parts"
+REST, OTHERS = "unexplained", "other parts"
 
 
 def draw_profile(report: RunReport) -> Drawing | None:
@@ -25,7 +25,7 @@ def draw_profile(report: RunReport) -> Drawing | None:
         alt.Chart(alt.NamedData("profile"), height=rows_high(len(order)) * (1.25 if len(when) > 1 else 1.0))
         .mark_bar(cornerRadiusEnd=2)
         .encode(
-            x=alt.X("time:Q", title="µs in one invocation"),
+            x=alt.X("time:Q", title="µs per invocation"),
             y=alt.Y("part:N", sort=order, title=None),
             yOffset=alt.YOffset("when:N", sort=when),
             color=alt.Color(

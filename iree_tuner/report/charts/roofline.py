@@ -20,7 +20,11 @@ def draw_roofline(report: RunReport) -> Drawing | None:
     behind = roofs_behind(points, roof)
     chart = alt.layer(*behind.layers, *_point_layers(points, behind.x, behind.y)).properties(height=HEIGHT_PX)
     data = {"points": points, **behind.data}
-    return drawn(chart, data, "Arithmetic rate of each dispatch against its intensity, under the roofline")
+    return drawn(
+        chart,
+        data,
+        "Operations per second of each dispatch against its arithmetic intensity, with the roofline",
+    )
 
 
 def _point_layers(points: list[Row], x: alt.X, y: alt.Y) -> tuple[alt.Chart, ...]:
@@ -45,9 +49,9 @@ def _point_layers(points: list[Row], x: alt.X, y: alt.Y) -> tuple[alt.Chart, ...
                 "part:N",
                 "when:N",
                 alt.Tooltip("time:Q", title="µs", format=",.1f"),
-                alt.Tooltip("rate:Q", title="operations a second", format=".3s"),
-                alt.Tooltip("speed:Q", title="bytes a second", format=".3s"),
-                alt.Tooltip("reached:Q", title="of what is attainable", format=".0%"),
+                alt.Tooltip("rate:Q", title="operations per second", format=".3s"),
+                alt.Tooltip("speed:Q", title="bytes per second", format=".3s"),
+                alt.Tooltip("reached:Q", title="share of the roofline", format=".0%"),
             ],
         )
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -10,12 +9,13 @@ from itertools import zip_longest
 import altair as alt
 
 from iree_tuner.report.charts.look import FAINT, Row, Rows
-from iree_tuner.report.data import Level, Roof
+from iree_tuner.report.data import Roof, RoofLevel
 
 PLAIN = "f32"
 """Element type whose peak is shown where none of the points' types has one."""
 
 _ALIKE = 0.8
+_APART = 1.3  # a closer peak shares the label of the one above it
 _MARGIN = 2.0  # of both axes, beyond points and corners
 
 
@@ -54,11 +54,11 @@ def roofs_behind(points: Rows, roof: Roof) -> Behind:
     roofs = list(_roof_rows(roof, peaks, x_ends, y_ends))
     x = alt.X(
         "intensity:Q", scale=alt.Scale(type="log", domain=list(x_ends), nice=False),
-        title="operations for each byte moved", axis=alt.Axis(format="~g"),
+        title="operations per byte of memory traffic", axis=alt.Axis(format="~g"),
     )  # fmt: skip
     y = alt.Y(
         "rate:Q", scale=alt.Scale(type="log", domain=list(y_ends), nice=False),
-        title="operations a second", axis=alt.Axis(format="~s"),
+        title="operations per second", axis=alt.Axis(format="~s"),
     )  # fmt: skip
     return Behind(x, y, _roof_layers(x, y), {"roofs": roofs, "names": _names(roofs)})
 
@@ -103,7 +103,7 @@ def _level_name(capacity_bytes: float | None) -> str:
     return f"within {capacity_bytes:.0f} B"
 
 
-def told_apart(levels: Sequence[Level]) -> list[Level]:
+def told_apart(levels: Sequence[RoofLevel]) -> list[RoofLevel]:
     """Levels without those that the next larger one is nearly as fast as."""
     return [
         level
@@ -113,14 +113,26 @@ def told_apart(levels: Sequence[Level]) -> list[Level]:
 
 
 def _names(roofs: Sequence[Row]) -> list[Row]:
-    """Where the names stand: peaks at their right end, levels half way up, as the axes show it."""
+    """The positions of the labels: peaks at their right ends, and levels staggered along their slopes.
+
+    Peaks that are close to each other share a label.
+    """
+    lines = list(zip(roofs[::2], roofs[1::2], strict=True))
+    slopes = [line for line in lines if line[0]["rate"] != line[1]["rate"]]
     found: list[Row] = []
-    for start, end in zip(roofs[::2], roofs[1::2], strict=True):
-        if start["rate"] == end["rate"]:
-            found.append({**end, "side": "right"})
-            continue
-        middle = {
-            name: math.sqrt(float(str(start[name])) * float(str(end[name]))) for name in ("intensity", "rate")
+    for place, (start, end) in enumerate(slopes, start=1):
+        part = place / (len(slopes) + 1)
+        between = {
+            name: float(str(start[name])) ** (1 - part) * float(str(end[name])) ** part
+            for name in ("intensity", "rate")
         }
-        found.append({"roof": start["roof"], "side": "left", **middle})
+        found.append({"roof": start["roof"], "side": "left", **between})
+    ends = [end for start, end in lines if start["rate"] == end["rate"]]
+    for each in sorted(ends, key=lambda end: -float(str(end["rate"]))):
+        above = found[-1] if found and found[-1]["side"] == "right" else None
+        if above is not None and float(str(above["rate"])) < _APART * float(str(each["rate"])):
+            names = f"{str(above['roof']).removesuffix(' peak')}, {each['roof']}"
+            found[-1] = {**above, "roof": names}
+        else:
+            found.append({**each, "side": "right"})
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from iree_tuner.report.charts.look import FAST, HEIGHT_PX, LINES, SAME, SLOW, Drawing, Row, drawn
-from iree_tuner.report.data import Point, WorkloadPart
+from iree_tuner.report.data import TrialPoint, WorkloadPart
 
 BEST, REST, FAILED = 40, 80, 40
 """Lines at most: the best ones, and others and failures spread over the whole search."""
@@ -37,13 +37,13 @@ class Explored:
 
 def draw_spaces(part: WorkloadPart) -> list[Explored]:
     """A chart for each space that has at least two candidates and two knobs that differ."""
-    by_pipeline: dict[str, list[Point]] = {}
+    by_pipeline: dict[str, list[TrialPoint]] = {}
     for point in part.points:
         by_pipeline.setdefault(point.pipeline, []).append(point)
     return [found for name, points in by_pipeline.items() if (found := _explored(name, points)) is not None]
 
 
-def _explored(pipeline: str, points: Sequence[Point]) -> Explored | None:
+def _explored(pipeline: str, points: Sequence[TrialPoint]) -> Explored | None:
     shown = sampled(points)
     values = _values(shown)
     varied = [name for name, found in values.items() if len(found) > 1]
@@ -54,12 +54,12 @@ def _explored(pipeline: str, points: Sequence[Point]) -> Explored | None:
     drawing = drawn(
         alt.layer(*_layers(shown, varied)).properties(height=HEIGHT_PX),
         {"lines": lines, "ticks": ticks},
-        "Knobs side by side; each line is a candidate, colored by its time relative to the default",
+        "Knobs as parallel axes. Each line is a candidate, colored by its time relative to the default",
     )
     return Explored(drawing, pipeline, len(shown), len(points), fixed)
 
 
-def sampled(points: Sequence[Point]) -> list[Point]:
+def sampled(points: Sequence[TrialPoint]) -> list[TrialPoint]:
     """Points that are drawn, slowest first, so that the best lie on top."""
     ran = sorted((each for each in points if each.score is not None), key=_score)
     failed = [each for each in points if each.score is None]
@@ -68,18 +68,18 @@ def sampled(points: Sequence[Point]) -> list[Point]:
     return [*spread(failed, FAILED), *sorted(chosen, key=_score, reverse=True)]
 
 
-def spread(points: Sequence[Point], most: int) -> list[Point]:
+def spread(points: Sequence[TrialPoint], most: int) -> list[TrialPoint]:
     """At most so many, at equal distances."""
     if len(points) <= most:
         return list(points)
     return [points[place * len(points) // most] for place in range(most)]
 
 
-def _score(point: Point) -> float:
+def _score(point: TrialPoint) -> float:
     return point.score or 0.0
 
 
-def _values(points: Sequence[Point]) -> dict[str, list[int]]:
+def _values(points: Sequence[TrialPoint]) -> dict[str, list[int]]:
     """Values of each knob, ascending."""
     found: dict[str, set[int]] = {}
     for point in points:
@@ -88,7 +88,9 @@ def _values(points: Sequence[Point]) -> dict[str, list[int]]:
     return {name: sorted(taken) for name, taken in sorted(found.items())}
 
 
-def _lines(points: Sequence[Point], varied: Sequence[str], values: dict[str, list[int]]) -> Iterator[Row]:
+def _lines(
+    points: Sequence[TrialPoint], varied: Sequence[str], values: dict[str, list[int]]
+) -> Iterator[Row]:
     """A row a candidate: where it lies on each knob, from 0 to 1. Short names, for there are many."""
     places = {name: {value: place for place, value in enumerate(values[name])} for name in varied}
     for line, point in enumerate(points):
@@ -115,7 +117,7 @@ def _field(index: int) -> str:
     return f"k{index:03}"
 
 
-def _layers(points: Sequence[Point], varied: Sequence[str]) -> tuple[alt.Chart, ...]:
+def _layers(points: Sequence[TrialPoint], varied: Sequence[str]) -> tuple[alt.Chart, ...]:
     fields = [_field(index) for index in range(len(varied))]
     labels = f"{json.dumps(list(varied))}[toNumber(slice(datum.value, 1))]"
     x = alt.X(
@@ -159,7 +161,7 @@ def _layers(points: Sequence[Point], varied: Sequence[str]) -> tuple[alt.Chart, 
     return axes, failed, ran, names
 
 
-def _colors(points: Sequence[Point]) -> alt.Scale:
+def _colors(points: Sequence[TrialPoint]) -> alt.Scale:
     """From the best over the default's time to the slow ones, of which the slowest tenth look alike."""
     scores = sorted(each.score for each in points if each.score is not None)
     low = min([0.95, *scores[:1]])

@@ -7,7 +7,7 @@ import altair as alt
 from iree_tuner.report.charts.look import OTHERS, SERIES, Drawing, Row, drawn, rows_high
 from iree_tuner.report.data import RunReport
 
-STAGE, BUSY = "the run", "busy"
+STAGE, BUSY = "stages", "busy"
 MOST = 24
 """Workers."""
 

@@ -54,7 +54,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedCondition:
     """A condition, an op that it fails on though all before it hold, and what the interpreter says."""
 
     condition: Condition

@@ -9,7 +9,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.spec.grammar import pairs
-from iree_tuner.spec.near.conditions import Condition, Failure, conditions_of, first_failure, said_by
+from iree_tuner.spec.near.conditions import Condition, FailedCondition, conditions_of, first_failure, said_by
 from iree_tuner.spec.near.reasons import kind_asked, reason
 from iree_tuner.spec.near.stopped import stop_at
 
@@ -125,7 +125,7 @@ def _nearest(
 
 def _missed(matcher: _Matcher, dispatch: str, op: ir.Operation, index: int) -> NearMiss:
     condition = matcher.conditions[index]
-    found = reason(Failure(condition, op, said_by(condition, op) or ""))
+    found = reason(FailedCondition(condition, op, said_by(condition, op) or ""))
     return NearMiss(
         matcher.name,
         dispatch,

@@ -12,7 +12,7 @@ from iree_tuner.compiler.context import walk
 from iree_tuner.ops import attention, contraction, convolution
 from iree_tuner.ops.matching import ANY_SIZE
 from iree_tuner.ops.structure import loop_sizes
-from iree_tuner.spec.near.conditions import Failure, number_of
+from iree_tuner.spec.near.conditions import FailedCondition, number_of
 from iree_tuner.spec.near.difference import (
     Comparisons,
     Difference,
@@ -48,7 +48,7 @@ _PREDICATES = {
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
-def listed_numbers(failure: Failure) -> Comparisons:
+def listed_numbers(failure: FailedCondition) -> Comparisons:
     """Sizes of a role, strides or dilations that are not those that `dims_equal` lists."""
     param = failure.match.operands[0]
     wanted = list(ir.DenseI64ArrayAttr(failure.match.attributes["expected_values"]))
@@ -65,7 +65,7 @@ def listed_numbers(failure: Failure) -> Comparisons:
         yield compare("size", f"size{'' if one else 's'} of {what.replace('_', ' ')}", given, asked)
 
 
-def _numbers(failure: Failure, param: ir.Value) -> tuple[str, Sequence[int | None] | None]:
+def _numbers(failure: FailedCondition, param: ir.Value) -> tuple[str, Sequence[int | None] | None]:
     """What a parameter holds, in a word and in numbers; None for those where they are not found."""
     owner = param.owner
     if isinstance(owner, ir.Block):
@@ -84,7 +84,7 @@ def _numbers(failure: Failure, param: ir.Value) -> tuple[str, Sequence[int | Non
     return role, None if loops is None or sizes is None else [sizes[loop] for loop in loops[role]]
 
 
-def compared_numbers(failure: Failure) -> Comparisons:
+def compared_numbers(failure: FailedCondition) -> Comparisons:
     """Two numbers of which one is mostly a constant."""
     predicate = transform.MatchCmpIPredicate(ir.IntegerAttr(failure.match.attributes["predicate"]).value).name
     found, wanted = failure.match.operands
@@ -100,7 +100,7 @@ def compared_numbers(failure: Failure) -> Comparisons:
     yield Difference(kind, what, str(numbers[0]), f"{_PREDICATES[predicate]}{numbers[1]}")
 
 
-def _not_found(failure: Failure, search: ir.Operation) -> Comparisons:
+def _not_found(failure: FailedCondition, search: ir.Operation) -> Comparisons:
     """What differs in the only op of a name that is searched for, or that there is none."""
     names = names_searched(search)
     for op in failure.ops(search.operands[0]):

@@ -14,7 +14,7 @@ from iree.compiler import ir
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.extents import bounds, extent
 from iree_tuner.ops.structure import indexing_maps, iterators
-from iree_tuner.spec.near.conditions import Condition, Failure
+from iree_tuner.spec.near.conditions import Condition, FailedCondition
 from iree_tuner.spec.near.difference import (
     Comparisons,
     Difference,
@@ -50,7 +50,7 @@ _OPERANDS = {
 """What match ops call the operands; each has an attribute for its element type, most of them."""
 
 
-def reason(failure: Failure) -> Difference:
+def reason(failure: FailedCondition) -> Difference:
     """The first thing that a condition asks for and does not find."""
     before = set(failure.op.attributes)
     explain = _REASONS.get(failure.match.name)
@@ -93,7 +93,7 @@ def _has_roles(op: ir.Operation, family: Family) -> bool:
     return _is_linalg(op) and family.roles(op) is not None
 
 
-def _name(failure: Failure) -> Comparisons:
+def _name(failure: FailedCondition) -> Comparisons:
     handle = failure.match.operands[0]
     names = _names(failure.match)
     for op in failure.ops(handle):
@@ -101,7 +101,7 @@ def _name(failure: Failure) -> Comparisons:
             yield Difference("name", f"name of {called(handle)}", op.name, " or ".join(names))
 
 
-def _producer(failure: Failure) -> Comparisons:
+def _producer(failure: FailedCondition) -> Comparisons:
     handle = failure.match.operands[0]
     number = ir.IntegerAttr(failure.match.attributes["operand_number"]).value
     for op in failure.ops(handle):
@@ -113,7 +113,7 @@ def _producer(failure: Failure) -> Comparisons:
             )
 
 
-def _position(failure: Failure) -> Comparisons:
+def _position(failure: FailedCondition) -> Comparisons:
     handle = failure.match.operands[0]
     kind = "results" if failure.match.name == "transform.get_result" else "operands"
     for op in failure.ops(handle):
@@ -123,18 +123,18 @@ def _position(failure: Failure) -> Comparisons:
                 yield _too_few(kind, f"number of {kind} of {called(handle)}", count, position)
 
 
-def _type(failure: Failure) -> Comparisons:
+def _type(failure: FailedCondition) -> Comparisons:
     wanted = ir.TypeAttr(failure.match.attributes["target_type"]).value
     for what, value in values_of(failure.condition, failure.match.operands[0], failure.op):
         yield compare_types(f"type of {what}", value.type, wanted)
 
 
-def _multiple(failure: Failure) -> Comparisons:
+def _multiple(failure: FailedCondition) -> Comparisons:
     size = ir.IntegerAttr(failure.match.attributes["size"]).value
     yield from _dimension(failure, "divisibility", f"a multiple of {size}")
 
 
-def _bounds(failure: Failure) -> Comparisons:
+def _bounds(failure: FailedCondition) -> Comparisons:
     ends = [failure.match.attributes.get(name, None) for name in ("lower_bound", "upper_bound")]
     lower, upper = (None if each is None else ir.IntegerAttr(each).value for each in ends)
     wanted = f"at least {lower}" if upper is None else f"at most {upper}"
@@ -143,7 +143,7 @@ def _bounds(failure: Failure) -> Comparisons:
     yield from _dimension(failure, "bounds", wanted)
 
 
-def _dimension(failure: Failure, kind: str, wanted: str) -> Comparisons:
+def _dimension(failure: FailedCondition, kind: str, wanted: str) -> Comparisons:
     """The dimension of a value that is not what the interpreter wants."""
     dim = ir.IntegerAttr(failure.match.attributes["dim"]).value
     for what, value in values_of(failure.condition, failure.match.operands[0], failure.op):
@@ -167,13 +167,13 @@ def _size(value: ir.Value, shaped: ir.ShapedType, dim: int) -> str:
     return ", ".join(words)
 
 
-def _no_config(failure: Failure) -> Comparisons:
+def _no_config(failure: FailedCondition) -> Comparisons:
     for op in failure.ops(failure.match.operands[0]):
         for name in ("lowering_config", "compilation_info"):
             yield compare("config", name, op.attributes.get(name, "none"), "none")
 
 
-def _typed(failure: Failure) -> Comparisons:
+def _typed(failure: FailedCondition) -> Comparisons:
     """A contraction, a convolution or an attention with other types or indexing maps."""
     kind = failure.match.name.removeprefix(MATCH)
     asked = failure.match.attributes
@@ -198,18 +198,18 @@ def _typed(failure: Failure) -> Comparisons:
                 yield compare("map", f"indexing map of {name}", given, wanted)
 
 
-def _regions(failure: Failure) -> Comparisons:
+def _regions(failure: FailedCondition) -> Comparisons:
     asked = failure.match.regions[0].blocks[0].operations[0].operation
     for op in failure.ops(failure.match.operands[0]):
         yield from compare_regions(asked, op, op.name)
 
 
-def _dag(failure: Failure) -> Comparisons:
+def _dag(failure: FailedCondition) -> Comparisons:
     for op in failure.ops(failure.match.operands[0]):
         yield from compare_dags(last_of(failure.match), op)
 
 
-def _loops(failure: Failure) -> Comparisons:
+def _loops(failure: FailedCondition) -> Comparisons:
     """Loops of another kind than `transform.match.structured.dim` asks for, or too few."""
     asked = failure.match.attributes
     for op in failure.ops(failure.match.operands[0]):
@@ -221,7 +221,7 @@ def _loops(failure: Failure) -> Comparisons:
                 yield compare("iterator", f"iterator of loop {loop}", kinds[loop], wanted)
 
 
-def _body(failure: Failure) -> Comparisons:
+def _body(failure: FailedCondition) -> Comparisons:
     """Ops of a body that are not those that `transform.match.structured.body` asks for."""
     asked = failure.match.attributes
     for op in failure.ops(failure.match.operands[0]):
@@ -233,7 +233,7 @@ def _body(failure: Failure) -> Comparisons:
             yield compare("body", "body", names, "no ops")
 
 
-def _map(failure: Failure) -> Comparisons:
+def _map(failure: FailedCondition) -> Comparisons:
     """Indexing maps that are no permutations, or too few operands for `transform.match.structured.input`."""
     asked = failure.match.attributes
     kind = failure.match.name.removeprefix(f"{STRUCTURED}.")
@@ -262,7 +262,7 @@ def _names(match: ir.Operation) -> list[str]:
     return [ir.StringAttr(each).value for each in ir.ArrayAttr(match.attributes["op_names"])]
 
 
-_REASONS: dict[str, Callable[[Failure], Comparisons]] = {
+_REASONS: dict[str, Callable[[FailedCondition], Comparisons]] = {
     "transform.match.operation_name": _name,
     "transform.match.param.cmpi": compared_numbers,
     "transform.get_producer_of_operand": _producer,

@@ -27,7 +27,7 @@ class Jax:
     def missing(self, device: str) -> str:
         """JAX, or a device that it knows."""
         if not on_host(device) and not is_gpu(device):
-            return f"{self.title} is compared on the host, on CUDA and on ROCm only"
+            return f"{self.title} supports only CPUs, CUDA and ROCm here"
         return lacks(self.title, ("jax", "jaxlib"))
 
     def version(self) -> str:
@@ -74,7 +74,7 @@ def _device(jax: Any, uri: str) -> Any:  # noqa: ANN401
     try:
         return jax.devices(uri.partition("://")[0].replace("hip", "rocm"))[number]
     except (RuntimeError, IndexError):
-        raise CannotError(f"this JAX finds no device {uri}: pip install 'jax[cuda12]'") from None
+        raise CannotError(f"JAX finds no device {uri}: pip install 'jax[cuda12]'") from None
 
 
 def _compiled(jax: Any, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:  # noqa: ANN401

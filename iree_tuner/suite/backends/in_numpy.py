@@ -43,7 +43,7 @@ class Numpy:
 
     def missing(self, device: str) -> str:
         """Any device but the host's cores."""
-        return "" if on_host(device) else "NumPy computes on the host only"
+        return "" if on_host(device) else "NumPy runs only on CPUs"
 
     def version(self) -> str:
         """NumPy's."""
@@ -159,7 +159,7 @@ def _check_blas(*factors: Values) -> None:
     """Raise CannotError for what BLAS does not multiply, which NumPy does with loops of its own."""
     for each in factors:
         if each.dtype not in _BLAS or each.dtype != factors[0].dtype:
-            raise CannotError(f"NumPy has no fast product of {each.dtype}: BLAS is of float32 and float64")
+            raise CannotError(f"NumPy has no fast product of {each.dtype}: BLAS supports float32 and float64")
 
 
 def saturated(x: Values, dtype: np.dtype[Any]) -> Values:

@@ -30,7 +30,7 @@ class OnnxRuntime:
     def missing(self, device: str) -> str:
         """The runtime, and `onnx`, which makes the graphs."""
         if not on_host(device) and not device.startswith("cuda"):
-            return f"{self.title} is compared on the host and on CUDA only"
+            return f"{self.title} supports only CPUs and CUDA here"
         return lacks(self.title, ("onnx", "onnxruntime"))
 
     def version(self) -> str:
@@ -82,7 +82,7 @@ def _placed(value: Any, array: Array, kind: int, place: tuple[str, int]) -> Any:
     if place[0] == "cpu":
         return value.ortvalue_from_numpy_with_onnx_type(array, kind)
     if array.dtype.type.__module__ != "numpy":
-        raise CannotError(f"ONNX Runtime's interface for Python puts no {array.dtype} on a GPU")
+        raise CannotError(f"ONNX Runtime's Python API cannot copy {array.dtype} to a GPU")
     return value.ortvalue_from_numpy(array, *place)
 
 

@@ -32,8 +32,8 @@ class _RocmProducts:
     def missing(self, device: str) -> str:
         """PyTorch for ROCm."""
         if not is_gpu(device):
-            return f"{self.title} computes on AMD's GPUs only"
-        return "" if rocm_of_torch() else f"{self.title} needs PyTorch for ROCm: {_INSTALL}"
+            return f"{self.title} runs only on AMD GPUs"
+        return "" if rocm_of_torch() else f"{self.title} requires PyTorch for ROCm: {_INSTALL}"
 
     def version(self) -> str:
         """ROCm's, as PyTorch was built with."""
@@ -42,7 +42,7 @@ class _RocmProducts:
     def refuses(self, operation: Operation, device: str) -> str:
         """What is no product of matrices."""
         del device
-        return "" if "matmul" in operation.kind else f"{self.title} multiplies matrices only"
+        return "" if "matmul" in operation.kind else f"{self.title} supports only matrix products"
 
     def load(self, job: Job) -> Running:
         """As PyTorch does, with this library."""

@@ -25,7 +25,7 @@ class Torch:
     def missing(self, device: str) -> str:
         """PyTorch, or a device that it knows."""
         if not on_host(device) and not is_gpu(device):
-            return f"{self.title} is compared on the host, on CUDA and on ROCm only"
+            return f"{self.title} supports only CPUs, CUDA and ROCm here"
         return lacks("PyTorch", ("torch",))
 
     def version(self) -> str:
@@ -56,7 +56,9 @@ class TorchCompiled(Torch):
         found = super().missing(device)
         compiler = os.environ.get("CXX", "g++")  # as PyTorch itself looks for it
         if not found and on_host(device) and shutil.which(compiler) is None:
-            return f"torch.compile needs a C++ compiler, and there is no {compiler}: install g++, or set CXX"
+            return (
+                f"torch.compile requires a C++ compiler, but {compiler} is missing: install g++, or set CXX"
+            )
         return found or (lacks("Triton", ("triton",)) if is_gpu(device) else "")
 
     def load(self, job: Job) -> Running:

@@ -19,7 +19,7 @@ class Triton:
     def missing(self, device: str) -> str:
         """A GPU, Triton, and PyTorch for its tensors."""
         if not is_gpu(device):
-            return "Triton needs an NVIDIA or AMD GPU"
+            return "Triton requires an NVIDIA or AMD GPU"
         return lacks("Triton", ("triton", "torch"), "pip install 'iree-tuner[triton,compare]'")
 
     def version(self) -> str:

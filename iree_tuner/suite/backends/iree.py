@@ -29,7 +29,7 @@ DEFAULT, TUNED, BEFORE = "iree", "iree-tuned", "iree-before"
 """Names of back ends: as the compiler makes it, tuned, and as an earlier run's compiler made it."""
 
 _streams = itertools.count()
-_TITLES = {DEFAULT: "IREE", TUNED: "IREE, tuned", BEFORE: "IREE, as before"}
+_TITLES = {DEFAULT: "IREE", TUNED: "IREE, tuned", BEFORE: "IREE, earlier run"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Iree:
         try:
             return IreeRunning(job, programs)
         except RUNTIME_ERRORS as error:
-            raise CannotError(f"it does not load: {first_line(error)}") from None
+            raise CannotError(f"the program does not load: {first_line(error)}") from None
 
 
 def _in_own_stream(job: Job) -> Job:

@@ -57,5 +57,5 @@ def device_number(device: str) -> int:
     """
     path = device.partition("://")[2]
     if path and not path.isdigit():
-        raise CannotError(f"it knows devices by number only, not {device}")
+        raise CannotError(f"devices are selected by number only, not by {device}")
     return int(path or 0)

@@ -32,8 +32,8 @@ def backend(name: str) -> Backend:
     if name in known:
         return known[name]
     close = difflib.get_close_matches(name, known, 3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}"
-    raise UsageError(f"there is no back end '{name}'", hint=hint)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
+    raise UsageError(f"unknown back end '{name}'", hint=hint)
 
 
 def _made(entry: EntryPoint) -> Backend:

@@ -94,7 +94,7 @@ class TorchPrimitives:
 
     def _narrow_matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
         if a.dim() != 2 or a.dtype != b.dtype:
-            raise CannotError(f"PyTorch multiplies no batches, nor mixtures, of {a.dtype}")
+            raise CannotError(f"PyTorch has no batched or mixed products of {a.dtype}")
         try:
             if not a.dtype.is_floating_point:
                 return torch._int_mm(a, b)
@@ -115,7 +115,7 @@ class TorchPrimitives:
     ) -> Tensor:
         """`conv2d`; channels that come last stay there (channels_last)."""
         if not image.dtype.is_floating_point or image.element_size() == 1:
-            raise CannotError(f"PyTorch convolves no {image.dtype}")
+            raise CannotError(f"PyTorch has no convolution of {image.dtype}")
         kind = torch.promote_types(image.dtype, type_of(element_type))
         image, filters = image.to(kind), filters.to(kind).permute(_FILTERS[layouts[1]])
         last = layouts[0] == "nhwc"
@@ -131,7 +131,7 @@ class TorchPrimitives:
     def layer(self, layer: Layer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
         """`convNd`, and `convolution_backward`, which training takes; views with channels last stay that."""
         if not lhs.dtype.is_floating_point or lhs.element_size() == 1:
-            raise CannotError(f"PyTorch convolves no {lhs.dtype}")
+            raise CannotError(f"PyTorch has no convolution of {lhs.dtype}")
         kind = torch.promote_types(lhs.dtype, type_of(element_type))
         lhs, rhs = lhs.to(kind), rhs.to(kind)
         window = layer.strides, layer.padding, layer.dilations

@@ -179,7 +179,7 @@ class GpuCalls(Generic[A]):
             self._stream.synchronize()
         except RuntimeError as error:
             torch.cuda.synchronize(self._device)
-            return None, f"no CUDA graph, calls are handed over one by one: {first_line(error)}"
+            return None, f"no CUDA graph, calls are launched one by one: {first_line(error)}"
         return graph, ""
 
 

@@ -105,7 +105,7 @@ class Plan:
         """In two kernels where one would have too few programs: parts first."""
         axes = base.facts["axes"]
         if axes != tuple(range(axes[0], axes[0] + len(axes))):
-            raise CannotError("no Triton kernel here for reductions of axes that are apart")
+            raise CannotError("no Triton kernel here for reductions of non-adjacent axes")
         if not x.is_contiguous():
             raise CannotError("no Triton kernel here for reductions of transposed tensors")
         outer, inner = math.prod(x.shape[: axes[0]]), math.prod(x.shape[axes[-1] + 1 :])

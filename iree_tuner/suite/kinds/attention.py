@@ -113,10 +113,10 @@ class Attention(Operation):
         check_sizes(self, "batch", "heads", "key_heads", "queries", "keys", "size", "value_size")
         check_type("element_type", self.element_type, WIDE)
         if self.heads % self.key_heads:
-            raise UsageError(f"key_heads: {self.key_heads} do not divide {self.heads} heads")
+            raise UsageError(f"key_heads: {self.heads} heads are not a multiple of {self.key_heads}")
         if self.causal and self.queries > self.keys:
             raise UsageError(
-                f"causal: the first of {self.queries} queries would see none of {self.keys} keys"
+                f"causal: the first of {self.queries} queries would attend to none of {self.keys} keys"
             )
 
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:

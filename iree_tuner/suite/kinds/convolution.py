@@ -124,10 +124,10 @@ class Convolution(Operation):
         check_type("filters", self.filters, (*FLOATS, "i8"))
         check_type("out", self.out, (*FLOATS, "i32") if self._sums == "i32" else FLOATS)
         if self.layout not in _LAYOUTS:
-            raise UsageError(f"layout: '{self.layout}' is none of {', '.join(_LAYOUTS)}")
+            raise UsageError(f"layout: '{self.layout}' is not one of {', '.join(_LAYOUTS)}")
         for name, channels in (("c", self.c), ("f", self.f)):
             if channels % self.groups:
-                raise UsageError(f"groups: {self.groups} do not divide {name}, {channels}")
+                raise UsageError(f"groups: {name} ({channels}) is not a multiple of {self.groups}")
         if min(self.result.shape) < 1:
             raise UsageError(
                 f"the window of {self.kh}x{self.kw} is larger than the image of {self.h}x{self.w}"

@@ -91,9 +91,11 @@ class Elementwise(Operation):
         signed = ""
         for each in self._functions:
             if each not in known:
-                raise UsageError(f"chain: no function '{each}'", hint=did_you_mean(each, known))
+                raise UsageError(f"chain: unknown function '{each}'", hint=did_you_mean(each, known))
             if each in _ROOTS and signed:
-                raise UsageError(f"chain: {each} of what may be negative after {signed}")
+                raise UsageError(
+                    f"chain: {each} requires positive values, but {signed} may return negative ones"
+                )
             signed = each if each in _SIGNED else "" if each in _UNSIGNED else signed
 
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:

@@ -120,27 +120,27 @@ class ConvolutionLayer(Operation):
         check_sizes(self, "n", "c", "k", "groups")
         check_type("element_type", self.element_type, WIDE)
         if self.direction not in get_args(Direction):
-            raise UsageError(f"direction: '{self.direction}' is none of {', '.join(get_args(Direction))}")
+            raise UsageError(f"direction: '{self.direction}' is not one of {', '.join(get_args(Direction))}")
         names = ("image", "kernel", "strides", "padding", "dilations")
         texts = {name: str(self.arguments[name]) for name in names}
         for name, text in texts.items():
             if not _SIZES.fullmatch(text):
-                raise UsageError(f"{name}: '{text}' is not 1 to 3 sizes, as 3x3")
+                raise UsageError(f"{name}: '{text}' must be 1 to 3 sizes, such as 3x3")
             if name != "padding" and min(_sizes(text)) < 1:
                 raise UsageError(f"{name}: {text} has a size below 1")
         if len({len(_sizes(text)) for text in texts.values()}) > 1:
             told = ", ".join(f"{name} {text}" for name, text in texts.items())
-            raise UsageError(f"not all have as many dimensions: {told}")
+            raise UsageError(f"the numbers of dimensions differ: {told}")
         self._check_layouts()
         for name, channels in (("c", self.c), ("k", self.k)):
             if channels % self.groups:
-                raise UsageError(f"groups: {self.groups} do not divide {name}, {channels}")
+                raise UsageError(f"groups: {name} ({channels}) is not a multiple of {self.groups}")
         if min(self._layer.results) < 1:
             raise UsageError(f"the kernel of {self.kernel} is larger than the padded image of {self.image}")
         if self.bias and self.direction != "forward":
-            raise UsageError("bias: a gradient has none")
+            raise UsageError("bias: gradients have no bias")
         if self.direction == "data" and any(first > last for first, last, _ in self._seen):
-            raise UsageError(f"padding: {self.padding} hides every result from the image")
+            raise UsageError(f"padding: with {self.padding}, no result depends on the image")
 
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
         """One generic op with the maps of a convolution, of what is padded, spread and flipped before."""
@@ -197,7 +197,7 @@ class ConvolutionLayer(Operation):
         wanted = sorted(f"NC{self._spatial}")
         for name, layout in self._layouts.items():
             if sorted(layout) != wanted:
-                raise UsageError(f"{name}_layout: '{layout}' is no order of the letters NC{self._spatial}")
+                raise UsageError(f"{name}_layout: '{layout}' is not a permutation of NC{self._spatial}")
 
     def _tensor(self, role: str) -> TensorType:
         layer = self._layer

@@ -105,9 +105,9 @@ class Product(Operation):
         check_type("rhs", self.rhs, (*FLOATS, "i8"))
         check_type("out", self.out, (*FLOATS, "i32") if self._sums == "i32" else FLOATS)
         if self.layout not in _LAYOUTS:
-            raise UsageError(f"layout: '{self.layout}' is none of {', '.join(_LAYOUTS)}")
+            raise UsageError(f"layout: '{self.layout}' is not one of {', '.join(_LAYOUTS)}")
         if self.k % self.split_k:
-            raise UsageError(f"split_k: {self.split_k} slices do not divide k, {self.k}")
+            raise UsageError(f"split_k: k ({self.k}) is not a multiple of {self.split_k} slices")
         self._epilogue.check()
 
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:

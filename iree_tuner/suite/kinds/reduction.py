@@ -93,7 +93,7 @@ class Reduction(Operation):
         check_sizes(self, "rows", "columns")
         for name, value, known in (("function", self.function, REDUCTIONS), ("axis", self.axis, _AXES)):
             if value not in known:
-                raise UsageError(f"{name}: '{value}' is none of {', '.join(known)}")
+                raise UsageError(f"{name}: '{value}' is not one of {', '.join(known)}")
         check_type("element_type", self.element_type, WIDE if self.function == "mean" else (*WIDE, *INTEGERS))
 
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:

@@ -38,7 +38,7 @@ _TYPES: Mapping[str, type] = {"int": int, "str": str, "bool": bool}
 def kind_named(name: str) -> type[Operation]:
     """The kind of that name. Raises TunerError where there is none."""
     if name not in KINDS:
-        raise TunerError(f"there is no operation '{name}'", hint=did_you_mean(name, KINDS))
+        raise TunerError(f"unknown operation '{name}'", hint=did_you_mean(name, KINDS))
     return KINDS[name]
 
 
@@ -67,5 +67,5 @@ def operation_of(data: object) -> Operation:
     known = cast("Mapping[str, object]", data) if isinstance(data, Mapping) else {}
     kind, arguments = known.get("kind"), known.get("arguments")
     if not isinstance(kind, str) or not isinstance(arguments, Mapping):
-        raise TunerError("an operation is an object with a kind and its arguments")
+        raise TunerError("an operation must be an object with a kind and its arguments")
     return make(kind_named(kind), cast("Mapping[str, object]", arguments))

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 _WORDS = {
-    "BROKEN": "do not work any more", "FIXED": "work again", "SLOWER": "are slower", "FASTER": "are faster",
+    "BROKEN": "broke", "FIXED": "were fixed", "SLOWER": "became slower", "FASTER": "became faster",
     "AMBIGUOUS": "are ambiguous", "NEW": "are new", "GONE": "are gone", "SAME": "are the same",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A back end's rows on a device, together.
+class BackEndSummary:
+    """A back end's rows on a device, summarized.
 
     Attributes:
-        backend, device: which.
-        ratio: geometric mean of the rows' ratios.
-        rows: how many; `paired` of them took turns with the earlier code.
-        faster, slower: how many of them are so.
+        backend, device: the back end and the device.
+        ratio: the geometric mean of the rows' speedups.
+        rows: the number of rows, of which `paired` were interleaved with the earlier code.
+        faster, slower: the number of rows that became faster or slower.
     """
 
     backend: str
@@ -53,10 +53,10 @@ def changes_page(
     alike: float = ALIKE,
     spreads: Spreads | None = None,
 ) -> str:
-    """The page; arguments as those of `changes`.
+    """Render the page. The arguments are those of `changes`.
 
     Raises:
-        TunerError: a library for drawing is missing, or the runs have no row in common.
+        TunerError: a library for charts is missing, or the runs have no row in common.
     """
     check_installed()
     from iree_tuner.suite.pages.ratios import draw_ratios
@@ -76,7 +76,7 @@ def changes_page(
         headline=headline(found),
         counts=counts(found),
         cautions=cautions(before.facts, after.facts),
-        wholes=wholes(found),
+        summaries=summaries(found),
         charts=[(names(after.facts, device), each) for device, each in charts],
         several=len(devices) > 1,
         changes=sorted(found, key=_interest),
@@ -88,19 +88,19 @@ def changes_page(
 
 
 def headline(found: Sequence[Change]) -> str:
-    """What changed, in one sentence."""
-    told = [f"{count} {_WORDS[each]}" for each, count in counts(found).items()]
-    return f"Of {len(found)} rows, {', '.join(told)}" if told else "No row works in either run"
+    """Summarize the changes in one sentence."""
+    parts = [f"{count} {_WORDS[each]}" for each, count in counts(found).items()]
+    return f"Of {len(found)} rows, {', '.join(parts)}" if parts else "No row has a time in either run"
 
 
-def wholes(found: Sequence[Change]) -> tuple[Whole, ...]:
-    """Each back end's rows together, where they were timed: what moves all of them is rarely the code."""
+def summaries(found: Sequence[Change]) -> tuple[BackEndSummary, ...]:
+    """Summarize each back end's rows that have times. A change of all rows is rarely due to the code."""
     groups: dict[tuple[str, str], list[Change]] = {}
     for each in found:
         if each.ratio is not None:
             groups.setdefault((each.key[1], each.key[3]), []).append(each)
     return tuple(
-        Whole(
+        BackEndSummary(
             backend,
             device,
             math.exp(sum(math.log(each.ratio or 1.0) for each in group) / len(group)),

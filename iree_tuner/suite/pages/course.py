@@ -98,7 +98,7 @@ def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Seq
         ),
         tooltip=[
             alt.Tooltip("line:N", title="back end"),
-            alt.Tooltip("ratio:Q", title="times as fast as first", format=".3f"),
+            alt.Tooltip("ratio:Q", title="speedup over the first run", format=".3f"),
             alt.Tooltip("time:Q", title="µs", format=",.4~g"),
             alt.Tooltip("commit:N"),
             alt.Tooltip("compiler:N"),
@@ -112,7 +112,7 @@ def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Seq
     lines_ = base.mark_line(strokeWidth=1.5, point=alt.OverlayMarkDef(size=18))
     chart = alt.layer(one, marks, lines_).properties(height=_HEIGHT_PX)
     data = {"course": rows, "compilers": _compilers(runs), "one": [{"one": 1.0}]}
-    return drawn(chart, data, f"How times of {operation} changed over the runs, by back end")
+    return drawn(chart, data, f"Speedup of {operation} over the first run, by back end")
 
 
 def _rows(lines: Lines, runs: Sequence[Results]) -> Iterable[look.Row]:

@@ -35,7 +35,7 @@ def draw_devices(
         x=alt.X(
             "normalized:Q",
             scale=alt.Scale(type="log"),
-            title=f"µs, as on {shown[0]}",
+            title=f"normalized µs (as on {shown[0]})",
             axis=alt.Axis(format="~g"),
         ),
     )
@@ -46,8 +46,8 @@ def draw_devices(
             "operation:N",
             "device:N",
             alt.Tooltip("normalized:Q", title="normalized, µs", format=",.4~g"),
-            alt.Tooltip("time:Q", title="as measured, µs", format=",.4~g"),
-            alt.Tooltip("share:Q", title="of what is attainable", format=".0%"),
+            alt.Tooltip("time:Q", title="measured, µs", format=",.4~g"),
+            alt.Tooltip("share:Q", title="share of the roofline", format=".0%"),
         ],
     )
     chart = alt.layer(ways, points).properties(height=rows_high(len(order)))

@@ -46,7 +46,7 @@ def draw_ratios(found: Sequence[Change], labels: Mapping[str, str], worth: float
     ends = [float(str(row[name])) for row in rows for name in ("ratio", "low", "high")]
     low, high = min(0.9, *ends) / 1.02, max(1.1, *ends) * 1.02
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    axis = alt.Axis(format="~g", values=ratios(low, high), orient="top", title="times as fast as before")
+    axis = alt.Axis(format="~g", values=ratios(low, high), orient="top", title="speedup over the earlier run")
     base = alt.Chart(alt.NamedData("ratios")).encode(
         y=alt.Y(
             "label:N",
@@ -59,7 +59,7 @@ def draw_ratios(found: Sequence[Change], labels: Mapping[str, str], worth: float
             "operation:N",
             alt.Tooltip("backend:N", title="back end"),
             "verdict:N",
-            alt.Tooltip("ratio:Q", title="times as fast", format=".3f"),
+            alt.Tooltip("ratio:Q", title="speedup", format=".3f"),
             alt.Tooltip("low:Q", title="from", format=".3f"),
             alt.Tooltip("high:Q", title="to", format=".3f"),
             alt.Tooltip("before:Q", title="before, µs", format=",.4~g"),
@@ -78,7 +78,7 @@ def draw_ratios(found: Sequence[Change], labels: Mapping[str, str], worth: float
     )
     chart = alt.layer(band, one, intervals, points).properties(height=rows_high(len(rows)))
     data = {"ratios": rows, "band": [{"low": 1 / (1 + worth), "one": 1.0, "high": 1 + worth}]}
-    drawing = drawn(chart, data, "How much faster or slower each row became, with its interval")
+    drawing = drawn(chart, data, "Speedup of each row over the earlier run, with its confidence interval")
     return Ratios(drawing, len(rows), len(timed))
 
 

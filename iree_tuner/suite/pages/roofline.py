@@ -10,7 +10,7 @@ from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import Drawing, drawn
 from iree_tuner.report.charts.roofs import roofs_behind
-from iree_tuner.report.data import Level, Roof
+from iree_tuner.report.data import Roof, RoofLevel
 from iree_tuner.suite.pages.contenders import Standing, contenders
 from iree_tuner.suite.pages.series import colored
 
@@ -46,15 +46,15 @@ def draw_roofline(
                 "operation:N",
                 alt.Tooltip("contender:N", title="back end"),
                 alt.Tooltip("time:Q", title="µs", format=",.4~g"),
-                alt.Tooltip("rate:Q", title="operations a second", format=".3s"),
-                alt.Tooltip("speed:Q", title="bytes a second", format=".3s"),
-                alt.Tooltip("share:Q", title="of what is attainable", format=".0%"),
+                alt.Tooltip("rate:Q", title="operations per second", format=".3s"),
+                alt.Tooltip("speed:Q", title="bytes per second", format=".3s"),
+                alt.Tooltip("share:Q", title="share of the roofline", format=".0%"),
             ],
         )
         .add_params(highlight)
     )
     chart = alt.layer(*behind.layers, marks).properties(height=_HEIGHT_PX)
-    about = "Arithmetic rate of each operation against its intensity, by back end, under the roofline"
+    about = "Operations per second against arithmetic intensity, by back end, with the roofline"
     return drawn(chart, {"points": points, **behind.data}, about)
 
 
@@ -78,7 +78,7 @@ def _roof(roofline: Roofline | None, types: set[str]) -> Roof:
         return Roof()
     peaks = {kind: peak for kind in sorted(types) if (peak := roofline.peak(kind)) is not None}
     levels = (
-        Level(each.bytes_per_s, each.capacity_bytes)
+        RoofLevel(each.bytes_per_s, each.capacity_bytes)
         for each in roofline.levels
         if each.bytes_per_s is not None
     )

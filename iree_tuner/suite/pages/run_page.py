@@ -1,4 +1,4 @@
-"""The page of a run, or of several: who is how fast, on what, and what did not work."""
+"""The report of one or several suite runs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PACKAGE = "iree_tuner.suite.pages"
 
 @dataclass(frozen=True)
 class OnDevice:
-    """Charts of a device; None for those that there is nothing for.
+    """The charts of a device. A chart without data is None.
 
     Attributes:
-        device: as the page calls it.
-        how: where its roofline is from.
+        device: the device's name on the page.
+        how: the source of its roofline.
     """
 
     device: str
@@ -37,7 +37,7 @@ class OnDevice:
 
 @dataclass(frozen=True)
 class NotOk:
-    """Rows that are not `ok` for one reason."""
+    """Rows with the same state (other than `ok`) and the same message."""
 
     state: State
     backend: str
@@ -47,7 +47,7 @@ class NotOk:
 
 
 def run_page(results: Sequence[Results]) -> str:
-    """The page. Raises TunerError where a library for drawing is missing, or there are no rows."""
+    """Render the page. Raises TunerError if a library for charts is missing, or there are no rows."""
     check_installed()
     shown = together(results)
     found = standings(shown.rows)
@@ -69,11 +69,13 @@ def run_page(results: Sequence[Results]) -> str:
 
 
 def headline(shown: Together, best: Sequence[Gain]) -> str:
-    """What came out, in one sentence."""
+    """Summarize the results in one sentence."""
     many = f"{len(shown.operations)} operations"
     if not best:
         ok = sum(row.state == "ok" for row in shown.rows)
-        return f"{many}: {ok} of {len(shown.rows)} rows ran, and nothing was compared with IREE's default"
+        return (
+            f"{many}: {ok} of {len(shown.rows)} rows have a time, and none was compared with IREE's default"
+        )
     first = next((each for each in best if each.contender.startswith(BASE)), best[0])
     return (
         f"Over {first.operations} of {many}, {first.contender} is {first.speedup:.2f}x as fast as "
@@ -82,7 +84,7 @@ def headline(shown: Together, best: Sequence[Gain]) -> str:
 
 
 def not_ok(rows: Sequence[Row]) -> tuple[NotOk, ...]:
-    """By reason: what failed first, and then the most frequent."""
+    """Group rows by reason: failures first, then the most frequent reasons."""
     groups: dict[tuple[State, str, str, str], list[str]] = {}
     for row in rows:
         if row.state != "ok":
@@ -109,7 +111,7 @@ def _on_device(shown: Together, device: str, found: Sequence[Standing], all_: Se
 
 
 def _devices(shown: Together, found: Sequence[Standing], all_: Sequence[str]) -> list[tuple[str, Drawing]]:
-    """A chart for each contender that several devices have."""
+    """A chart for each back end that several devices have."""
     from iree_tuner.suite.pages.devices import draw_devices
 
     labels = labels_of(shown.operations)

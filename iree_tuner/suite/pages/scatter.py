@@ -59,7 +59,7 @@ def draw_scatter(found: Sequence[Standing]) -> Drawing | None:
     intervals = base.mark_rule(opacity=0.5).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q")
     points = base.mark_point(filled=True, size=60, opacity=0.85).encode(x=x, y=y)
     chart = alt.layer(drawn_lines, intervals, points).properties(height=_HEIGHT_PX)
-    about = "Time of each operation, tuned, against its time with IREE's default"
+    about = "Tuned time of each operation against its time with IREE's default"
     return drawn(chart, {"points": rows, "lines": lines}, about)
 
 

@@ -37,9 +37,7 @@ def draw_speedups(
     ends = [float(str(row[name])) for row in rows for name in ("speedup", "low", "high")]
     low, high = min(0.9, *ends) / 1.05, max(1.1, *ends) * 1.05
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    axis = alt.Axis(
-        format="~g", values=ratios(low, high), orient="top", title="times as fast as IREE's default"
-    )
+    axis = alt.Axis(format="~g", values=ratios(low, high), orient="top", title="speedup over IREE's default")
     base = alt.Chart(alt.NamedData("speedups")).encode(
         y=alt.Y(
             "label:N",

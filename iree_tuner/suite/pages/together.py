@@ -17,13 +17,13 @@ from iree_tuner.suite.run_facts import RunFacts
 
 @dataclass(frozen=True)
 class Together:
-    """What a page shows.
+    """The merged runs that a page shows.
 
     Attributes:
-        runs: the facts of each run, as given.
-        rows: of all runs, with plain numbers only; `device` is what the page calls it, unlike any other.
-        rooflines: by that; without the devices of which nothing is known.
-        notes: what a reader has to know before numbers of several runs are compared; a line each.
+        runs: the facts of each run.
+        rows: the rows of all runs, with finite numbers only. `device` is a unique name.
+        rooflines: the known rooflines, by device name.
+        notes: warnings about the comparison of several runs, one line each.
     """
 
     runs: tuple[RunFacts, ...]
@@ -33,23 +33,23 @@ class Together:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """As the page calls them, in the order of the rows."""
+        """The names of the devices, in the order of the rows."""
         return tuple(dict.fromkeys(row.device for row in self.rows))
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """In the order of the rows."""
+        """The names of the operations, in the order of the rows."""
         return tuple(dict.fromkeys(row.operation for row in self.rows))
 
 
 def together(results: Sequence[Results]) -> Together:
-    """The runs' rows; of equal ones the last counts.
+    """Merge the rows of runs. The last of several equal rows counts.
 
     Raises:
-        TunerError: there are no rows, or a device's roofline is none.
+        TunerError: there are no rows, or a roofline is malformed.
     """
     if not any(each.rows for each in results):
-        raise TunerError("there are no rows yet", location=", ".join(each.facts.id for each in results))
+        raise TunerError("no rows yet", location=", ".join(each.facts.id for each in results))
     labels = _labels(results)
     rows: dict[tuple[str, ...], Row] = {}
     rooflines: dict[str, Roofline] = {}
@@ -112,7 +112,11 @@ def _notes(results: Sequence[Results], doubled: int) -> tuple[str, ...]:
     first = results[0].facts
     runs = (each.facts for each in results)
     other = [each.name or each.id for each in runs if each.conditions != first.conditions]
-    notes = [f"{', '.join(other)}: measured under other conditions than {first.name}"] if other else []
+    notes = (
+        [f"{', '.join(other)}: measured under conditions that differ from those of {first.name}"]
+        if other
+        else []
+    )
     if doubled:
-        notes.append(f"{doubled} rows are in several of the runs: the last of them counts")
+        notes.append(f"{doubled} rows are in several runs; the page shows the last one")
     return (*notes, *(each.note for each in results if each.note))

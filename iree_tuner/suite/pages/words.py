@@ -1,4 +1,4 @@
-"""What runs were taken under, in words."""
+"""The conditions of runs, in words."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.run_facts import RunFacts
 
 _TIMING = {
-    "call": "what a caller waits for: one call after the other, each waited for",
-    "device": "what the device takes: calls in batches, without the cost of an empty batch",
+    "call": "per call: the caller waits for each call before it makes the next",
+    "device": "on the device: calls in batches, minus the time of an empty batch",
 }
 _UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
 def facts_words(facts: RunFacts) -> tuple[tuple[str, str], ...]:
-    """Names and values of all that is known of a run, for people; what is not known is left out."""
+    """The known facts of a run, as readable names and values."""
     devices = (f"{name} ({uri})" if name else uri for uri, name in facts.devices.items())
     found = (
         ("device" if len(facts.devices) == 1 else "devices", ", ".join(devices)),
@@ -23,27 +23,30 @@ def facts_words(facts: RunFacts) -> tuple[tuple[str, str], ...]:
         ("libraries", ", ".join(f"{name} {each}" for name, each in facts.versions.items() if each)),
         *conditions_words(facts.conditions),
         ("run", facts.id),
-        ("in turns with", facts.against),
+        ("interleaved with", facts.against),
         ("started", day(facts.started or None)),
     )
     return tuple((name, value) for name, value in found if value)
 
 
 def conditions_words(conditions: Conditions) -> tuple[tuple[str, str], ...]:
-    """How samples were taken, as names and values for people."""
+    """The conditions of samples, as readable names and values."""
     size = conditions.copies_bytes
-    cold = f"cold: inputs rotate through copies of {_size(size)}"
+    cold = f"cold: inputs rotate through {_size(size)} of copies"
     neighbour = conditions.neighbour_s
     return (
-        ("times are", _TIMING[conditions.timing]),
+        ("timing", _TIMING[conditions.timing]),
         ("caches", cold if size else "warm: one copy of the inputs"),
         ("threads", f"{conditions.threads} of the host" if conditions.threads else "the device's own"),
-        ("side by side", f"{conditions.streams} streams" if conditions.streams > 1 else "nothing"),
-        ("neighbour", f"a large product for {_short(neighbour)} before each sample" if neighbour else "none"),
+        ("streams", f"{conditions.streams} concurrent copies" if conditions.streams > 1 else "1"),
+        (
+            "background load",
+            f"a large product for {_short(neighbour)} before each sample" if neighbour else "none",
+        ),
         (
             "samples",
-            f"at most {conditions.rounds} of at least {_short(conditions.batch_s)}, after a pause of "
-            f"{_short(conditions.pause_s)}; at most {seconds(conditions.seconds)} for an operation",
+            f"up to {conditions.rounds} of at least {_short(conditions.batch_s)}, each after a pause of "
+            f"{_short(conditions.pause_s)}; up to {seconds(conditions.seconds)} per operation",
         ),
     )
 

@@ -113,7 +113,7 @@ def test_what_a_call_writes_comes_back(dies, calls, tmp_path):
 def test_what_is_no_data_is_not_read(calls):
     end = calls.end(calls.submit(cluster_calls_here.no_data_here))
     assert isinstance(end, Lost)
-    assert "cluster_calls_here.NoData, which is no data of a run" in str(end)
+    assert "cluster_calls_here.NoData, which is not part of a run's data" in str(end)
 
 
 def test_arguments_that_do_not_pickle_are_told_at_once(calls):
@@ -169,7 +169,7 @@ def test_a_call_ends_where_nobody_has_the_device_any_more(cluster, processes, mo
         processes.stop("other")
         end = device.end(device.submit(cluster_calls_here.echo_here, 2))
     assert isinstance(end, Crash)
-    assert "can do it any more" in str(end)
+    assert "can make the call any more" in str(end)
 
 
 def test_calls_of_a_worker_that_is_asked_to_end_are_made_by_the_next(cluster, processes):

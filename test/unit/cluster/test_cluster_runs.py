@@ -122,14 +122,14 @@ def test_no_scheduler_is_one_line(command, nobody, tmp_path, capsys):
     program.write_text(ZERO_MATMUL)
     given = [str(program) if each == "PROGRAM" else each for each in command]
     assert main.run([*given, "--scheduler", nobody, *(["--no-db"] if "tune" in command else [])]) == 1
-    line = rf"error: {nobody}: no scheduler answers: .* \(start one: dask scheduler\)\n"
+    line = rf"error: {nobody}: no scheduler responds: .* \(start one: dask scheduler\)\n"
     assert re.fullmatch(line, capsys.readouterr().err)
 
 
 def test_a_worker_without_anything_is_no_worker():
     told = run("worker", "--scheduler", "tcp://127.0.0.1:1")
     assert told.returncode == 2
-    assert told.stderr == "error: a worker needs --compile-slots, or a --device\n"
+    assert told.stderr == "error: a worker requires --compile-slots or --device\n"
 
 
 def test_a_device_that_nobody_has(processes):
@@ -152,7 +152,7 @@ def test_other_versions_are_refused(processes, monkeypatch):
 )  # fmt: skip
 def test_an_open_scheduler_is_warned_about(address, told, capsys):
     warn_if_open(address)
-    said = "has no TLS: whoever reaches it can run code on its workers; see docs/cluster.md"
+    said = "has no TLS: anybody who can connect to it can run code on its workers; see docs/cluster.md"
     assert capsys.readouterr().err.replace("\n", " ").strip() == (
         f"warning: {address} {said}" if told else ""
     )

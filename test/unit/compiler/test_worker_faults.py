@@ -281,7 +281,7 @@ def test_temporary_files_go_with_the_worker(workers):
 def test_workers_that_cannot_start_are_an_error(monkeypatch, python):
     with hostile(1) as pool:
         monkeypatch.setattr(sys, "executable", python)
-        with pytest.raises(WorkerError, match="no worker could begin the call"):
+        with pytest.raises(WorkerError, match="no worker could start the call"):
             pool.call(faults.square, 1)
         monkeypatch.undo()
         assert pool.call(faults.square, 1) == 1

@@ -141,7 +141,7 @@ def test_a_program_whose_default_is_wrong_gets_a_spec_that_is_right() -> None:
     assert result.entries
     assert result.comparison is not None
     assert result.comparison.verdict == "win"
-    assert result.note.startswith("as the compiler makes it, the program computes something else")
+    assert result.note.startswith("by default, the program computes wrong results")
 
 
 def test_a_default_against_itself_is_a_tie() -> None:

@@ -17,7 +17,7 @@ SAYS = {
     "read_beyond_input": "got nan",
     "off_by_one_edge": "45 of 1665 differ",
     "transposed_tile": "of 4096 differ",
-    "out_of_bounds": "written out of bounds: 148 bytes from byte 48644, 0 bytes behind tensor 2",
+    "out_of_bounds": "written out of bounds: 148 bytes from byte 48644, 0 bytes after the end of tensor 2",
     "input_changed": "input 0 was changed, 180 bytes, first at [0, 127]",
     "stale_output": ", right at first, on run 2: tensor 2",
     "half_overflow": "got inf",

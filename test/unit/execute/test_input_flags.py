@@ -45,7 +45,7 @@ def test_inputs_are_read(text, value):
 
 @pytest.mark.parametrize("text", ["", "x.txt", "2x3xf32", "2x3xf32=", "2x3xf32=x", "2x?xf32=1", "=1", "nan"])
 def test_what_is_no_input_is_told(text):
-    with pytest.raises(UsageError, match=f"'{text.replace('?', '.')}' is no input"):
+    with pytest.raises(UsageError, match=f"'{text.replace('?', '.')}' is not an input"):
         parse_input(text)
 
 

@@ -115,7 +115,7 @@ def test_a_thorough_check_takes_every_seed_and_ends_with_many_runs(loads):
 
 
 @pytest.mark.parametrize(
-    ("default_varies", "told"), [(False, "the default's are not"), (True, "so are the default's (2)")]
+    ("default_varies", "told"), [(False, "the default's do not"), (True, "so do the default's (2)")]
 )
 def test_results_that_vary_within_their_tolerance_are_told(loads, default_varies, told):
     class Varying(Fake):
@@ -170,7 +170,7 @@ def test_what_only_many_runs_in_a_row_bring_out_is_found(loads):
 @pytest.mark.parametrize(
     ("byte", "says"),
     [
-        (500, "written out of bounds: 1 bytes from byte 500, 4 bytes behind tensor 1"),
+        (500, "written out of bounds: 1 bytes from byte 500, 4 bytes after the end of tensor 1"),
         (130, "input 0 was changed, 1 bytes, first at [4, 0]"),
     ],
 )

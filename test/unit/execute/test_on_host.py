@@ -34,14 +34,14 @@ def test_it_has_the_interpreters_values(bench):
 
 def test_what_would_take_too_long_is_not_asked(bench):
     long = replace(bench, tolerance=replace(bench.tolerance, reduction_length=10**9))
-    assert OnHost(long).outputs(0) == Unsupported("too much for the processor")
+    assert OnHost(long).outputs(0) == Unsupported("too large for the CPU")
 
 
 def test_what_does_not_compile_is_not_known(bench):
     broken = replace(bench, harness=replace(bench.harness, module=b"not a module"))
     found = OnHost(broken).outputs(0)
     assert isinstance(found, Unsupported)
-    assert "does not compile for the processor: " in found.reason
+    assert "does not compile for the CPU: " in found.reason
 
 
 class Filled:

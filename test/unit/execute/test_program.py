@@ -79,9 +79,7 @@ def test_the_processors_results_decide_where_the_default_is_wrong(right, built, 
     for each in (first, second):
         assert each.ok
         assert each.comparison is not None
-        assert each.agreement.note.startswith(
-            "as the compiler makes it, the program computes something else: seed 0"
-        )
+        assert each.agreement.note.startswith("by default, the program computes wrong results: seed 0")
 
 
 @pytest.mark.parametrize(
@@ -103,8 +101,8 @@ def test_nobody_is_right_but_by_the_processors_results(host, right, built, measu
         (scaling(crash=12), "the worker exited with -11"),  # in the rounds, not while results are compared
         (scaling(fail=1), "planted"),
         (scaling(fail=12), "planted"),
-        (scaling().replace("<64x", "<32x"), "other shapes"),
-        (scaling().replace("@main", "@men"), "the program has no entry function 'main' (there are: men)"),
+        (scaling().replace("<64x", "<32x"), "shapes differ"),
+        (scaling().replace("@main", "@men"), "the program has no entry function 'main' (one of: men)"),
     ],
     ids=["wrong", "crash", "late crash", "fails", "fails late", "other shapes", "other name"],
 )
@@ -165,7 +163,7 @@ def faulty(monkeypatch):
 @pytest.mark.usefixtures("faulty")
 def test_one_that_makes_the_default_die_is_found(measuring):
     first, bad, last = compare([[b"default", b"first", b"poison", b"last"]], measuring)
-    assert bad.error.startswith("it makes the default fail: the worker exited with -6")
+    assert bad.error.startswith("the default fails after it: the worker exited with -6")
     assert bad.comparison is None
     assert first.comparison.speedup == last.comparison.speedup == pytest.approx(0.5)
 

@@ -90,7 +90,7 @@ def test_what_an_archive_lacks_is_generated(vmfb, compilers, tmp_path):
 
 def test_numbers_and_sizes_make_inputs(vmfb, compilers):
     run = request(PROGRAM, ["accumulate", "open"], [Filled((4, 8), "f32", 2.0), 3])
-    with pytest.raises(TunerError, match="sizes that are not known; give them, as --dim 128"):
+    with pytest.raises(TunerError, match="dynamic sizes: set them with --dim 128"):
         compilers.call(results_here, vmfb, run)
     run = request(sized(PROGRAM, ["5"]), ["accumulate", "open"], [Filled((4, 8), "f32", 2.0), 3])
     summed, roots = compilers.call(results_here, vmfb, run)
@@ -126,14 +126,14 @@ def test_every_function_that_can_be_run_is(vmfb, compilers):
     ("functions", "inputs", "says"),
     [
         (["mian"], [], "no entry function 'mian' (did you mean main?)"),
-        (["zzz"], [], "no entry function 'zzz' (there are: main, accumulate, open)"),
-        ([], [1, 2], "2 inputs are given, but @main takes 1 (--function says of which function they are)"),
+        (["zzz"], [], "no entry function 'zzz' (one of: main, accumulate, open)"),
+        ([], [1, 2], "2 inputs for @main, which takes 1 (--function selects the function)"),
         ([], ["missing.npy"], "missing.npy: no such file"),
         ([], ["{folder}/f64.npy"], "f64.npy: input 0 is 4x16xf32, but this is 4x16xfloat64"),
         ([], ["{folder}/short.npy"], "short.npy: input 0 is 4x16xf32, but this is 4xfloat32"),
         ([], ["{folder}/text.npy"], "text.npy: not a .npy file that can be read"),
         ([], [Filled((4, 4), "f32", 0)], "input 0 is 4x16xf32, but this is 4x4xfloat32"),
-        ([], [Filled((4, 16), "g32", 0)], "there are no values of the type g32"),
+        ([], [Filled((4, 16), "g32", 0)], "type g32 is not supported"),
     ],
 )
 def test_inputs_that_do_not_fit_are_told(functions, inputs, says, tmp_path):
@@ -152,8 +152,12 @@ def test_inputs_that_do_not_fit_are_told(functions, inputs, says, tmp_path):
         (None, "missing.irpa", "missing.irpa: no such file"),
         ("modle", "good.irpa", "no parameter of the program has the scope 'modle' (did you mean 'model'?)"),
         ("model", "text.irpa", "text.irpa: cannot read the parameters: "),
-        ("model", "other.irpa", "other.irpa: it has none of the program's parameters, such as model::w"),
-        ("model", "short.irpa", "short.irpa: parameter model::w has 256 bytes, but the program wants 512"),
+        (
+            "model",
+            "other.irpa",
+            "other.irpa: the archive has none of the program's parameters, such as model::w",
+        ),
+        ("model", "short.irpa", "short.irpa: parameter model::w has 256 bytes, but the program needs 512"),
     ],
 )
 def test_archives_that_do_not_fit_are_told(scope, name, says, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from programs import BATCH_OF_ONE_CONVOLUTION, ZERO_MATMUL
 from slow import SLOW_TILES, configured
 
-from iree_tuner.execute.reproducer import Failure, write_reproducer
+from iree_tuner.execute.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Configuration, OpConfiguration
@@ -37,7 +37,7 @@ def failure(cpu, only_dispatch):
     def make(outcome, sizes, flags=(), limit_s=60.0):
         every = (*cpu.flags, *flags)
         chosen = configured(dispatch, sizes, (96, 64))
-        return Failure("mm", dispatch.harness, chosen, every, outcome, "why", limit_s=limit_s)
+        return FailedCandidate("mm", dispatch.harness, chosen, every, outcome, "why", limit_s=limit_s)
 
     return make
 
@@ -67,7 +67,9 @@ def test_a_slow_compilation_shows_and_leaves_no_process(only_dispatch, tmp_path)
     target = parse_target("llvm-cpu:znver4")
     dispatch = only_dispatch(ROOT / "benchmarks" / "programs" / "cpu_matmul_one_row.mlir", target)
     chosen = configured(dispatch, SLOW_TILES)
-    failed = Failure("slow", dispatch.harness, chosen, target.flags, "compile_timeout", "", limit_s=3.0)
+    failed = FailedCandidate(
+        "slow", dispatch.harness, chosen, target.flags, "compile_timeout", "", limit_s=3.0
+    )
     folder, _ = write_reproducer(tmp_path, failed)
     assert run(folder).returncode == 0
     assert not processes_in(folder)
@@ -88,7 +90,9 @@ def test_an_llvm_error_shows(compilers, tmp_path):
     target = parse_target("cuda:sm_80")
     program = load_program(ROOT / "test" / "upstream" / "nvptx_umul_lohi.mlir")
     (dispatch,) = extract(program, target, compilers).dispatches
-    failed = Failure("umul", dispatch.harness, None, target.flags, "compile_crash", "LLVM ERROR: Cannot ...")
+    failed = FailedCandidate(
+        "umul", dispatch.harness, None, target.flags, "compile_crash", "LLVM ERROR: Cannot ..."
+    )
     folder, _ = write_reproducer(tmp_path, failed)
     ran = run(folder)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -101,7 +105,7 @@ def test_a_crash_by_signal_shows(compilers, tmp_path):
     target = parse_target("hip:gfx942")
     program = load_program(ROOT / "test" / "upstream" / "prefetch_uneven_copy.mlir")
     (dispatch,) = extract(program, target, compilers).dispatches
-    failed = Failure("copy", dispatch.harness, None, target.flags, "compile_crash", "exited with -11")
+    failed = FailedCandidate("copy", dispatch.harness, None, target.flags, "compile_crash", "exited with -11")
     folder, _ = write_reproducer(tmp_path, failed)
     ran = run(folder)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -110,7 +114,9 @@ def test_a_crash_by_signal_shows(compilers, tmp_path):
 def test_a_module_that_the_device_does_not_take_shows(only_dispatch, tmp_path):
     target = parse_target("vulkan:ampere")
     harness = only_dispatch(ZERO_MATMUL, target).harness
-    folder, _ = write_reproducer(tmp_path, Failure("mm", harness, None, target.flags, "run_error", "no code"))
+    folder, _ = write_reproducer(
+        tmp_path, FailedCandidate("mm", harness, None, target.flags, "run_error", "no code")
+    )
     ran = run(folder)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
@@ -154,7 +160,7 @@ def test_a_configuration_that_does_not_arrive_shows(cpu, only_dispatch, tmp_path
     info = f"lowering_config = {dispatch.default}, translation_info = {dispatch.pipeline}"
     value = f"#iree_codegen.compilation_info<{info}>"
     chosen = Configuration((OpConfiguration("root", "compilation_info", value),))
-    failed = Failure("conv", dispatch.harness, chosen, cpu.flags, "not_applied", "replaced")
+    failed = FailedCandidate("conv", dispatch.harness, chosen, cpu.flags, "not_applied", "replaced")
     folder, _ = write_reproducer(tmp_path, failed)
     assert run(folder).returncode == 0
 

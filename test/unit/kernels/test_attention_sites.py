@@ -104,7 +104,7 @@ def test_products_start_from_zeros(which: int) -> None:
 
 def test_kernels_for_products_do_not_take_it() -> None:
     site = found(attention(2, 20, 3, 16, 24))
-    assert TritonGemm().refuses(site.problem) == "it is no A B or A Bt"
+    assert TritonGemm().refuses(site.problem) == "it is not A B or A Bt"
     assert KERNEL.refuses(site.problem) == ""
     assert KERNEL.refuses(found(attention(2, 20, 3, 8, 24)).problem).startswith("its heads are 8")
     variants = KERNEL.variants(site.problem, CUDA)

@@ -15,7 +15,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.blame import blame
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.versions import Version
+from iree_tuner.tuning.versions import ProgramVersion
 
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 
@@ -43,17 +43,17 @@ def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_pat
     ]
     path = tmp_path / "kernels.mlir"
     save_kernel_spec(chosen, outlook.target, lab.context, path)
-    version = Version("with kernels", with_flags(lab.target, (f"{SPEC_FLAG}={path}",)))
+    version = ProgramVersion("with kernels", with_flags(lab.target, (f"{SPEC_FLAG}={path}",)))
     dispatches = extract(program, lab.target, lab.compilers).dispatches
     found = blame(version, lab.target, program, request(program), dispatches, lab, 10.0)
     assert [each.dispatch for each in found.findings] == blamed
     names = {each.dispatch for each in found.findings}
     left = without_blamed(version, chosen, names, Competitors(outlook, (), ()), lab, tmp_path)
     if not blamed:
-        assert found.note == "with kernels: each of its dispatches is right by itself"
+        assert found.note == "with kernels: each of its dispatches is correct alone"
         assert left == {}
         return
-    assert found.note.startswith(f"with kernels: {blamed[0]} computes something else: at [")
+    assert found.note.startswith(f"with kernels: {blamed[0]} computes wrong results: at [")
     ((mended, right),) = left.items()
     assert right == [each for each, kernel in zip(chosen, kernels, strict=True) if type(kernel) is CGemm]
     assert mended.target.flags[:-1] == lab.target.flags
@@ -65,5 +65,5 @@ def test_what_cannot_be_taken_apart_says_why(lab):
     program = load_program(
         "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }"
     )
-    found = blame(Version("it", lab.target), lab.target, program, request(program), (), lab, 1.0)
+    found = blame(ProgramVersion("it", lab.target), lab.target, program, request(program), (), lab, 1.0)
     assert found.note.startswith("it: its dispatches were not compared: ")

@@ -54,7 +54,7 @@ def test_of_a_nan_every_step_makes_a_nan(tmp_path):
 
 def test_truncation_is_refused():
     problem = site_in(with_epilogue(16, 16, 16, ("bias", "truncf"))).problem
-    assert KERNEL.refuses(problem).startswith("its epilogue has truncf, which is none of bias, ")
+    assert KERNEL.refuses(problem).startswith("its epilogue has truncf, which is not one of bias, ")
 
 
 SOURCE = """

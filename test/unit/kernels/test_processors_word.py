@@ -97,9 +97,7 @@ def test_in_the_program(lab, monkeypatch, asked: bool) -> None:
     if asked:
         assert version.found.ok
         assert version.found.comparison is not None
-        assert version.found.agreement.note.startswith(
-            "as the compiler makes it, the program computes something"
-        )
+        assert version.found.agreement.note.startswith("by default, the program computes wrong results")
     else:
         assert version.found.error.startswith("wrong results: ")
 

@@ -30,8 +30,8 @@ def variant(persistent: int) -> dict[str, int]:
     ("text", "why"),
     [
         (matmul(256, 256, 256), "its types are f32, f32, f32"),
-        (matmul(100, 256, 256, element="f16"), "no tile divides its sizes"),
-        (matmul(1, 4096, 4096, element="f16"), "no tile divides its sizes"),
+        (matmul(100, 256, 256, element="f16"), "no tile size divides its sizes"),
+        (matmul(1, 4096, 4096, element="f16"), "no tile size divides its sizes"),
     ],
 )
 def test_refused(text: str, why: str) -> None:

@@ -82,7 +82,7 @@ def test_two_owners_of_a_familys_spaces_are_an_error_that_names_both(monkeypatch
 
 def test_a_family_without_spaces_says_so():
     workload = replace(only(POOL), family="unheard_of")
-    with pytest.raises(TunerError, match="there is no llvm-cpu search space for the family 'unheard_of'"):
+    with pytest.raises(TunerError, match="no search space on llvm-cpu for the op family 'unheard_of'"):
         build_spaces(workload, CpuLimits(), new_context())
 
 

@@ -30,7 +30,7 @@ def test_a_map_is_written_as_it_was_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "d0", "(d0) -> (d1)", "(d0) -> d0", "(d0, d1)", "(d0) -> (d0)>"])
 def test_what_is_no_map_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no indexing map"):
+    with pytest.raises(ValueError, match="not an indexing map"):
         IndexingMap.parse(text)
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from iree_tuner.profiling.hal_events import (
     BETWEEN,
-    Recording,
-    Span,
+    EventRecording,
+    EventSpan,
     divide,
     invocations_of,
     read_recording,
@@ -19,7 +19,7 @@ from iree_tuner.profiling.hal_events import (
 
 SPANS = st.lists(
     st.builds(
-        lambda name, start, length: Span(name, start, start + length),
+        lambda name, start, length: EventSpan(name, start, start + length),
         st.sampled_from("abc"),
         st.integers(0, 50),
         st.integers(0, 30),
@@ -50,7 +50,7 @@ def operation(op, index, buffer=1):
 
 
 def test_dispatches_that_overlap_share_the_time() -> None:
-    spans = [Span("long", 0, 100), Span("short", 40, 60)]
+    spans = [EventSpan("long", 0, 100), EventSpan("short", 40, 60)]
     assert divide(spans) == {"long": 90.0, "short": 10.0}
 
 
@@ -106,13 +106,13 @@ def recording_of(invocations):
     work, executions, now = [], [], 0
     for number, dispatches in enumerate(invocations):
         start = now
-        work.append(Span("(alloca)", now, now + 5))
+        work.append(EventSpan("(alloca)", now, now + 5))
         for index, (name, length) in enumerate(dispatches):
-            work.append(Span(name, now + 10, now + 10 + length, 1, index))
+            work.append(EventSpan(name, now + 10, now + 10 + length, 1, index))
             now += 10 + length
-        executions.append(Span("(execute)", start + 5, now + 5, 1))
+        executions.append(EventSpan("(execute)", start + 5, now + 5, 1))
         now += 100 + number
-    return Recording(tuple(work), tuple(executions), {})
+    return EventRecording(tuple(work), tuple(executions), {})
 
 
 def test_invocations_are_told_apart_by_what_they_call() -> None:

@@ -15,15 +15,15 @@ from iree_tuner.profiling import run as runs
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, spent_in
 from iree_tuner.profiling.hal_events import BETWEEN, Times
 from iree_tuner.profiling.profile import Profile, ProfileRow, from_json, to_json
-from iree_tuner.profiling.roofline import Level, Roofline
+from iree_tuner.profiling.roofline import MemoryLevel, Roofline
 from iree_tuner.profiling.standalone import time_alone
-from iree_tuner.profiling.whole import Measured
+from iree_tuner.profiling.whole import MeasuredProgram
 from iree_tuner.profiling.work import floor_us, flops_of, work_of
-from iree_tuner.program.dispatch import Calls, Dispatch
+from iree_tuner.program.dispatch import CallCount, Dispatch
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
 
-ROOFLINE = Roofline("x", (("f32", 1e12),), (Level(1e10),), "made up")
+ROOFLINE = Roofline("x", (("f32", 1e12),), (MemoryLevel(1e10),), "made up")
 NUMBERS = st.floats(0, 1e12, allow_nan=False)
 ROWS = st.builds(
     ProfileRow,
@@ -142,7 +142,7 @@ def test_times_go_to_the_dispatches_of_the_same_name(matmul) -> None:
         "(copy)": Spent(50.0, 1.0),
         "other": Spent(30.0, 1.0),
     }
-    rows = rows_of(spent, [replace(matmul, calls=Calls(3))], 500.0, ROOFLINE)
+    rows = rows_of(spent, [replace(matmul, calls=CallCount(3))], 500.0, ROOFLINE)
     assert [row.name for row in rows] == [matmul.name, "(copy)", "other", BETWEEN]
     first, copy, other, between = rows
     assert first.share == pytest.approx(0.6)
@@ -155,7 +155,7 @@ def test_times_go_to_the_dispatches_of_the_same_name(matmul) -> None:
 
 
 def test_dispatches_of_initializers_have_no_row_and_missing_ones_do(matmul) -> None:
-    never = replace(matmul, name="initializer", calls=Calls(0))
+    never = replace(matmul, name="initializer", calls=CallCount(0))
     missing = replace(matmul, name="missing")
     (row,) = rows_of({}, [never, missing], 100.0, None)
     assert (row.name, row.time_us, row.note) == ("missing", 0.0, "it did not run")
@@ -200,13 +200,13 @@ class FakeMeasurer:
 
 
 def test_alone_every_call_takes_the_median(matmul) -> None:
-    called = replace(matmul, calls=Calls(4, in_loop=True))
-    open_ended = Dispatch("open", Calls(2), None, "sizes are not known")
-    unused = replace(matmul, name="unused", calls=Calls(0))
+    called = replace(matmul, calls=CallCount(4, in_loop=True))
+    open_ended = Dispatch("open", CallCount(2), None, "sizes are not known")
+    unused = replace(matmul, name="unused", calls=CallCount(0))
     found = time_alone([called, open_ended, unused], FakeBuilder(), FakeMeasurer())
     assert found == {
-        matmul.name: Spent(120.0, 4.0, "called in a loop: counted once"),
-        "open": Spent(0.0, 2.0, "not timed: sizes are not known"),
+        matmul.name: Spent(120.0, 4.0, "called in a loop; one iteration is counted"),
+        "open": Spent(0.0, 2.0, "not measured: sizes are not known"),
     }
 
 
@@ -214,7 +214,7 @@ def test_alone_what_does_not_compile_is_told(matmul) -> None:
     builder = FakeBuilder()
     builder.outcome = "compile_error"
     (found,) = time_alone([matmul], builder, FakeMeasurer()).values()
-    assert found.note == "not timed: compile_error: why not"
+    assert found.note == "not measured: compile_error: why not"
 
 
 def profiled(monkeypatch, cpu, dispatch, measured, **options):
@@ -233,14 +233,14 @@ def profiled(monkeypatch, cpu, dispatch, measured, **options):
 
 def test_with_a_hal_profile_its_times_are_taken(monkeypatch, cpu, matmul) -> None:
     times = Times({matmul.name: 40.0}, {matmul.name: 1})
-    found = profiled(monkeypatch, cpu, matmul, Measured(("mm",), (50.0, 51.0), ((times, times),)))
+    found = profiled(monkeypatch, cpu, matmul, MeasuredProgram(("mm",), (50.0, 51.0), ((times, times),)))
     assert found.method == "hal"
     assert found.rows[0].time_us == 40.0
     assert (found.whole_us, found.rest_us) == (50.0, 10.0)
 
 
 def test_without_one_dispatches_are_timed_alone_and_it_is_said(monkeypatch, cpu, matmul) -> None:
-    measured = Measured(("mm",), (50.0, 51.0), problem="the tool is gone")
+    measured = MeasuredProgram(("mm",), (50.0, 51.0), problem="the tool is gone")
     found = profiled(monkeypatch, cpu, matmul, measured)
     assert found.method == "standalone"
     assert found.rows[0].time_us == 30.0

@@ -84,7 +84,7 @@ def test_events_that_were_lost_are_flushed_for(tool, monkeypatch) -> None:
 
 def test_events_that_are_lost_anyway_are_a_problem(tool, monkeypatch) -> None:
     problem, _ = profile(tool, FakeRuntime(lost=9, lost_when_flushed=3), monkeypatch)
-    assert problem == "the runtime had no room for 3 events of the profile"
+    assert problem == "the runtime dropped 3 events of the profile"
 
 
 def test_a_tool_that_fails_is_a_problem(tool, monkeypatch) -> None:
@@ -101,4 +101,4 @@ def test_a_tool_that_is_not_there_is_told() -> None:
 def test_what_a_tool_says_at_last_is_told() -> None:
     found = whole._run("iree-profile", "export", "no such file")
     assert isinstance(found, str)
-    assert found.startswith("iree-profile ended with ")
+    assert found.startswith("iree-profile exited with status ")

@@ -10,7 +10,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.candidate import Built
 from iree_tuner.profiling import cpu_roofline as probes
 from iree_tuner.profiling.datasheets import datasheet_roofline
-from iree_tuner.profiling.roofline import Level, Roofline, from_json, to_json
+from iree_tuner.profiling.roofline import MemoryLevel, Roofline, from_json, to_json
 
 MIB = 1 << 20
 POSITIVE = st.floats(1e-3, 1e18, allow_nan=False)
@@ -18,13 +18,13 @@ ROOFLINES = st.builds(
     Roofline,
     st.text(max_size=9),
     st.dictionaries(st.sampled_from(["f32", "f16", "i8", "f64"]), POSITIVE).map(lambda d: tuple(d.items())),
-    st.lists(st.builds(Level, st.none() | POSITIVE, st.none() | st.integers(1, 1 << 40)), max_size=3).map(
-        tuple
-    ),
+    st.lists(
+        st.builds(MemoryLevel, st.none() | POSITIVE, st.none() | st.integers(1, 1 << 40)), max_size=3
+    ).map(tuple),
     st.text(max_size=9),
     st.dictionaries(st.text(max_size=5), st.text(max_size=5)).map(lambda d: tuple(d.items())),
 )
-SIMPLE = Roofline("x", (("f32", 1e12), ("f16", 4e12)), (Level(1e11, MIB), Level(1e10)))
+SIMPLE = Roofline("x", (("f32", 1e12), ("f16", 4e12)), (MemoryLevel(1e11, MIB), MemoryLevel(1e10)))
 
 
 def test_the_larger_of_arithmetic_and_memory_counts() -> None:
@@ -36,7 +36,7 @@ def test_the_larger_of_arithmetic_and_memory_counts() -> None:
 def test_what_fits_in_a_cache_is_read_from_there() -> None:
     assert SIMPLE.bytes_per_s(MIB) == 1e11
     assert SIMPLE.bytes_per_s(MIB + 1) == 1e10
-    unbound = Roofline("x", (), (Level(None, MIB), Level(1e10)))
+    unbound = Roofline("x", (), (MemoryLevel(None, MIB), MemoryLevel(1e10)))
     assert unbound.attainable_us(1e9, MIB, "f32") == 0.0
 
 

@@ -5,7 +5,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.program.calls import count_calls
-from iree_tuner.program.dispatch import Calls
+from iree_tuner.program.dispatch import CallCount
 
 # Ops of the compiler's own dialects are stood in for by generic ones: only names and symbols count here.
 PROGRAM = """
@@ -55,6 +55,6 @@ def module():
 def test_calls_are_counted_over_entries_and_loops(module, monkeypatch):
     monkeypatch.setattr("iree_tuner.program.calls.DISPATCH", "test.dispatch")
     assert count_calls(module) == {
-        "first": Calls(2, in_loop=True),
-        "second": Calls(2, in_loop=True),
+        "first": CallCount(2, in_loop=True),
+        "second": CallCount(2, in_loop=True),
     }

@@ -13,7 +13,7 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dumped import own_target
-from iree_tuner.program.dynamic import Size, pin
+from iree_tuner.program.dynamic import DimensionSize, pin
 from iree_tuner.program.extract import extract_here
 from iree_tuner.program.harness import dump_benchmarks, run_passes
 from iree_tuner.program.phases import run_phases
@@ -161,7 +161,7 @@ def dumped(source: str, target: Target, kind: str, folder: Path) -> str:
     )
 
 
-def described(program: Program, target: Target, sizes: tuple[Size, ...] = ()):
+def described(program: Program, target: Target, sizes: tuple[DimensionSize, ...] = ()):
     """What is known of a program's dispatches, by their names."""
     found = extract_here(program.data, program.name, target, sizes).dispatches
     return {
@@ -206,7 +206,7 @@ def test_data_tiled_matrices_are_met_with_the_programs_prologue(tmp_path) -> Non
     workloads = [workload[0] for workload, *_ in found.values() if workload]
     assert [(each.op, each.prologue) for each in workloads] == [("mmt4d", target.spec_prologue)]
     reasons = [reason for _, reason, *_ in described(program, parse_target(CPU)).values()]
-    assert any(each.startswith("data tiling packed its matrices: say so") for each in reasons)
+    assert any(each.startswith("data tiling packed its matrices: pass") for each in reasons)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ func.func @layers(%r0: tensor<32x32xf32>) -> tensor<32x32xf32> {{
 
 
 def test_sizes_that_a_benchmark_has_stay_arguments_and_those_of_sources_are_given(tmp_path) -> None:
-    target, sizes = parse_target(CPU), (Size(128),)
+    target, sizes = parse_target(CPU), (DimensionSize(128),)
     original = described(load_program(DYNAMIC), target, sizes)
     ((workload, _), *_) = next(iter(original.values()))
     assert workload.dynamic
@@ -340,7 +340,7 @@ def test_an_executable_that_nothing_dispatches_is_told(tmp_path) -> None:
     target = parse_target(CPU)
     text = dumped(MATMUL, target, "benchmarks", tmp_path).rstrip().removesuffix("}")
     found = described(load_program(text + "func.func @other() { return }\n}"), target)
-    assert [reason for _, reason, *_ in found.values()] == ["nothing in the program dispatches it"]
+    assert [reason for _, reason, *_ in found.values()] == ["the program never dispatches it"]
 
 
 def test_what_cannot_be_called_is_refused_with_the_reason(tmp_path) -> None:
@@ -357,16 +357,16 @@ def test_what_cannot_be_called_is_refused_with_the_reason(tmp_path) -> None:
     (call,) = re.findall(r"hal.command_buffer.dispatch<.*?flags\(\"None\"\)", plain, re.DOTALL)
     for text, says in (
         (plain.replace(call, ""), "@.*_f32 does not call one dispatch"),
-        (plain.replace("@matmul_dispatch_0::", "@other::"), "there is no executable @other"),
-        (copied, "it works on a buffer and not on tensors: memref.copy"),
+        (plain.replace("@matmul_dispatch_0::", "@other::"), "the file lacks the executable @other"),
+        (copied, "it operates on a buffer instead of tensors: memref.copy"),
         (
             dumped(MATMUL, tiled, "sources", folders[1]),
-            "its tensors have an encoding, which no caller can have",
+            "its tensors have an encoding, which callers cannot pass",
         ),
         (
             f"{plain}\n{dumped(MATMUL, gpu, 'benchmarks', folders[2])}",
             "the dispatches are for several targets",
         ),
     ):
-        with pytest.raises(TunerError, match=f"^<text>: the dumped dispatch cannot be called: {says}"):
+        with pytest.raises(TunerError, match=f"^<text>: the dumped dispatch cannot be run: {says}"):
             load_program(text)

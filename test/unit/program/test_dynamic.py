@@ -7,7 +7,7 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.execute import Builder
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.measurer import Measurer
-from iree_tuner.program.dynamic import Size, parse_size, size_for, sized
+from iree_tuner.program.dynamic import DimensionSize, parse_size, size_for, sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Configuration, OpConfiguration
@@ -68,13 +68,13 @@ def only(cpu, compilers):
 
 @pytest.mark.parametrize("text", ["0", "-1", "x", "1.2", "0=4", "0.1=", "0.1=0", "1,2", ""])
 def test_what_is_no_size(text):
-    with pytest.raises(UsageError, match="is no size of a dimension"):
+    with pytest.raises(UsageError, match="is not the size of a dimension"):
         parse_size(text)
 
 
 def test_a_size_of_its_own_goes_before_the_one_for_all():
     sizes = [parse_size("64"), parse_size("0.1=128")]
-    assert sizes == [Size(64), Size(128, (0, 1))]
+    assert sizes == [DimensionSize(64), DimensionSize(128, (0, 1))]
     assert (size_for(sizes, (0, 1)), size_for(sizes, (0, 2))) == (128, 64)
     assert size_for(sizes[1:], (0, 2)) is None
 
@@ -82,7 +82,7 @@ def test_a_size_of_its_own_goes_before_the_one_for_all():
 def test_without_a_size_it_says_which_loop_is_dynamic_and_what_to_do(only):
     dispatch = only(matmul("?"))
     assert not dispatch.tunable
-    assert dispatch.reason == "its m is known only at run time; give a size to tune it for, as --dim 128"
+    assert dispatch.reason == "its m is known only at run time: set it with --dim 128"
 
 
 def test_the_dispatch_runs_as_it_is_at_the_size_given(only, cpu, compilers):
@@ -133,8 +133,8 @@ def test_a_reduction_that_is_dynamic(only):
 @pytest.mark.parametrize(
     ("program", "size", "message"),
     [
-        (matmul("?"), "0.1=4", r"dimension 1 of input 0 is not dynamic \(dynamic are: 0.0\)"),
-        (matmul("4"), "4", "sizes are given, but no dimension of an input is dynamic"),
+        (matmul("?"), "0.1=4", r"dimension 1 of input 0 is not dynamic \(dynamic dimensions: 0.0\)"),
+        (matmul("4"), "4", "--dim has no effect: no dimension of an input is dynamic"),
     ],
 )
 def test_a_size_for_what_is_not_dynamic(only, program, size, message):

@@ -10,7 +10,7 @@ from iree_tuner.reduce.judge import Answer
 
 
 class InProcess:
-    """See `reduce.lab.Lab`.
+    """See `reduce.lab.JudgeLab`.
 
     Args:
         shows: whether a module, as text, shows the defect.

@@ -9,35 +9,35 @@ import pytest
 
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.program.source import Program
-from iree_tuner.reduce.judge import Answer, Judge, ask
+from iree_tuner.reduce.judge import Answer, CommandJudge, ask
 from iree_tuner.reduce.lab import InWorkers
 
 MODULE = b"func.func @main() { return }\n"
 PATIENCE_S = 60.0
 
 
-def said(judge: Judge) -> Answer:
+def said(judge: CommandJudge) -> Answer:
     return ask(judge, MODULE, ".mlir")
 
 
 @pytest.mark.parametrize(
     ("judge", "shows", "status"),
     [
-        (Judge("grep -q @main"), True, 0),
-        (Judge("grep -q @other"), False, 1),
-        (Judge("grep -q @main {} && true"), True, 0),
-        (Judge("exit 3 #", 3), True, 3),
-        (Judge("exit 3 #", 4), False, 3),
-        (Judge("exit 3 #", "fail"), True, 3),
-        (Judge("true", "fail"), False, 0),
-        (Judge("exit 245 #", "crash"), True, 245),
-        (Judge("exit 1 #", "crash"), False, 1),
-        (Judge("kill -SEGV $$ #", "crash"), True, 139),
-        (Judge("kill -SEGV $$ #", 139), True, 139),
-        (Judge("echo error: x >&2; exit 1 #", "fail", "error: x"), True, 1),
-        (Judge("echo error: y; exit 1 #", "fail", "error: x"), False, 1),
-        (Judge("echo error: x #", "fail", "error: x"), False, 0),
-        (Judge("no-such-command"), False, 127),
+        (CommandJudge("grep -q @main"), True, 0),
+        (CommandJudge("grep -q @other"), False, 1),
+        (CommandJudge("grep -q @main {} && true"), True, 0),
+        (CommandJudge("exit 3 #", 3), True, 3),
+        (CommandJudge("exit 3 #", 4), False, 3),
+        (CommandJudge("exit 3 #", "fail"), True, 3),
+        (CommandJudge("true", "fail"), False, 0),
+        (CommandJudge("exit 245 #", "crash"), True, 245),
+        (CommandJudge("exit 1 #", "crash"), False, 1),
+        (CommandJudge("kill -SEGV $$ #", "crash"), True, 139),
+        (CommandJudge("kill -SEGV $$ #", 139), True, 139),
+        (CommandJudge("echo error: x >&2; exit 1 #", "fail", "error: x"), True, 1),
+        (CommandJudge("echo error: y; exit 1 #", "fail", "error: x"), False, 1),
+        (CommandJudge("echo error: x #", "fail", "error: x"), False, 0),
+        (CommandJudge("no-such-command"), False, 127),
     ],
 )
 def test_how_a_judge_ends(judge, shows, status):
@@ -46,7 +46,7 @@ def test_how_a_judge_ends(judge, shows, status):
 
 
 def test_a_judge_runs_in_a_folder_of_its_own():
-    answer = said(Judge("ls; pwd; cat"))
+    answer = said(CommandJudge("ls; pwd; cat"))
     name, folder, *text = answer.output.splitlines()
     assert name == "candidate.mlir"
     assert "\n".join(text) == MODULE.decode().strip()
@@ -55,18 +55,18 @@ def test_a_judge_runs_in_a_folder_of_its_own():
 
 
 def test_the_end_of_a_long_output_is_kept_and_all_of_it_looked_at():
-    answer = said(Judge("echo first; seq 100000; echo last #", 0, "first"))
+    answer = said(CommandJudge("echo first; seq 100000; echo last #", 0, "first"))
     assert answer.shows
     assert answer.output.endswith("last\n")
     assert len(answer.output) < 10_000
 
 
 def test_bytecode_has_a_name_of_its_own():
-    assert ask(Judge("ls; true"), b"ML\xefR", ".mlirbc").output == "candidate.mlirbc\n"
+    assert ask(CommandJudge("ls; true"), b"ML\xefR", ".mlirbc").output == "candidate.mlirbc\n"
 
 
 def test_answers_come_in_order_and_those_left_are_given_up(tmp_path):
-    judge = Judge(f"grep -q quick {{}} || (echo $$ > {tmp_path}/pid; sleep 600)")
+    judge = CommandJudge(f"grep -q quick {{}} || (echo $$ > {tmp_path}/pid; sleep 600)")
     with InWorkers(judge, 2, PATIENCE_S * 10) as lab:
         answers = lab.judged([b"quick", b"slow", b"quick"])
         assert next(answers).shows
@@ -77,7 +77,7 @@ def test_answers_come_in_order_and_those_left_are_given_up(tmp_path):
 
 
 def test_a_judge_that_takes_too_long_ends_with_all_that_it_started(tmp_path):
-    judge = Judge(f"(sleep 600; true) & echo $! > {tmp_path}/pid; wait #")
+    judge = CommandJudge(f"(sleep 600; true) & echo $! > {tmp_path}/pid; wait #")
     with InWorkers(judge, 1, 1.0) as lab:
         (answer,) = lab.judged([MODULE])
     assert not answer.shows
@@ -90,7 +90,7 @@ def test_a_judge_that_takes_too_long_ends_with_all_that_it_started(tmp_path):
 def test_a_module_that_crashes_the_parser_is_no_candidate():
     depth = 100_000
     deep = "module {" * depth + "}" * depth
-    with InWorkers(Judge("true"), 1, PATIENCE_S) as lab:
+    with InWorkers(CommandJudge("true"), 1, PATIENCE_S) as lab:
         with pytest.raises(WorkerError):
             lab.printed(Program("deep.mlir", deep.encode()))
         assert lab.count(deep, 0) == 0

@@ -78,7 +78,7 @@ def test_bytecode_and_standard_output(folder, capsys):
     ("arguments", "status", "message"),
     [
         ("p.mlir", 2, "--judge"),
-        ("p.mlir --judge true -o p.mlir", 2, "this is an input, and it would be lost"),
+        ("p.mlir --judge true -o p.mlir", 2, "the output would overwrite an input"),
         ("p.mlir --judge true -o small.txt", 2, "the name must end in .mlir"),
         ("p.mlir --judge true --jobs 0", 2, "--jobs must be at least 1"),
         ("p.mlir --judge true --timeout 0", 2, "--timeout must be above 0"),
@@ -86,8 +86,8 @@ def test_bytecode_and_standard_output(folder, capsys):
         ("--jugde true", 2, "--judge"),
         ("none.mlir --judge true", 1, "none.mlir: no such file"),
         ("empty.mlir --judge true", 1, "empty.mlir: the program is empty"),
-        ("p.mlir --judge false", 1, "p.mlir: the input does not show the defect"),
-        ("p.mlir --judge true --judge-output x", 1, "p.mlir: the input does not show the defect"),
+        ("p.mlir --judge false", 1, "p.mlir: the input does not trigger the defect"),
+        ("p.mlir --judge true --judge-output x", 1, "p.mlir: the input does not trigger the defect"),
     ],
 )
 def test_mistakes_are_told_in_a_line(folder, capsys, arguments, status, message):

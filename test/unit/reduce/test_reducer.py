@@ -14,7 +14,7 @@ from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
 from iree_tuner.reduce.candidate import STEPS, count, edited
-from iree_tuner.reduce.reducer import Progress, Reducer
+from iree_tuner.reduce.reducer import Reducer, ReductionProgress
 
 CONTEXT = new_context()
 
@@ -109,12 +109,14 @@ def test_ops_that_only_show_it_together_stay_together():
 
 
 def test_an_input_that_does_not_show_it_is_an_error_with_what_the_judge_said():
-    with pytest.raises(TunerError, match=r"test.mlir: the input does not show the defect: .* status 1, told"):
+    with pytest.raises(
+        TunerError, match=r"test.mlir: the input does not trigger the defect: .* status 1, told"
+    ):
         reduced(TWO, lambda _: False)
 
 
 def test_a_defect_of_the_text_itself_is_told():
-    with pytest.raises(TunerError, match="once it is printed again"):
+    with pytest.raises(TunerError, match="after it is printed and parsed"):
         reduced("// a comment\n" + TWO, lambda text: "comment" in text)
 
 
@@ -152,7 +154,7 @@ def test_the_smallest_so_far_survives_an_interruption():
 
 
 def test_progress_is_told_with_falling_sizes():
-    told: list[Progress] = []
+    told: list[ReductionProgress] = []
     Reducer(InProcess(lambda text: "exp" in text), told.append).run(Program("test.mlir", TWO.encode()))
     sizes = [each.smallest.size for each in told]
     assert all(later == earlier or later < earlier for earlier, later in pairwise(sizes))

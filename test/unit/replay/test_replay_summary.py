@@ -5,7 +5,7 @@ import math
 import pytest
 
 from iree_tuner.replay.run import Run
-from iree_tuner.replay.summary import Summary, finite, median_to, overall, summarize
+from iree_tuner.replay.summary import ReplaySummary, finite, median_to, overall, summarize
 
 
 def run(seed, *best_after):
@@ -15,7 +15,7 @@ def run(seed, *best_after):
 def test_medians_over_seeds():
     runs = [run(0, 1.5, 1.01), run(1, 1.05, 1.05, 1.0), run(2, 1.0)]
     found = summarize("name", runs)
-    assert found == Summary("name", "any", 3, 100, (2, 1), 1.0)
+    assert found == ReplaySummary("name", "any", 3, 100, (2, 1), 1.0)
 
 
 def test_runs_that_never_came_near_count_as_infinite():
@@ -28,9 +28,9 @@ def test_runs_that_never_came_near_count_as_infinite():
 
 def test_medians_over_recordings():
     found = [
-        Summary("a", "any", 5, 100, (10, 4), 0.9),
-        Summary("b", "any", 5, 100, (math.inf, 16), 0.8),
-        Summary("c", "any", 5, 100, (20, 16.5), 1.0),
+        ReplaySummary("a", "any", 5, 100, (10, 4), 0.9),
+        ReplaySummary("b", "any", 5, 100, (math.inf, 16), 0.8),
+        ReplaySummary("c", "any", 5, 100, (20, 16.5), 1.0),
     ]
     total = overall(found)
     assert (total.strategy, total.recordings) == ("any", 3)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from report.made_up import NASTY, fill
 
-from iree_tuner.report.data import RunFacts, RunReport
+from iree_tuner.report.data import ReportedRun, RunReport
 from iree_tuner.report.made import Report
 from iree_tuner.report.stored import report_of_run
 from iree_tuner.store import Store
@@ -91,9 +91,9 @@ def test_all_charts_are_drawn(made, tmp_path, flags):
 
 
 def test_an_empty_report_opens(tmp_path):
-    seen = visit(Report(RunReport(RunFacts("m"))).save(tmp_path / "report.html"), tmp_path)
+    seen = visit(Report(RunReport(ReportedRun("m"))).save(tmp_path / "report.html"), tmp_path)
     assert (seen.console, seen.requests) == ([], [])
-    assert "No candidate was tried in this run" in seen.page
+    assert "This run tried no candidate" in seen.page
 
 
 def test_a_frame_of_a_notebook_draws(made, tmp_path):

@@ -22,19 +22,19 @@ from iree_tuner.report.charts.roofs import told_apart
 from iree_tuner.report.charts.space import BEST, FAILED, REST, draw_spaces, sampled
 from iree_tuner.report.data import (
     Compared,
-    Level,
-    Point,
-    RunFacts,
+    ReportedRun,
+    RoofLevel,
     RunReport,
     Slice,
     TimeProfile,
+    TrialPoint,
     WholePart,
     WorkloadPart,
 )
 from iree_tuner.report.stored import report_of_run
 from iree_tuner.store import Store
 
-EMPTY = RunReport(RunFacts("model.mlir"))
+EMPTY = RunReport(ReportedRun("model.mlir"))
 DRAWS = (draw_profile, draw_gain, draw_convergence, draw_outcomes, draw_roofline)
 
 
@@ -47,7 +47,9 @@ def report(tmp_path_factory):
 
 
 def point(order, score=0.5, outcome="ok", **knobs):
-    return Point(order, outcome, score, None if score is None else score * 100, "", knobs or {"x": order})
+    return TrialPoint(
+        order, outcome, score, None if score is None else score * 100, "", knobs or {"x": order}
+    )
 
 
 def part(*points, **more):
@@ -84,7 +86,7 @@ def test_bars_add_up_to_the_whole():
         assert math.isclose(sum(row["time"] for row in mine), profile.whole_us)
         assert math.isclose(sum(row["share"] for row in mine), 1.0)
     assert [row["part"] for row in rows[:MOST]] == [each.label for each in slices[:MOST]]
-    assert [row["part"] for row in rows[MOST : MOST + 2]] == ["other parts", "not explained by parts"]
+    assert [row["part"] for row in rows[MOST : MOST + 2]] == ["other parts", "unexplained"]
 
 
 def test_parts_that_overlap_leave_no_rest():
@@ -98,7 +100,7 @@ def test_gains_are_the_whole_and_what_was_compared():
     whole = WholePart(Compared("win", 1.5, (1.4, 1.6), 3.0, 2.0))
     rows = gain_rows(replace(EMPTY, workloads=parts, whole=whole))
     assert [(row["what"], row["speedup"], row["low"], row["high"]) for row in rows] == [
-        ("the whole program", 1.5, 1.4, 1.6), ("w", 1.1, 1.1, 1.1),
+        ("whole program", 1.5, 1.4, 1.6), ("w", 1.1, 1.1, 1.1),
     ]  # fmt: skip
 
 
@@ -117,7 +119,7 @@ def test_outcomes_are_counted_by_workload():
 
 
 def test_levels_that_look_alike_are_one_line():
-    fast, alike, slow = Level(100.0, 1024), Level(95.0, 2048), Level(10.0)
+    fast, alike, slow = RoofLevel(100.0, 1024), RoofLevel(95.0, 2048), RoofLevel(10.0)
     assert told_apart([fast, alike, slow]) == [alike, slow]
     assert told_apart([]) == []
 
@@ -149,7 +151,7 @@ def test_a_space_with_less_than_two_knobs_that_differ_is_not_drawn(points):
 
 def test_each_space_of_a_workload_has_its_chart():
     points = [
-        Point(order, "ok", 0.5, 50.0, pipeline, {"x": order, "y": -order})
+        TrialPoint(order, "ok", 0.5, 50.0, pipeline, {"x": order, "y": -order})
         for order, pipeline in enumerate(("A", "B", "A", "B"), start=1)
     ]
     assert [each.pipeline for each in draw_spaces(part(*points))] == ["A", "B"]

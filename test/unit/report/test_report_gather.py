@@ -12,7 +12,7 @@ from report.made_up import NASTY, fill
 from store.samples import COMPARISON, KEY, KEYS, SETTING, WORKLOAD, trial, trials
 
 from iree_tuner.report.bodies import conditions_body, use_body, whole_body, workload_body
-from iree_tuner.report.data import Compared, RunFacts, RunReport, TimeProfile
+from iree_tuner.report.data import Compared, ReportedRun, RunReport, TimeProfile
 from iree_tuner.report.gather import Tried, gather
 from iree_tuner.report.labels import short, unlike
 from iree_tuner.report.stored import report_of_run
@@ -21,7 +21,7 @@ from iree_tuner.store import Store, StoreError
 from iree_tuner.store.findings import (
     Finding,
     ProfileBody,
-    ProfileRow,
+    StoredProfileRow,
     UseBody,
     WholeBody,
     WholeStep,
@@ -29,7 +29,7 @@ from iree_tuner.store.findings import (
 )
 from iree_tuner.tuning.result import WorkloadResult
 
-RUN = RunFacts("model.mlir")
+RUN = ReportedRun("model.mlir")
 KINDS = ("profile", "workload", "whole", "conditions", "use")
 
 
@@ -58,7 +58,7 @@ def test_all_that_was_kept_is_there(tmp_path):
     assert report.after.slices[0].time_us == report.before.slices[0].time_us / 2
     assert report.before.rest_us == pytest.approx(400.0 - 100.0 - 50.0 - 100.0 / 3 - 5.0)
     assert report.use.commands == (f"iree-compile '{NASTY}'",)
-    assert {"clock": "2600 MHz", "cores": "2", "caches cold": "yes", "effort": "quick"}.items() <= dict(
+    assert {"clock": "2600 MHz", "cores": "2", "cold caches": "yes", "effort": "quick"}.items() <= dict(
         report.conditions
     ).items()
     failed = [point for part in report.workloads for point in part.points if point.score is None]
@@ -191,7 +191,7 @@ odd = st.recursive(
 )
 NAMES = [
     name
-    for body in (ProfileBody, ProfileRow, WorkloadBody, WholeBody, WholeStep, UseBody)
+    for body in (ProfileBody, StoredProfileRow, WorkloadBody, WholeBody, WholeStep, UseBody)
     for name in body.__annotations__
 ]
 names = st.sampled_from([*NAMES, "setting", "readings", "levels", "flops_per_s"])

@@ -23,7 +23,7 @@ from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.report import page
 from iree_tuner.report.data import (
     Compared,
-    RunFacts,
+    ReportedRun,
     RunReport,
     Slice,
     TimeProfile,
@@ -94,8 +94,13 @@ def test_the_libraries_are_there_once(made):
 
 @pytest.mark.parametrize("state", ["done", "running", "interrupted", "failed", ""])
 def test_an_empty_report_says_so(state):
-    text = "".join(Elements(Report(RunReport(RunFacts("m", state=state))).html()).text)
-    for part in ("not compared as a whole", "No profile was kept", "Nothing was judged", "nothing to apply"):
+    text = "".join(Elements(Report(RunReport(ReportedRun("m", state=state))).html()).text)
+    for part in (
+        "did not compare the whole",
+        "has no profile",
+        "Nothing was compared",
+        "The result is empty",
+    ):
         assert part in text
 
 
@@ -113,20 +118,20 @@ def test_odd_data_makes_a_page(found, tried):
     ("verdict", "workloads", "told"),
     [
         ("win", ("win",), "1.50x as fast"),
-        ("lose", ("win",), "Slower as a whole"),
+        ("lose", ("win",), "The program would be slower"),
         (
             "tie",
             ("win", "tie"),
-            "1 of 2 workloads got faster; as a whole, the difference is",
+            "1 of 2 workloads are faster alone; the whole program is not measurably faster",
         ),
-        ("", ("win", "tie"), "1 of 2 workloads got faster; the program was not compared as a whole"),
-        ("", ("tie",), "Nothing beats"),
+        ("", ("win", "tie"), "1 of 2 workloads are faster alone; the whole program was not compared"),
+        ("", ("tie",), "No candidate beats"),
     ],
 )
 def test_the_headline_says_what_came_out(verdict, workloads, told):
     parts = tuple(WorkloadPart("w", f"w{i}", compared=Compared(each)) for i, each in enumerate(workloads))
     whole = WholePart(Compared(verdict, 1.5)) if verdict else None
-    assert told in page.headline(RunReport(RunFacts("m"), parts, whole=whole))
+    assert told in page.headline(RunReport(ReportedRun("m"), parts, whole=whole))
 
 
 def test_a_notebook_shows_a_frame(made):
@@ -145,8 +150,8 @@ def test_what_cannot_be_written_is_told(made, tmp_path):
 
 def test_missing_libraries_are_told(monkeypatch):
     monkeypatch.setattr(page, "_LIBRARIES", ("jinja2", "no_such_library"))
-    with pytest.raises(TunerError, match=r"needs no_such_library .pip install 'iree-tuner\[report\]'"):
-        Report(RunReport(RunFacts("m"))).html()
+    with pytest.raises(TunerError, match=r"requires no_such_library .pip install 'iree-tuner\[report\]'"):
+        Report(RunReport(ReportedRun("m"))).html()
 
 
 def test_a_large_run_is_a_small_file(tmp_path):
@@ -185,8 +190,8 @@ def test_a_run_in_memory_is_shown(cpu):
 def test_c20_a_part_above_the_roof_is_named_and_times_are_explained():
     near = Slice("softmax", 1, 4.0, 1e3, 1e3, "f32", attainable_us=5.0)
     far = Slice("matmul", 1, 9.0, 1e3, 1e3, "f32", attainable_us=5.0)
-    report = RunReport(RunFacts(program="p"), before=TimeProfile("before", 13.0, (near, far), "hal"))
+    report = RunReport(ReportedRun(program="p"), before=TimeProfile("before", 13.0, (near, far), "hal"))
     assert page.above_the_roof(report) == ["softmax"]
     text = " ".join(Elements(page.page_of(report)).text)
-    assert "Above the roof: softmax." in " ".join(text.split())
-    assert "the three differ" in text
+    assert "Above the roofline: softmax." in " ".join(text.split())
+    assert "three different measurements" in text

@@ -312,7 +312,7 @@ def test_constraints_that_hold_alone_but_not_together_are_named(context: ir.Cont
     space = Space(matmul(4, 4, 4), build_constraints(pipeline, fill, context))
     assert dict(space.complete({"c": 1}) or {}) == {"a": 2, "b": 6, "c": 1}
     (reason,) = space.violations_of_part({"c": 2})
-    assert reason.startswith("not together: ")
+    assert reason.startswith("not in combination: ")
     assert "the product must be 12 times c" in reason
     assert "the sum must be 8" in reason
     assert "a must be less than b" not in reason

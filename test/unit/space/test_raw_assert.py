@@ -71,7 +71,7 @@ def test_what_is_wrong_is_the_condition_with_values(condition: Body, assignment,
 def test_a_part_of_an_assignment_and_asserts_that_conflict_are_told() -> None:
     space = xy(lambda x, y: (x * y % 8).equals(0), lambda x, y: ((x + y) % 3).equals(2))
     (told,) = space.violations_of_part({"x": 1})
-    assert told.startswith("not together: ")
+    assert told.startswith("not in combination: ")
     assert told.endswith("; x * y % 8 == 0 (x = 1, y = ?); (x + y) % 3 == 2 (x = 1, y = ?)")
     assert space.violations_of_part({"x": 4}) == []
 
@@ -110,7 +110,7 @@ def test_a_long_condition_is_cut_and_a_shared_one_is_not_written_out() -> None:
     assert cut.endswith(" ... (x = 1)")
     assert len(cut) < 200
     (long,) = xy(lambda x, y: doubled(x, 10) < 0).violations({"x": 1, "y": 1})
-    assert long == "a condition that is too long to be shown (x = 1)"
+    assert long == "a condition that is too long to show (x = 1)"
 
 
 def test_an_absolute_value_does_not_end_the_process() -> None:

@@ -26,7 +26,7 @@ def test_members_are_those_of_the_space_with_these_values(spaces):
     outside = next(each for each in whole.enumerate() if each["th_k"] == 1)
     assert (
         part.violations(outside)
-        == ["th_k (1) is to be 2, 4", "subgroups (4) is to be 1"][: len(part.violations(outside))]
+        == ["th_k (1) must be 2, 4", "subgroups (4) is to be 1"][: len(part.violations(outside))]
     )
     assert JointSpace([part]).fingerprint != JointSpace([whole]).fingerprint
 
@@ -41,9 +41,9 @@ def test_a_knob_of_one_pipeline_leaves_the_other_as_it_is(spaces):
 @pytest.mark.parametrize(
     ("pipelines", "knobs", "says"),
     [
-        (["Nope"], [], "no space of the pipeline Nope, but of TileAndFuse, VectorDistribute"),
-        ([], ["rows=4"], "no knob 'rows', but "),
-        (["VectorDistribute"], ["th_k=3"], "no member of its spaces has th_k=3"),
+        (["Nope"], [], "no space of the pipeline Nope, only of TileAndFuse, VectorDistribute"),
+        ([], ["rows=4"], "no knob 'rows', only "),
+        (["VectorDistribute"], ["th_k=3"], "no legal configuration has th_k=3"),
     ],
 )
 def test_what_is_not_there_is_told(spaces, pipelines, knobs, says):
@@ -53,5 +53,5 @@ def test_what_is_not_there_is_told(spaces, pipelines, knobs, says):
 
 @pytest.mark.parametrize("text", ["th_k", "th_k=", "=4", "th_k=four"])
 def test_values_are_numbers(text):
-    with pytest.raises(UsageError, match="says no values of a knob"):
+    with pytest.raises(UsageError, match="does not set values of a knob"):
         Restriction.of([], [text])

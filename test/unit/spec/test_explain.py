@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from iree_tuner.ops.workload import DynamicLoop
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.explain import Setting, explain
+from iree_tuner.spec.explain import AttributeSetting, explain
 
 
 def test_rows(context, entry):
@@ -22,7 +22,7 @@ def test_rows(context, entry):
     assert [setting.op for setting in softmax.settings] == [0, 1, 2]
     assert matmul.provenance == entry("matmul").provenance
     tiles = "distribution = [64, 64, 0], vector_common_parallel = [8, 16, 0], vector_reduction = [0, 0, 16]"
-    assert matmul.settings == (Setting(0, "compilation_info", tiles),)
+    assert matmul.settings == (AttributeSetting(0, "compilation_info", tiles),)
 
 
 def test_no_entries(context):

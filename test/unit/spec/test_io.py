@@ -46,7 +46,7 @@ def test_embedding_across_contexts(context, entry):
     program = ir.Module.parse("module {}", new_context())
     embed(program, spec)
     assert from_attribute(program.operation.attributes[IN_MEMORY]) == to_bytecode(spec)
-    with pytest.raises(TunerError, match="carries a tuning spec already"):
+    with pytest.raises(TunerError, match="already has a tuning spec"):
         embed(program, spec)
     embed(program, spec, replace=True)
 

@@ -112,7 +112,7 @@ def test_other_forms_are_chained(context, entry):
 
 
 def test_nothing_to_link():
-    with pytest.raises(TunerError, match="nothing to link"):
+    with pytest.raises(TunerError, match="no specs to link"):
         link_specs([])
 
 

@@ -254,7 +254,7 @@ def test_a_sequence_that_is_only_declared_is_refused(context, name):
     whole = {text.split("(")[0].split("@")[1]: text for text in pair().split("transform.named_sequence")[1:]}
     parts = {part: f"\ntransform.named_sequence{text}" for part, text in whole.items()}
     parts[ENTRYPOINT_NAME] = entry_point(f"%done = {MATCH}")
-    with pytest.raises(TunerError, match=f"here.mlir: @{name} has no body, and the compiler needs one"):
+    with pytest.raises(TunerError, match=f"here.mlir: @{name} has no body, but the compiler requires one"):
         load_spec(module(*(parts | {name: declared[name]}).values()), context, name="here.mlir")
 
 

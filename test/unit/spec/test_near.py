@@ -218,5 +218,5 @@ def test_what_hits_is_known_though_the_search_for_near_misses_crashes(workers):
     check = check_against_program(spec, PROGRAM, HOST, workers=Fragile(workers), near=True)
     assert check.near is None
     assert [problem.kind for problem in check.problems] == ["hits_nothing"]
-    with pytest.raises(TunerError, match="does not survive"):
+    with pytest.raises(TunerError, match="crashes on"):
         check_against_program(spec, PROGRAM, HOST, workers=Fragile(workers))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from iree_tuner.execute.statistics import CONFIDENCE_Z, center_of, compare_pairs
-from iree_tuner.profiling.roofline import Level, Roofline, to_json
+from iree_tuner.profiling.roofline import MemoryLevel, Roofline, to_json
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.results import Results, ResultsFolder
 from iree_tuner.suite.row import Row
@@ -19,9 +19,10 @@ NASTY = "</script><script>alert(1)</script>&\"'`<b>{{ 7*7 }}<!--"
 BACKENDS = ("iree", "iree-tuned", "numpy", "torch", "onnxruntime", "jax")
 ROOFS = {
     "local-task": Roofline("a CPU", (("f32", 1.4e11), ("i8", 4e11)),
-                           (Level(3e11, 1 << 21), Level(9e10, 1 << 25), Level(3e10)), "measured: made up"),
-    "cuda://0": Roofline("a GPU", (("f16", 8e14), ("f32", 5e13)), (Level(2e13, 5 << 20), Level(4e12)),
-                         "datasheet: made up"),
+                           (MemoryLevel(3e11, 1 << 21), MemoryLevel(9e10, 1 << 25), MemoryLevel(3e10)),
+                           "measured: made up"),
+    "cuda://0": Roofline("a GPU", (("f16", 8e14), ("f32", 5e13)),
+                         (MemoryLevel(2e13, 5 << 20), MemoryLevel(4e12)), "datasheet: made up"),
 }  # fmt: skip
 ROUNDS = 24
 

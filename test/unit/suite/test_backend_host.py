@@ -137,9 +137,9 @@ def test_a_wrong_result_is_told_and_not_timed(backend, message, host, job, want)
         ("silent", "failed", "KeyError"),
         ("unsendable", "failed", "UnsendableError: of no use"),
         ("import", "missing", "ModuleNotFoundError: No module named 'no_such_library'"),
-        ("exit", "failed", "its process exited with 3: good-bye"),
-        ("sys.exit", "failed", "its process exited with 4"),
-        ("abort", "failed", "its process was ended by SIGABRT"),
+        ("exit", "failed", "its process exited with status 3: good-bye"),
+        ("sys.exit", "failed", "its process exited with status 4"),
+        ("abort", "failed", "its process was killed by SIGABRT"),
         ("memory", "failed", "MemoryError"),
         ("hang", "failed", "no result after"),
     ],
@@ -189,7 +189,7 @@ def test_a_process_that_ends_while_it_is_sampled(host, job, want, tmp_path):
     one.load(job(), want)
     assert one.sample() > 0
     (tmp_path / "0.now").touch()
-    with pytest.raises(BackendError, match="its process was ended by SIGABRT") as caught:
+    with pytest.raises(BackendError, match="its process was killed by SIGABRT") as caught:
         one.sample()
     assert caught.value.state == "failed"
     (tmp_path / "0.now").unlink()

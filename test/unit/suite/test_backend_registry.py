@@ -35,10 +35,10 @@ def test_what_is_installed_is_found():
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("tourch", "did you mean torch"), ("magic", "there are: .*numpy.*triton")]
+    ("name", "hint"), [("tourch", "did you mean torch"), ("magic", "one of: .*numpy.*triton")]
 )
 def test_an_unknown_name_is_told_with_those_that_are_meant_perhaps(name, hint):
-    with pytest.raises(UsageError, match=rf"there is no back end '{name}' \({hint}"):
+    with pytest.raises(UsageError, match=rf"unknown back end '{name}' \({hint}"):
         registry.backend(name)
 
 
@@ -99,8 +99,8 @@ def test_who_computes_where():
     host = {name for name in HERE if not registry.backend(name).missing("local-task")}
     assert "numpy" in host
     assert not host & {"triton", "rocblas", "hipblaslt"}
-    assert registry.backend("triton").missing("local-task") == "Triton needs an NVIDIA or AMD GPU"
-    assert registry.backend("numpy").missing("cuda://0") == "NumPy computes on the host only"
+    assert registry.backend("triton").missing("local-task") == "Triton requires an NVIDIA or AMD GPU"
+    assert registry.backend("numpy").missing("cuda://0") == "NumPy runs only on CPUs"
 
 
 def test_compiling_needs_a_compiler(monkeypatch):

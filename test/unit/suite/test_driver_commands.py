@@ -133,21 +133,21 @@ def test_a_long_command_is_tuned_and_suited(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("convint8 -n 1", "convint8: not read from commands"),
-        ("layernorm --input 4x5", "layernorm: not read from commands"),
+        ("convint8 -n 1", "convint8: unsupported command"),
+        ("layernorm --input 4x5", "layernorm: unsupported command"),
         ("conv -n 0", "conv: argument --batchsize/-n: 0 is below 1"),
         ("conv -n x", "conv: argument --batchsize/-n: invalid whole number value: 'x'"),
         ("conv -Q 1", "conv: unrecognized arguments: -Q 1"),
-        ("conv -m trans", "transposed convolutions are not read"),
-        ("conv -r 1", "only padding with zeros"),
-        ("conv -c 3 -g 2", "groups: 2 do not divide c, 3"),
-        ("conv -_ 4", "--spatial_dim is 1, 2 or 3"),
-        ("conv -F 8", "-F is a sum of 1, 2 and 4"),
-        ("conv --in_layout NHWK", "in_layout: 'NHWK' is no order of the letters NCHW"),
+        ("conv -m trans", "transposed convolutions are not supported"),
+        ("conv -r 1", "only zero padding"),
+        ("conv -c 3 -g 2", "groups: c (3) is not a multiple of 2"),
+        ("conv -_ 4", "--spatial_dim must be 1, 2 or 3"),
+        ("conv -F 8", "-F must be a sum of 1, 2 and 4"),
+        ("conv --in_layout NHWK", "in_layout: 'NHWK' is not a permutation of NCHW"),
         ("conv -y 40 -x 3", "the kernel of 40x3 is larger than the padded image of 32x32"),
-        ("matmul -M 8", "n: 0 is below 1"),
+        ("matmul -M 8", "n must be at least 1, but is 0"),
         ("conv -n '1", "No closing quotation"),
-        ("fusilli_benchmark_driver --iter 10", "not read from commands"),
+        ("fusilli_benchmark_driver --iter 10", "unsupported command"),
     ],
 )
 def test_mistakes_are_told(command, says):
@@ -160,15 +160,15 @@ def test_mistakes_are_told(command, says):
 def test_mistakes_in_a_file_have_their_line(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "convs.txt").write_text("# two\nconv -n 1 -c 4 -k 4\nconv -n 1 -c 3 -g 2\n")
-    with pytest.raises(TunerError, match=r"convs.txt:3: groups: 2 do not divide c, 3"):
+    with pytest.raises(TunerError, match=r"convs.txt:3: groups: c \(3\) is not a multiple of 2"):
         opened("convs.txt")
     assert run(["extract", "convs.txt"]) == 1
     assert capsys.readouterr().err.startswith("error: convs.txt:3: ")
     (tmp_path / "none.txt").write_text("# nothing\n")
-    with pytest.raises(TunerError, match="there are no commands"):
+    with pytest.raises(TunerError, match="the file has no commands"):
         opened("none.txt")
     (tmp_path / "words.txt").write_text("hello world\n")
-    with pytest.raises(TunerError, match=r"words.txt:1: no command of a driver"):
+    with pytest.raises(TunerError, match=r"words.txt:1: not a driver's command"):
         opened("words.txt")
 
 

@@ -166,7 +166,7 @@ def test_runs_are_named_by_id_commit_and_place(path):
     with pytest.raises(TunerError, match=r"several commits begin with 'aa' .aaa1, aab2"):
         run_named(history, "aa")
     for name in ("", "run-9"):
-        with pytest.raises(TunerError, match=f"no run or commit '{name}' .the last run is run-0"):
+        with pytest.raises(TunerError, match=f"unknown run or commit '{name}' .the last run is run-0"):
             run_named(history, name)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from iree_tuner.profiling.roofline import Level, Roofline
+from iree_tuner.profiling.roofline import MemoryLevel, Roofline
 from iree_tuner.suite.item import Item
 from iree_tuner.suite.probes import measured_roofline, probes
 from iree_tuner.suite.row import Row
 
-KNOWN = Roofline("host", (("f32", 1e9), ("i8", 7e9)), (Level(5e9, 1 << 20), Level(1e9)))
+KNOWN = Roofline("host", (("f32", 1e9), ("i8", 7e9)), (MemoryLevel(5e9, 1 << 20), MemoryLevel(1e9)))
 
 
 def rows(item: Item) -> list[Row]:

@@ -34,10 +34,10 @@ def test_equal_code_is_one_file(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_or_torn_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TunerError, match="it is not there, compiled"):
+    with pytest.raises(TunerError, match="the compiled program is missing"):
         load_programs(tmp_path, "op.iree")
     (tmp_path / "op.iree.json").write_text('{"program": ')
-    with pytest.raises(TunerError, match="not the index of a compiled operation"):
+    with pytest.raises(TunerError, match="not an index of a compiled operation"):
         load_programs(tmp_path, "op.iree")
 
 

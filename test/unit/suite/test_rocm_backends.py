@@ -37,8 +37,10 @@ def installed(monkeypatch, tmp_path):
 @pytest.mark.parametrize("text", [None, CPU, CUDA])
 def test_it_needs_pytorch_for_rocm(library, text, installed):
     installed(text)
-    assert library.missing("hip://0").startswith(f"{library.title} needs PyTorch for ROCm: pip install torch")
-    assert library.missing("local-task") == f"{library.title} computes on AMD's GPUs only"
+    assert library.missing("hip://0").startswith(
+        f"{library.title} requires PyTorch for ROCm: pip install torch"
+    )
+    assert library.missing("local-task") == f"{library.title} runs only on AMD GPUs"
     assert library.version() == ""
 
 
@@ -50,7 +52,7 @@ def test_the_release_is_that_of_rocm(installed):
 
 def test_it_multiplies_matrices_only():
     assert RocBlas().refuses(Matmul(), "hip://0") == RocBlas().refuses(BatchMatmul(), "hip://0") == ""
-    assert HipBlasLt().refuses(Softmax(), "hip://0") == "hipBLASLt multiplies matrices only"
+    assert HipBlasLt().refuses(Softmax(), "hip://0") == "hipBLASLt supports only matrix products"
 
 
 @pytest.mark.parametrize(("library", "name"), [(RocBlas(), "cublas"), (HipBlasLt(), "cublaslt")])

@@ -14,7 +14,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.suite.changes import Change, changes
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.pages import devices, ratios, speedups
-from iree_tuner.suite.pages.changes_page import wholes
+from iree_tuner.suite.pages.changes_page import summaries
 from iree_tuner.suite.pages.contenders import BEST, contenders, gains, labels_of, standings
 from iree_tuner.suite.pages.devices import device_rows
 from iree_tuner.suite.pages.ratios import draw_ratios, ratio_rows
@@ -125,7 +125,7 @@ def test_what_changed_is_drawn_before_what_did_not(monkeypatch):
 def test_back_ends_as_a_whole():
     before = made_run(Made("before", 1))
     after = made_run(Made("after", 2, against="before", slower={operations(8)[0][0]: 2.0}))
-    found = wholes(changes(before, after))
+    found = summaries(changes(before, after))
     assert [each.backend for each in found] == list(dict.fromkeys(each.backend for each in after.rows))
     torch = next(each for each in found if each.backend == "torch")
     assert (torch.rows, torch.paired, torch.slower, torch.faster) == (8, 8, 1, 0)
@@ -147,8 +147,8 @@ def test_several_runs_are_put_together():
     doubled = together([first, replace(again, rows=again.rows[:3])])
     assert len(doubled.rows) == 4
     assert doubled.notes == (
-        "again: measured under other conditions than made up 0",
-        "3 rows are in several of the runs: the last of them counts",
+        "again: measured under conditions that differ from those of made up 0",
+        "3 rows are in several runs; the page shows the last one",
     )  # fmt: skip
 
 
@@ -185,15 +185,15 @@ def test_conditions_in_words():
     plain = dict(conditions_words(Conditions()))
     assert plain["caches"] == "warm: one copy of the inputs"
     assert plain["threads"] == "the device's own"
-    assert plain["samples"].startswith("at most 24 of at least 20 ms, after a pause of 20 ms; at most 1 min")
+    assert plain["samples"].startswith("up to 24 of at least 20 ms, each after a pause of 20 ms; up to 1 min")
     found = dict(conditions_words(Conditions("device", 2, 3 << 30, 1.5, 4)))
-    assert "calls in batches" in found["times are"]
-    assert found["caches"] == "cold: inputs rotate through copies of 3 GiB"
-    assert (found["threads"], found["side by side"]) == ("2 of the host", "4 streams")
-    assert found["neighbour"] == "a large product for 1.5 s before each sample"
+    assert "calls in batches" in found["timing"]
+    assert found["caches"] == "cold: inputs rotate through 3 GiB of copies"
+    assert (found["threads"], found["streams"]) == ("2 of the host", "4 concurrent copies")
+    assert found["background load"] == "a large product for 1.5 s before each sample"
     facts = dict(facts_words(RunFacts("r", "n", devices={"local-task": "a CPU"}, versions={"numpy": "2.1"})))
     assert (facts["device"], facts["libraries"], facts["run"]) == ("a CPU (local-task)", "numpy 2.1", "r")
-    assert not {"commit", "compiler", "started", "in turns with"} & facts.keys()
+    assert not {"commit", "compiler", "started", "interleaved with"} & facts.keys()
 
 
 def test_labels_are_short_and_unlike():

@@ -40,8 +40,8 @@ def test_an_operation_is_written_over(generated, tmp_path):
     ("text", "message"),
     [
         ("{", "not JSON: "),
-        ("[]", "an operation is an object with a kind and its arguments"),
-        (json.dumps({"kind": "matmul", "arguments": {"m": -1}}), "m: -1 is below 1"),
+        ("[]", "an operation must be an object with a kind and its arguments"),
+        (json.dumps({"kind": "matmul", "arguments": {"m": -1}}), "m must be at least 1, but is -1"),
     ],
 )
 def test_arguments_that_are_wrong(generated, tmp_path, text, message):
@@ -57,7 +57,7 @@ def test_a_program_that_is_gone(generated, tmp_path):
     path.unlink()
     with pytest.raises(TunerError) as caught:
         operations_in(tmp_path)
-    assert str(caught.value) == f"{path}: the operation's program is not here"
+    assert str(caught.value) == f"{path}: the operation's program is missing"
 
 
 def test_a_folder_without_operations(tmp_path):

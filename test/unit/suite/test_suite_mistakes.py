@@ -12,7 +12,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.report import page
 from iree_tuner.suite.history import add
 
-HINT = "(a folder of results, or HISTORY.jsonl@RUN: a run's id, what a commit begins with, first or last)"
+HINT = "(give a folder of results, or HISTORY.jsonl@RUN: id, beginning of a commit, first or last)"
 
 
 @pytest.fixture
@@ -33,19 +33,20 @@ def folder(tmp_path, monkeypatch):
 
 
 MISTAKES = {
-    "report norows": "cpu: there are no rows yet",
+    "report norows": "cpu: no rows yet",
     "report broken": "broken/rows.jsonl:7: not a row: Expected `float | null`, got `str` - at `$.time_us`",
-    "report h.jsonl": "h.jsonl: no results of `iree-tuner suite` (there is no run.json)",
-    "report cpu -o missing/suite.html": "missing: there is no such folder",
-    "changes cpu gpu": "the runs cpu and gpu have no rows in common (rows are known by operation, back end, "
-    "configuration and device)",
-    "changes norows cpu": "norows: there are no rows yet",
+    "report h.jsonl": "h.jsonl: the folder has no results of `iree-tuner suite` (no run.json)",
+    "report cpu -o missing/suite.html": "missing: no such folder",
+    "changes cpu gpu": "the runs cpu and gpu have no rows in common (rows match if operation, back end, "
+    "configuration and device are equal)",
+    "changes norows cpu": "norows: no rows yet",
     "changes missing cpu": f"missing: no such results {HINT}",
     "changes missing.jsonl@last cpu": f"missing.jsonl@last: no such results {HINT}",
     "changes cpu empty.jsonl@last": "empty.jsonl: the history has no runs",
     "changes cpu cpu --history missing.jsonl": "missing.jsonl: cannot read: No such file or directory",
-    "changes cpu cpu -o missing/c.html": "missing: there is no such folder",
-    "history add missing --to h.jsonl": "missing: no results of `iree-tuner suite` (there is no run.json)",
+    "changes cpu cpu -o missing/c.html": "missing: no such folder",
+    "history add missing --to h.jsonl": "missing: the folder has no results of `iree-tuner suite` "
+    "(no run.json)",
     "history add norows --to h.jsonl": "run cpu has no rows yet",
     "history add cpu --to missing/h.jsonl": "missing/h.jsonl: cannot write: No such file or directory",
     "history show missing.jsonl": "missing.jsonl: cannot read: No such file or directory",
@@ -57,10 +58,10 @@ MISUSE = {
     "report cpu --csv gpu": "gpu: the name must end in .csv",
     "report": 'Command "suite report" parameter RESULTS requires an argument.',
     "changes cpu": 'Command "suite changes" parameter NEW requires an argument.',
-    "changes h.jsonl cpu": f"h.jsonl: which run of it? {HINT}",
-    "changes cpu cpu --worth 3": "'3' is not a share (write 3% or 0.03)",
-    "changes cpu cpu --alike=-1%": "'-1%' is not a share (write 3% or 0.03)",
-    "changes cpu cpu --fail-on slow": "--fail-on: no verdict 'slow' (broken, fixed, slower, faster, "
+    "changes h.jsonl cpu": f"h.jsonl: name a run of this history {HINT}",
+    "changes cpu cpu --worth 3": "'3' is not a percentage (write 3% or 0.03)",
+    "changes cpu cpu --alike=-1%": "'-1%' is not a percentage (write 3% or 0.03)",
+    "changes cpu cpu --fail-on slow": "--fail-on: unknown verdict 'slow' (broken, fixed, slower, faster, "
     "ambiguous, new, gone, same)",
 }
 
@@ -81,7 +82,8 @@ def test_pages_ask_for_their_libraries(folder, capsys, monkeypatch, command):
     monkeypatch.setattr(page, "_LIBRARIES", ("no_such_library",))
     assert run(["suite", *command.split()]) == 1
     assert (
-        "error: a report needs no_such_library (pip install 'iree-tuner[report]')" in capsys.readouterr().err
+        "error: a report requires no_such_library (pip install 'iree-tuner[report]')"
+        in capsys.readouterr().err
     )
 
 
@@ -106,7 +108,7 @@ def test_a_history_tells_how_much_runs_differ(folder, capsys):
     for command in ("changes h.jsonl@run-1 cpu", "changes cpu gpu2 --history h.jsonl"):
         write(made_run(Made("gpu2", 9, operations=1)), "gpu2")
         assert run(["suite", *command.split()]) == 0
-        assert re.search(r"are taken to differ by [12]\.\d% on a CPU", capsys.readouterr().out)
+        assert re.search(r"equal code between runs: [12]\.\d% on a CPU", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -118,5 +120,5 @@ def test_shares(text, share):
 
 @pytest.mark.parametrize("text", ["", "%", "3", "1", "nan", "-1%", "1e-2", "3%%", "three"])
 def test_what_is_no_share(text):
-    with pytest.raises(UsageError, match="is not a share"):
+    with pytest.raises(UsageError, match="is not a percentage"):
         parse_percent(text)

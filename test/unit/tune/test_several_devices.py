@@ -11,8 +11,8 @@ PROGRAM = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : ten
 @pytest.mark.parametrize(
     ("devices", "chip", "message"),
     [
-        ([], "host", "give each device once"),
-        (["cuda://0", "cuda://0"], "sm_80", "give each device once"),
+        ([], "host", "give at least one device"),
+        (["cuda://0", "cuda://0"], "sm_80", "give at least one device"),
         (["cuda://0", "hip://0"], "sm_80", "unknown target 'hip:sm_80'"),
         (["vulkan://0", "cuda://0"], "sm_80", "cuda://0 is not of the same kind as vulkan://0"),
         (["local-task", "local-sync"], "host", "local devices share the same cores"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from iree_tuner.tuning.budget import Budget, Measured
+from iree_tuner.tuning.budget import Budget, MeasuredTimes
 from iree_tuner.tuning.effort import EFFORTS, effort_named
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
@@ -24,7 +24,7 @@ class Clock:
 
 
 def budget(total_s, clock=None, jobs=2, **measured):
-    return Budget(total_s, Timeline(clock or Clock()), jobs, StopRequest(), Measured(**measured))
+    return Budget(total_s, Timeline(clock or Clock()), jobs, StopRequest(), MeasuredTimes(**measured))
 
 
 def test_without_a_budget_nothing_ends():

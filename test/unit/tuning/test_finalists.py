@@ -42,7 +42,7 @@ def played(*searches_texts, plan=PLAN, wrong=(), alternate=True, mends=None, fit
 def test_what_only_compiles_unverified_does_not_win():
     (final,), (search,), _ = played(["code:1 time:50 invalid", "code:2 time:120"])
     assert final.winner is None
-    assert "could not be built a second time: the compiler refuses" in final.note
+    assert "failed to compile a second time: the compiler refuses" in final.note
     assert sorted(trial.outcome for trial in search.trials) == ["compile_error", "ok"]
     assert search.best.time_us == 120
 
@@ -51,7 +51,7 @@ def test_who_could_not_be_built_is_told_beside_one_that_did_not_win():
     (final,), _, _ = played(["code:1 time:50 invalid", "code:2 time:100"])
     assert final.winner is None
     assert final.comparison is not None
-    assert "could not be built a second time" in final.note
+    assert "failed to compile a second time" in final.note
 
 
 @pytest.mark.parametrize("alternate", [True, False])
@@ -119,7 +119,7 @@ def test_where_all_are_wrong_nothing_wins_and_it_is_said():
 def test_where_nothing_came_near_nothing_is_compared():
     (final,), _, compared = played(["code:1 time:150"])
     assert final.winner is None
-    assert final.note == "no candidate came near the default"
+    assert final.note == "no candidate came close to the default's time"
     assert not compared
 
 

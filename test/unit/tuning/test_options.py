@@ -87,15 +87,15 @@ def test_the_function_takes_and_documents_each():
 @pytest.mark.parametrize(
     ("options", "more", "says"),
     [
-        (TuningOptions, {"budget_s": "90s"}, "budget_s must be above 0 and finite, and is '90s'"),
+        (TuningOptions, {"budget_s": "90s"}, "budget_s must be positive and finite, but is '90s'"),
         (TuningOptions, {"effort": "most"}, "most"),
-        (TuningOptions, {"device": ()}, "give each device once, and one at least"),
-        (TuningOptions, {"device": ("cuda://0", "cuda://0")}, "give each device once"),
-        (RecordingOptions, {"count": -1}, "count must be at least 0, and is -1"),
-        (RecordingOptions, {"seed": "7"}, "seed must be at least 0, and is '7'"),
+        (TuningOptions, {"device": ()}, "give at least one device, and each device once"),
+        (TuningOptions, {"device": ("cuda://0", "cuda://0")}, "give at least one device"),
+        (RecordingOptions, {"count": -1}, "count must be at least 0, but is -1"),
+        (RecordingOptions, {"seed": "7"}, "seed must be at least 0, but is '7'"),
         (RecordingOptions, {"jobs": 0}, "jobs must be from 1 to "),
         (SuiteOptions, {"rounds": 0}, "rounds must be at least 1"),
-        (SuiteOptions, {"device": ("local-task", "cuda://0")}, "processors and GPUs are timed in different"),
+        (SuiteOptions, {"device": ("local-task", "cuda://0")}, "CPUs and GPUs are measured in different"),
         (SuiteOptions, {"threads": 10_000}, "this process may use"),
     ],
 )

@@ -10,11 +10,11 @@ from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.prune import Patience, keeps_its_promise, prune
-from iree_tuner.tuning.versions import ComparisonPlan, Version
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion
 
 HOST = parse_target("llvm-cpu:host")
 LOOK = ComparisonPlan(1, 8, 0.01)
-BASE = Version("the defaults", HOST)
+BASE = ProgramVersion("the defaults", HOST)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class FakeWhole:
 
 def pruned(effects, wrong=(), steps=100, is_time=lambda: True):
     whole = FakeWhole(effects, wrong)
-    version = Version("the spec", HOST, tuple(entry(number) for number in range(len(effects))))
+    version = ProgramVersion("the spec", HOST, tuple(entry(number) for number in range(len(effects))))
     found = whole.one(BASE, version)
     kept = prune(whole, version, found, BASE, LOOK, Patience(steps, is_time))
     return [each.number for each in kept.entries], whole

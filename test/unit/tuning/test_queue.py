@@ -118,7 +118,7 @@ def test_the_largest_are_measured_first_and_the_small_ones_never(world):
     assert world.groups == [["4", "5", "6", "7", "8", "9", "10", "11"]]
     left = ["0", "1", "2", "3", "12", "13", "14", "15", "16", "17", "18", "19"]
     assert [result.task.workload.key for result in queue.left()] == left
-    assert all("others promised more" in result.note for result in queue.left())
+    assert all("other workloads promised" in result.note for result in queue.left())
 
 
 def test_all_have_their_turn_where_time_is_no_matter(world):

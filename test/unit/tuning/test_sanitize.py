@@ -10,12 +10,12 @@ from iree_tuner.execute.parts_loaded import Pieces
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.sanitize import Watched
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.program.parts import Part, Parts
+from iree_tuner.program.parts import Parts, ProgramPart
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning import sanitize as sanitizing
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sanitize import Hit, find_checker, hits_in, sanitize
+from iree_tuner.tuning.sanitize import MemoryFault, find_checker, hits_in, sanitize
 
 PRODUCTS = """
 func.func @main(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>, %c: tensor<48x16xf32>) -> tensor<32x16xf32> {
@@ -85,8 +85,10 @@ def test_a_kernel_that_goes_on_behind_its_input_is_named(lab, tmp_path, capsys):
 
 def test_a_report_is_read_by_dispatch():
     assert hits_in(REPORT, "memcheck") == [
-        Hit("main_dispatch_23_batch_matmul", "memcheck", "Invalid __global__ read of size 2 bytes", 2),
-        Hit("other_kernel", "memcheck", "Race reported between Write access"),
+        MemoryFault(
+            "main_dispatch_23_batch_matmul", "memcheck", "Invalid __global__ read of size 2 bytes", 2
+        ),
+        MemoryFault("other_kernel", "memcheck", "Race reported between Write access"),
     ]
 
 
@@ -111,7 +113,9 @@ say("ERROR SUMMARY: 0 errors")
 
 @pytest.fixture
 def watched(tmp_path):
-    parts = tuple(Part(f"part{n}", name, (), (n,)) for n, name in enumerate(("first", "second", "third")))
+    parts = tuple(
+        ProgramPart(f"part{n}", name, (), (n,)) for n, name in enumerate(("first", "second", "third"))
+    )
     pieces = Pieces("nowhere", Parts(b"", "main", (), (), parts, None, ()))
     return Watched(pieces, "cuda://0", request(load_program(PRODUCTS)), str(tmp_path / "marker"))
 
@@ -122,7 +126,7 @@ def test_a_process_that_hangs_after_an_error_is_begun_again_without_it(watched, 
     checker.write_text(CHECKER.format(python=sys.executable, marker=watched.marker))
     checker.chmod(0o755)
     found = sanitizing._watched_by(str(checker), "memcheck", watched, tmp_path)
-    assert found == [Hit("second", "memcheck", "Invalid __global__ read of size 4 bytes")]
+    assert found == [MemoryFault("second", "memcheck", "Invalid __global__ read of size 4 bytes")]
 
 
 def test_a_checker_that_fails_says_how(watched, tmp_path):
@@ -134,5 +138,5 @@ def test_a_checker_that_fails_says_how(watched, tmp_path):
 
 
 def test_devices_without_a_checker_are_refused():
-    with pytest.raises(TunerError, match="no memory checker is known for vulkan"):
+    with pytest.raises(TunerError, match="no memory checker for vulkan"):
         find_checker("vulkan://0")

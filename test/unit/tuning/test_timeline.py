@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iree_tuner.compiler.slot import Span
-from iree_tuner.tuning.timeline import APART, Lane, Timeline
+from iree_tuner.tuning.timeline import APART, Timeline, WorkerTimeline
 
 
 class Clock:
@@ -65,7 +65,7 @@ def test_what_workers_did_is_on_the_runs_clock():
     use = timeline.use([("compiler", spans), ("cuda://0", spans[1:2])])
     assert [lane.worker for lane in use.lanes] == ["compiler 0", "compiler 1", "cuda://0"]
     assert use.busy_s(use.lanes[0], "search") == 4.0
-    assert Lane("x", (("f", 1.0, 2.0),)).busy_s(1.5, 9.0) == 0.5
+    assert WorkerTimeline("x", (("f", 1.0, 2.0),)).busy_s(1.5, 9.0) == 0.5
 
 
 def test_all_that_compares_results_is_counted_once():

@@ -11,7 +11,7 @@ from iree_tuner.store import Store
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.find import with_options
 from iree_tuner.tuning.effort import effort_named
-from iree_tuner.tuning.flags import Choice
+from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.unfinished import KIND, FlagChoices, choices_key, keep_choices, unfinished_choices
@@ -39,9 +39,11 @@ def tried_at(store, run, *times):
 
 def choices():
     """The best first, as `try_options` has them: bases come after what was added to them."""
-    given = Choice(TARGET)
-    tiled = Choice(with_options(TARGET, ["data-tiling"]), compare_pairs([([2.0] * 20, [1.0] * 20)]), given)
-    both = Choice(
+    given = FlagChoice(TARGET)
+    tiled = FlagChoice(
+        with_options(TARGET, ["data-tiling"]), compare_pairs([([2.0] * 20, [1.0] * 20)]), given
+    )
+    both = FlagChoice(
         with_options(TARGET, ["data-tiling", "O2"]), compare_pairs([([1.2] * 20, [1.0] * 20)]), tiled
     )
     return FlagChoices((both, tiled, given), 3.5, 7.25)

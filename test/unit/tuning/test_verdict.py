@@ -11,12 +11,12 @@ from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of
-from iree_tuner.tuning.budget import Budget, Measured
+from iree_tuner.tuning.budget import Budget, MeasuredTimes
 from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
-from iree_tuner.tuning.verdict import Judge, Tuned
-from iree_tuner.tuning.versions import Version
+from iree_tuner.tuning.verdict import ProgramJudge, TunedVariant
+from iree_tuner.tuning.versions import ProgramVersion
 
 HOST = parse_target("llvm-cpu:host")
 
@@ -62,7 +62,7 @@ class FakeWhole:
         self._noise = noise  # half of an interval
         self._luck = luck  # of versions without entries, the first time
         self.steps = []
-        self.measured = Measured()
+        self.measured = MeasuredTimes()
 
     def time_us(self, version):
         flags = self._flags_us if options_of(version.target) else 0.0
@@ -89,13 +89,13 @@ class FakeWhole:
 
 def judged(tuned, whole=None, in_model=1, mend=lambda _: None):
     whole = whole or FakeWhole()
-    judge = Judge(whole, HOST, effort_named("default"), unlimited(), in_model, mend=mend)
+    judge = ProgramJudge(whole, HOST, effort_named("default"), unlimited(), in_model, mend=mend)
     return judge.choose(tuned), whole
 
 
 def tuned(target, *results):
     entries = tuple(each.entry for each in results if each.entry is not None)
-    return Tuned(target, results, entries)
+    return TunedVariant(target, results, entries)
 
 
 def names(verdict):
@@ -146,7 +146,7 @@ def test_what_mends_the_program_stays_whatever_it_costs():
     ):
         verdict, _ = judged([tuned(HOST, mended, *others)])
         assert "mending" in names(verdict)
-        assert "mended, as the compiler's own code for it is wrong: mending" in verdict.note
+        assert "corrected, because the compiler's default computes wrong results: mending" in verdict.note
         assert "bad" not in names(verdict)
     bad = result(entry("wrong", 100), 100)
     verdict, _ = judged([tuned(HOST, mended, bad)], FakeWhole(wrong=("wrong",)))
@@ -155,14 +155,14 @@ def test_what_mends_the_program_stays_whatever_it_costs():
 
 def test_a_version_with_a_wrong_kernel_is_judged_again_without_it():
     bad, good = entry("bad", 400), entry("good", 300)
-    wrong = Version("all kernels", HOST, (bad, good))
+    wrong = ProgramVersion("all kernels", HOST, (bad, good))
     asked = []
 
     def mend(version):
         asked.append(version)
-        return Version("those that are right", HOST, (good,))
+        return ProgramVersion("those that are right", HOST, (good,))
 
-    own = Tuned(HOST, (result(entry("a", 50), 50),), (entry("a", 50),), more=(wrong,))
+    own = TunedVariant(HOST, (result(entry("a", 50), 50),), (entry("a", 50),), more=(wrong,))
     verdict, _ = judged([own], FakeWhole(wrong=("bad",)), mend=mend)
     assert asked == [wrong]
     assert names(verdict) == ["good"]
@@ -246,7 +246,7 @@ def test_what_does_not_win_alone_may_win_in_the_program():
     verdict, _ = judged([tuned(HOST, *results)], in_model=2)
     assert names(verdict) == ["a"]
     assert verdict.found.comparison.speedup == pytest.approx(1000 / 850)
-    assert verdict.note == "chosen in the program, not alone: a"
+    assert verdict.note == "chosen, because it wins in the program, though not alone: a"
     assert names(judged([tuned(HOST, *results)], in_model=1)[0]) == []
     beside, _ = judged([tuned(HOST, result(entry("c", 100), 100), *results)], in_model=2)
     assert names(beside) == ["c", "a"]

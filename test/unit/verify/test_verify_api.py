@@ -14,7 +14,7 @@ from iree_tuner.program.carried import carrying
 from iree_tuner.program.extract import extract
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import parse_target
-from iree_tuner.verify import Report, verify_program, verify_spec
+from iree_tuner.verify import VerifyReport, verify_program, verify_spec
 
 TARGET = parse_target("llvm-cpu:znver4")
 SPECS = Path(__file__).parents[3] / "specs"
@@ -68,7 +68,7 @@ def test_a_module_and_bytes_are_programs(compilers: Workers) -> None:
 
 def test_a_program_without_configurations_is_not_compiled() -> None:
     plain = program(4).replace("{compilation_info = #info}", "")
-    assert verify_program(plain, TARGET) == Report(())
+    assert verify_program(plain, TARGET) == VerifyReport(())
 
 
 def test_extraction_does_not_do_what_is_judged(compilers: Workers) -> None:
@@ -102,7 +102,7 @@ func.func @main(%a: tensor<?x64xf32>, %b: tensor<64x64xf32>) -> tensor<?x64xf32>
 """
     (unsized,) = verify_program(dynamic, TARGET, workers=compilers).configurations
     assert unsized.state == "unchecked"
-    assert "give a size to tune it for" in unsized.findings[0].message
+    assert "set it with --dim" in unsized.findings[0].message
     (sized,) = verify_program(dynamic, TARGET, ["256"], workers=compilers).configurations
     assert sized.state == "error"
     assert sized.findings[0].message.startswith("the vector contraction: 131,072 bytes")
