@@ -17,7 +17,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.spec.explain import Row, explain
 from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import shipped_specs
-from iree_tuner.targets.find import BACKENDS
+from iree_tuner.targets.registry import kinds
 
 
 def shipped(
@@ -36,12 +36,12 @@ def shipped(
     as_json
         One JSON object for each spec.
     """
-    if backend is not None and backend not in BACKENDS:
-        raise UsageError(f"there is no backend '{backend}'", hint=f"there are: {', '.join(BACKENDS)}")
+    if backend is not None and backend not in kinds():
+        raise UsageError(f"there is no backend '{backend}'", hint=f"there are: {', '.join(kinds())}")
     context = new_context()
     names = ("backend", "spec", "workloads", "gain", "measured on", "date")
     listed = table(*names, words=("backend", "spec", "measured on"))
-    for each in (backend,) if backend else BACKENDS:
+    for each in (backend,) if backend else kinds():
         for path in shipped_specs(each):
             record = _record(each, path, explain(load_spec(path, context)))
             if as_json:

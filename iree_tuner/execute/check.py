@@ -32,6 +32,7 @@ from iree_tuner.execute.outcome import DEFAULT_WRONG
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.execute.untouched import Kept, changed, kept
 from iree_tuner.program.bindings import TensorSlice
+from iree_tuner.targets import on_host
 
 if TYPE_CHECKING:
     from iree_tuner.execute.reference import OnHost, Unsupported
@@ -343,7 +344,7 @@ class Check:
     def _arbiter(self, seed: int) -> list[Array] | Unsupported:
         """The reference, or what the processor makes of it where there is none and the device is another."""
         found = self._reference(seed)
-        if isinstance(found, list) or self._bench.device.startswith("local-"):
+        if isinstance(found, list) or on_host(self._bench.device):
             return found
         if self._on_host is None:
             from iree_tuner.execute.reference import OnHost  # it loads the compiler

@@ -19,7 +19,7 @@ from iree_tuner.suite.item import Item, items_from
 from iree_tuner.suite.patterns import is_found, patterns_of
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.references import TORCH
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import on_host, target_for_device
 from iree_tuner.tuning.options import DATABASE, MEASURING, DeviceOptions, Duration, at_least
 
 _USUAL, _MEASURED = "usual", "measured"
@@ -101,7 +101,7 @@ class SuiteOptions(DeviceOptions):
             raise UsageError("seconds must be above 0, and pause at least 0")
         if self.rotate is not None and (self.warm or self.rotate < 0):
             raise UsageError("--rotate is 0 or more, and does not go with --warm")
-        if any(map(_is_host, self.devices)) and not self._on_host:
+        if any(map(on_host, self.devices)) and not self._on_host:
             raise UsageError(
                 "processors and GPUs are timed in different ways", hint="measure them in two runs"
             )
@@ -159,7 +159,7 @@ class SuiteOptions(DeviceOptions):
 
     @property
     def _on_host(self) -> bool:
-        return all(map(_is_host, self.devices))
+        return all(map(on_host, self.devices))
 
     def _commit_of_code(self) -> str:
         """What was given, or what git says of the working folder; empty where it says nothing."""
@@ -170,7 +170,3 @@ class SuiteOptions(DeviceOptions):
         except OSError:
             return ""
         return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def _is_host(device: str) -> bool:
-    return device.startswith("local-")

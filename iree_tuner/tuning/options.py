@@ -23,6 +23,7 @@ from iree_tuner.program.source import ProgramSource
 from iree_tuner.search.registry import DEFAULT, check_strategy, strategy_names
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target, target_for_devices
+from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.compiler_flags import DEVICE, CompilerFlags
 from iree_tuner.tuning.durations import parse_duration
 from iree_tuner.tuning.effort import EffortName, effort_named
@@ -65,13 +66,14 @@ class DeviceOptions(CompilerFlags):
         Device URI: local-task, local-sync, cuda://0, hip://0, vulkan://0. Several share the work: give it
         again.
     chip
-        What to compile for, with options: host, znver4, host+data-tiling; a GPU's architecture.
+        What to compile for, with options: host, znver4, host+data-tiling; a GPU's architecture;
+        NAME:CHIP for another target than the device's own.
     jobs
         Compile workers; one a core by default.
     """
 
     device: Annotated[tuple[str, ...] | str, Parameter(negative="", group=DEVICE, metavar="URI...")] = (
-        "local-task"
+        DEFAULT_DEVICE
     )
     chip: Annotated[str, Parameter(group=DEVICE)] = "host"
     jobs: Annotated[int | None, Parameter(group=DEVICE)] = None

@@ -79,7 +79,7 @@ def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
     with draft.extending():
         choice = any_of([channels.equals(0), channels.equals(depth)])
         require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
-        if draft.limits.backend == "cuda":
+        if not draft.limits.codegen.pads_reductions:
             same = any_of([channels.equals(0), (constant(size) % depth).equals(0)])
             message = f"{PAD_CHANNELS} ({{}}) must divide {size}: with more channels, results are no numbers"
             require(same, message, channels)

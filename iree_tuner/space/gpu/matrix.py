@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.ops.contraction import is_contraction
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.gpu.draft import Draft
@@ -33,7 +35,7 @@ def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
     """
     problems = (
         [contraction_problem(workload)]
-        if workload.family == "contraction"
+        if is_contraction(workload)
         else [direct_problem(workload), igemm_problem(workload)]
     )
     found: list[ir.Module] = []
@@ -42,11 +44,11 @@ def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
             if problem is None:
                 continue
             mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
-            direct = workload.family == "convolution" and not problem.igemm
+            direct = is_convolution(workload) and not problem.igemm
             if not mmas or (direct and is_padded(problem, mmas)):
                 continue
             found.append(_finished(_tile_and_fuse(problem, mmas, limits, context), problem, workload, limits))
-            if workload.family == "contraction" and _is_plain(problem, mmas):
+            if is_contraction(workload) and _is_plain(problem, mmas):
                 found.append(
                     _finished(_distributed(problem, mmas, limits, context), problem, workload, limits)
                 )

@@ -7,20 +7,11 @@ from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.supplement import Supplement
 
 _REGISTER_BITS = 32
-_CDNA = ("gfx90a", "gfx942", "gfx950")
-
-
-def registers_of(arch: str) -> int:
-    """32-bit registers of a thread that accumulators may take.
-
-    CDNA 2 to 4 have 512 (VGPRs and AGPRs together), RDNA 256, NVIDIA 255 (the makers' ISA guides).
-    """
-    return 512 if arch in _CDNA else 256
 
 
 def _limit_accumulators(draft: Draft) -> None:
     """Every loop with a workgroup tile is one of the result's."""
-    limit = registers_of(draft.limits.arch)
+    limit = draft.limits.codegen.accumulators
     names = [f"wg_{loop}" for loop in range(len(draft.workload.loops))]
     bits = max(_REGISTER_BITS, draft.workload.types[-1].bits)
     with draft.extending():
