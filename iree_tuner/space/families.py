@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from iree.compiler import ir
 
@@ -13,7 +14,7 @@ from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
 from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.generic import generic_constraints as gpu_generic
-from iree_tuner.space.gpu.matrix import matrix_constraints
+from iree_tuner.space.gpu.matrix import matrix_constraints, sparse_constraints
 from iree_tuner.space.gpu.online_attention import attention_constraints as gpu_attention
 from iree_tuner.space.gpu.scaled import scaled_constraints
 from iree_tuner.space.gpu.simt import simt_constraints
@@ -46,12 +47,14 @@ class ByTarget(SpaceProvider):
         cpu: for llvm-cpu.
         gpu: for CUDA and ROCm, tried in turn where the compiler emits nothing.
         supplements: to what the compiler emits for CUDA and ROCm, in the order in which they are applied.
+        beside: for CUDA and ROCm beside those, by the names of their variants.
         spirv: for Vulkan, one for each pipeline, best first.
     """
 
     cpu: CpuBuilder
     gpu: tuple[GpuBuilder, ...] = ()
     supplements: tuple[Supplement, ...] = ()
+    beside: Mapping[str, GpuBuilder] = MappingProxyType({})
     spirv: tuple[SpirvBuilder, ...] = ()
 
     def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
@@ -65,7 +68,9 @@ class ByTarget(SpaceProvider):
         # The compiler's constraints on a dynamic op are about values that are computed outside of them.
         emitted = () if workload.dynamic else request.emitted
         supplements = self.supplements if request.supplements else None
-        return gpu_constraints(undivided(workload), limits, context, emitted, self.gpu, supplements)
+        return gpu_constraints(
+            undivided(workload), limits, context, emitted, self.gpu, supplements, self.beside
+        )
 
 
 class Attention(ByTarget):
@@ -86,6 +91,7 @@ class Contraction(ByTarget):
     cpu = contraction_constraints
     gpu = _PRODUCTS
     supplements = CONTRACTION_SUPPLEMENTS
+    beside = MappingProxyType({"sparse": sparse_constraints})
     spirv = (
         cooperative_constraints,
         promote_constraints,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from iree_tuner.space.expressions import product, require
 from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.matrix_problem import fused_problem
 from iree_tuner.space.gpu.supplement import Supplement
 
 _REGISTER_BITS = 32
@@ -15,7 +16,10 @@ def _limit_accumulators(draft: Draft) -> None:
     names = [f"wg_{loop}" for loop in range(len(draft.workload.loops))]
     bits = max(_REGISTER_BITS, draft.workload.types[-1].bits)
     with draft.extending():
-        results = product([*(draft.value(name) for name in names if draft.has(name)), bits // _REGISTER_BITS])
+        fused = fused_problem(draft.workload)
+        products = 1 + len(fused.others) if fused is not None else 1
+        tiles = [draft.value(name) for name in names if draft.has(name)]
+        results = product([*tiles, bits // _REGISTER_BITS, products])
         taken = results // draft.value("wg_size_x")
         require(taken <= limit, f"the accumulators take {{}} of {limit} registers of a thread", taken)
 

@@ -24,6 +24,7 @@ from iree_tuner.space.gpu.matrix_problem import (
     MatrixProblem,
     contraction_problem,
     direct_problem,
+    fused_problem,
     igemm_problem,
 )  # fmt: skip
 from iree_tuner.space.gpu.operands import operand_tile
@@ -45,7 +46,7 @@ def matrix_problem_of(draft: Draft) -> MatrixProblem | None:
         return contraction_problem(workload)
     if is_convolution(workload):
         return igemm_problem(workload) if draft.igemm else direct_problem(workload)
-    return None
+    return fused_problem(workload)
 
 
 def _threads(draft: Draft) -> Integer:
@@ -140,7 +141,8 @@ def _vector_distribute(draft: Draft) -> None:
             for loop, name, step in zip((m, n, k), names, steps, strict=True)
         }
         names = ("image", "filter") if is_convolution(draft.workload) else ("left operand", "right operand")
-        shapes = [_operand(draft, place, tiles) for place in range(2)]
+        names = (*names, *(f"{names[1]} {place + 2}" for place in range(len(problem.others))))
+        shapes = [_operand(draft, place, tiles) for place in range(len(names))]
         for place, (what, each) in enumerate(zip(names, shapes, strict=True)):
             _require_layout(draft, each, place, what)
         _limit_memory(draft, shapes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
@@ -35,6 +35,7 @@ def gpu_constraints(
     emitted: Sequence[bytes],
     builders: Sequence[Builder],
     supplements: Sequence[Supplement] | None,
+    beside: Mapping[str, Builder],
 ) -> list[ir.Module]:
     """Modules with one constraints op each: the compiler's with supplements, or ops built here.
 
@@ -45,8 +46,12 @@ def gpu_constraints(
         emitted: the compiler's own constraints.
         builders: tried in turn where there are none; the first that has a space is used.
         supplements: to the compiler's; None uses them as they are.
+        beside: of spaces beside these, by the names of their variants.
     """
     found = _matrix_or_threads(workload, limits, context, emitted, builders, supplements)
+    if supplements is not None:
+        for variant, build in beside.items():
+            found += [_named(module, variant) for module in build(workload, limits, context)]
     if supplements is not None and _reads_on(found, workload, limits):
         found += [_named(module, "simt") for module in simt_constraints(workload, limits, context)[:1]]
     return found
