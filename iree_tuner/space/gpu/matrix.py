@@ -12,6 +12,7 @@ from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
+from iree_tuner.space.gpu.convolution_padding import GROUPED_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.instructions import (
     Instruction,
@@ -100,7 +101,7 @@ def _finished(module: ir.Module, problem: MatrixProblem, workload: Workload, lim
     (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
     if problem.igemm:
         op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
-    apply((*REGISTER_SUPPLEMENTS, *OPTION_SUPPLEMENTS), Draft(op, workload, limits))
+    apply((*GROUPED_SUPPLEMENTS, *REGISTER_SUPPLEMENTS, *OPTION_SUPPLEMENTS), Draft(op, workload, limits))
     return module
 
 
