@@ -14,7 +14,7 @@ from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
 from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.generic import generic_constraints as gpu_generic
-from iree_tuner.space.gpu.matrix import matrix_constraints, sparse_constraints
+from iree_tuner.space.gpu.matrix import matrix_constraints, overpadded_constraints, sparse_constraints
 from iree_tuner.space.gpu.online_attention import attention_constraints as gpu_attention
 from iree_tuner.space.gpu.scaled import scaled_constraints
 from iree_tuner.space.gpu.simt import simt_constraints
@@ -47,7 +47,7 @@ class ByTarget(SpaceProvider):
         cpu: for llvm-cpu.
         gpu: for CUDA and ROCm, tried in turn where the compiler emits nothing.
         supplements: to what the compiler emits for CUDA and ROCm, in the order in which they are applied.
-        beside: for CUDA and ROCm beside those, by the names of their variants.
+        beside: for CUDA and ROCm beside what the compiler emits, by the names of their variants.
         spirv: for Vulkan, one for each pipeline, best first.
     """
 
@@ -91,7 +91,7 @@ class Contraction(ByTarget):
     cpu = contraction_constraints
     gpu = _PRODUCTS
     supplements = CONTRACTION_SUPPLEMENTS
-    beside = MappingProxyType({"sparse": sparse_constraints})
+    beside = MappingProxyType({"sparse": sparse_constraints, "padded": overpadded_constraints})
     spirv = (
         cooperative_constraints,
         promote_constraints,

@@ -96,6 +96,23 @@ def sparse_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
         return [_finished(module, problem, workload, limits)]
 
 
+def overpadded_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
+    """TileAndFuse with padding where every instruction divides, and the compiler pads for better tiles.
+
+    Empty where an instruction does not divide: the compiler's constraints are supplemented with padding then.
+    """
+    problem = contraction_problem(workload)
+    if problem is None or problem.batch:
+        return []
+    sizes = [problem.loops[group[-1]] for group in (problem.m, problem.n, problem.k)]
+    with context, ir.Location.unknown(context):
+        mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
+        unaligned = any(size % step for mma in mmas for size, step in zip(sizes, mma.mnk_shape, strict=True))
+        if not mmas or unaligned or not is_padded(problem, mmas):
+            return []
+        return [_finished(_tile_and_fuse(problem, mmas, limits, context), problem, workload, limits)]
+
+
 def _finished(module: ir.Module, problem: MatrixProblem, workload: Workload, limits: GpuLimits) -> ir.Module:
     """With a name, where there are two spaces, and the pipeline's options."""
     (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)

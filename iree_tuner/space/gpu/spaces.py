@@ -46,10 +46,10 @@ def gpu_constraints(
         emitted: the compiler's own constraints.
         builders: tried in turn where there are none; the first that has a space is used.
         supplements: to the compiler's; None uses them as they are.
-        beside: of spaces beside these, by the names of their variants.
+        beside: of spaces beside the compiler's, by the names of their variants.
     """
     found = _matrix_or_threads(workload, limits, context, emitted, builders, supplements)
-    if supplements is not None:
+    if supplements is not None and emitted:
         for variant, build in beside.items():
             found += [_named(module, variant) for module in build(workload, limits, context)]
     if supplements is not None and _reads_on(found, workload, limits):

@@ -190,7 +190,12 @@ def test_a_gathered_convolution_has_the_loops_that_gathering_leaves(
 
 
 @pytest.mark.parametrize(
-    ("program", "label"), [("two_products_f16", "VectorDistribute"), ("eight_rows_f16", "TileAndFuse:sparse")]
+    ("program", "label"),
+    [
+        ("two_products_f16", "VectorDistribute"),
+        ("eight_rows_f16", "TileAndFuse:sparse"),
+        ("padded_f16", "TileAndFuse:padded"),
+    ],
 )
 def test_what_the_emitter_leaves_out_has_a_space(
     program: str, label: str, only_dispatch, compilers, context: ir.Context
