@@ -15,7 +15,7 @@ from rich.console import Console
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cluster import need_dask
 from iree_tuner.errors import UsageError
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import kind_of_device, target_for_device
 
 Scheduler = Annotated[
     str, Parameter(help="Address of the dask scheduler: tcp://HOST:PORT or tls://HOST:PORT.")
@@ -53,7 +53,7 @@ def worker(
     if len(set(device)) < len(device):
         raise UsageError("give each device once")
     for uri in device:
-        if uri.startswith(("local-", "cuda")):  # others do not tell what they are; runs say it
+        if kind_of_device(uri).names_chips:  # others do not tell what they are; runs say it
             target_for_device(uri)
     told = name or "+".join([socket.gethostname(), *(device or ["compile"])])
     warn_if_open(scheduler)

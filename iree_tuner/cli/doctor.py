@@ -16,9 +16,7 @@ from iree_tuner.cli.output import print_json
 from iree_tuner.compiler.versions import RELEASE, installed
 from iree_tuner.execute.device_facts import processor_name, usable_cores
 from iree_tuner.execute.sensors import describe
-from iree_tuner.targets import cuda, llvm_cpu
-from iree_tuner.targets.cuda_devices import cuda_devices
-from iree_tuner.targets.find import BACKENDS
+from iree_tuner.targets.registry import DEFAULT_DEVICE, kinds, on_host
 
 _EXTRAS = {"onnx": "reads .onnx models", "jax": "exports the examples", "lit": "runs the tests"}
 
@@ -38,9 +36,11 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
     versions = installed()
     fits = all(version == RELEASE for version in versions.values())
     extras = {name: importlib.util.find_spec(name) is not None for name in _EXTRAS}
-    sensors = describe(llvm_cpu.DRIVERS[0])
-    gpus = {f"cuda://{each.index}": each for each in cuda_devices()}
-    others = [backend for backend in BACKENDS if backend != "llvm-cpu" and not (gpus and backend == "cuda")]
+    sensors = describe(DEFAULT_DEVICE)
+    devices = {kind.name: kind.devices() for kind in kinds().values() if kind.usual}
+    found = [each.uri for own in devices.values() for each in own]
+    gpus = [each for own in devices.values() for each in own if each.name]
+    others = [name for name, own in devices.items() if not own]
     record: dict[str, object] = {
         "iree_tuner": __version__,
         "python": platform.python_version(),
@@ -49,10 +49,9 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
         "fits": fits,
         "processor": processor_name(),
         "cores": usable_cores(),
-        "devices": [*llvm_cpu.DRIVERS, *gpus],
+        "devices": found,
         "gpus": {
-            uri: {"name": each.name, "uuid": each.uuid, "chip": cuda.chip_for(each.capability)}
-            for uri, each in gpus.items()
+            each.uri: {"name": each.name, "uuid": each.uuid, "chip": each.chip or None} for each in gpus
         },
         "sensors": sensors,
         "database": str(default_database()),
@@ -68,16 +67,14 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
         mark = "" if version == RELEASE else f"  <- requires {RELEASE}: pip install {name}=={RELEASE}"
         console.print(f"  {name} {version or 'not installed'}{mark}")
     console.print(f"  {processor_name()}, {usable_cores()} usable cores")
-    console.print(f"  devices: {', '.join(llvm_cpu.DRIVERS)}")
-    for uri, each in gpus.items():
-        level = ".".join(map(str, each.capability))
-        chip = cuda.chip_for(each.capability) or "no architecture that IREE knows"
-        console.print(f"  {uri}: {each.name}, compute capability {level}, compiles for {chip}")
+    console.print(f"  devices: {', '.join(each for each in found if on_host(each))}")
+    for each in gpus:
+        console.print(f"  {each.uri}: {each.name}; compiles for {each.chip or 'no known architecture'}")
     console.print(f"  {_told(sensors)}")
     console.print(f"  database: {default_database()}")
     console.print(f"  can compile for, but not measure: {', '.join(others)}")
-    for name, found in extras.items():
-        console.print(f"  {name}: {'installed' if found else 'not installed'} ({_EXTRAS[name]})")
+    for name, there in extras.items():
+        console.print(f"  {name}: {'installed' if there else 'not installed'} ({_EXTRAS[name]})")
     return 0 if fits else 1
 
 

@@ -11,6 +11,7 @@ from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.task import preload
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from iree_tuner.program.source import Program
     from iree_tuner.targets import Target
 
-DEFAULT_DEVICE = "local-task"
 _NO_FLAGS = CompilerFlags()
 
 

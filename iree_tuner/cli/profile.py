@@ -20,7 +20,7 @@ from iree_tuner.files import planned_output, write
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, row_to_json, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 _METHODS = cast("tuple[str, ...]", get_args(Method))
@@ -34,7 +34,7 @@ def profile(
     program: ProgramName,
     /,
     *,
-    device: str = "local-task",
+    device: str = DEFAULT_DEVICE,
     chip: str = "host",
     compiling: CompilerFlags = _NO_FLAGS,
     inputs: InputFlags = _DEFAULTS,

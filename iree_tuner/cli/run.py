@@ -24,7 +24,7 @@ from iree_tuner.execute.program_worker import Output
 from iree_tuner.files import planned_folder
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.transforms.build import Scripted, compile_with_script
 from iree_tuner.transforms.check import agree_alone, depth_of
 from iree_tuner.transforms.script import Script
@@ -44,7 +44,7 @@ def run(
     *,
     scripting: ScriptFlags = _NO_SCRIPT,
     compare: Compare = "default",
-    device: str = "local-task",
+    device: str = DEFAULT_DEVICE,
     chip: str = "host",
     compiling: CompilerFlags = _NO_FLAGS,
     inputs: InputFlags = _DEFAULTS,

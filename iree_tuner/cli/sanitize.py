@@ -17,7 +17,7 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.io import load_spec
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.sanitize import CUDA_TOOLS, Sanitized, sanitize
@@ -32,7 +32,7 @@ def sanitize_(
     *,
     spec: Path | None = None,
     kernels: Path | None = None,
-    device: str = "local-task",
+    device: str = DEFAULT_DEVICE,
     chip: str = "host",
     tool: Annotated[tuple[str, ...], Parameter(negative="")] = CUDA_TOOLS,
     compiling: CompilerFlags = _NO_FLAGS,

@@ -7,13 +7,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.extract import DEFAULT_DEVICE, chosen_target
+from iree_tuner.cli.extract import chosen_target
 from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.space_compile import SampleCompilation, compile_samples
 from iree_tuner.cli.space_inputs import read_spaces
 from iree_tuner.cli.space_show import Shown, show
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 

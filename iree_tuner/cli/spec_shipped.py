@@ -17,7 +17,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.spec.explain import ExplainedEntry, explain
 from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import shipped_specs
-from iree_tuner.targets.find import BACKENDS
+from iree_tuner.targets.registry import kinds
 
 
 def shipped(
@@ -38,12 +38,12 @@ def shipped(
     as_json
         Print JSON, one object per spec.
     """
-    if backend is not None and backend not in BACKENDS:
-        raise UsageError(f"unknown backend '{backend}'", hint=f"one of: {', '.join(BACKENDS)}")
+    if backend is not None and backend not in kinds():
+        raise UsageError(f"unknown backend '{backend}'", hint=f"one of: {', '.join(kinds())}")
     context = new_context()
     names = ("backend", "spec", "workloads", "speedup", "measured on", "date")
     listed = table(*names, words=("backend", "spec", "measured on"))
-    for each in (backend,) if backend else BACKENDS:
+    for each in (backend,) if backend else kinds():
         for path in shipped_specs(each):
             record = _record(each, path, explain(load_spec(path, context)))
             if as_json:

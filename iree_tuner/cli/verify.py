@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.extract import DEFAULT_DEVICE, chosen_target
+from iree_tuner.cli.extract import chosen_target
 from iree_tuner.cli.hits import with_own_flags
 from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import answers, people, print_json
@@ -21,6 +21,7 @@ from iree_tuner.program.source import Program, read_program
 from iree_tuner.spec.grammar import ENTRYPOINT, ENTRYPOINT_NAME, entry_sequence
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import Target, parse_target, target_for_device
+from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.verify.finding import Verified, VerifyReport
 from iree_tuner.verify.program import verify_carried

@@ -17,7 +17,7 @@ from iree_tuner.cluster.line import Line, LineLostError
 from iree_tuner.cluster.serve import AT, COMPILE, LOAD, versions_here
 from iree_tuner.cluster.wire import read_value, unpack
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.targets import Target, target_for_device
+from iree_tuner.targets import Target, on_host, target_for_device
 
 _CONNECT_S = 10.0
 _ANSWER_S = 5.0  # a worker, when it is connected
@@ -156,7 +156,7 @@ class Cluster:
         Args:
             devices: that are measured on, each with its worker.
         """
-        owners = {worker for uri, worker in devices if uri.startswith("local-")}
+        owners = {worker for uri, worker in devices if on_host(uri)}
         if not owners:
             return ClusterCalls(self, COMPILE, lambda: self._without(set()))
         if not self._without(owners):

@@ -26,6 +26,7 @@ from iree_tuner.cluster.line import OPERATION
 from iree_tuner.cluster.wire import pack, read_call, write
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
+from iree_tuner.targets import on_host
 
 COMPILE = "compile"
 """A resource: compile slots."""
@@ -217,7 +218,7 @@ class Host:
             elif place == LOAD:
                 pool = Workers(_LOADERS, memory_bytes=None, yielding=True)
             else:
-                pool = Workers(1) if place.startswith("local-") else Workers(1, memory_bytes=None)
+                pool = Workers(1) if on_host(place) else Workers(1, memory_bytes=None)
             self._pools[place] = pool
         return self._pools[place]
 

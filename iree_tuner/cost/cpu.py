@@ -12,12 +12,13 @@ import numpy as np
 
 from iree_tuner.cost.access import Array, Operand, operands_of
 from iree_tuner.cost.bodies import body_instructions, keeps_order
-from iree_tuner.cost.cpu_attention import attention_cycles
+from iree_tuner.cost.cpu_chain import chain_cycles
 from iree_tuner.cost.cpu_core import LOOP_CYCLES, PORTS, Core, vector_instructions
 from iree_tuner.cost.cpu_memory import traffic
 from iree_tuner.cost.cpu_sums import sums
 from iree_tuner.cost.cpu_tiles import Tiles, tiles_of
 from iree_tuner.cost.terms import Estimate, Term
+from iree_tuner.ops.family import family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets.machine import Machine
 
@@ -30,7 +31,6 @@ _UNKNOWN_BODY = 12.0  # instructions of a companion of which nothing is known
 _REGISTERS = 16
 _RAGGED, _PEELED = 3.0, 0.25  # what masks cost, and bounds that are not known
 _LONG = 1000.0  # unrolled instructions that compile about as fast as what the compiler chooses
-_FOLLOWING = ("contraction", "convolution", "attention")
 
 
 def estimate(workload: Workload, knobs: Mapping[str, Array], count: int, machine: Machine) -> Estimate:
@@ -71,7 +71,7 @@ def _lane(workload: Workload, operands: Sequence[Operand]) -> int:
     Other reductions are lowered as they stand: along the loop that is contiguous in their input.
     """
     inner = operands[0].innermost
-    if workload.family not in _FOLLOWING and len(inner) == 1:
+    if not family_of(workload).turns_operands and len(inner) == 1:
         ((loop, factor),) = inner
         if factor == 1 and workload.iterators[loop] == "reduction":
             return loop
@@ -88,8 +88,9 @@ def _work(
     body = body_instructions(workload, "root") or 1.0
     core = Core(tiles, operands[:-1], lane, lanes, registers, body, keeps_order(workload, "root"))
     found = core.features()
-    if workload.family == "attention":
-        found["compute_cycles"] = attention_cycles(workload, tiles.task, tiles.vector, lanes, machine)
+    chain = family_of(workload).chain(workload)
+    if chain is not None:
+        found["compute_cycles"] = chain_cycles(chain, tiles.task, tiles.vector, lanes, machine)
         found["code"] = np.ones(len(tiles.task))  # its ops have tiles of their own
     cycles, code = _companions(workload, knobs, tiles, lanes, registers)
     found["companion_cycles"] = cycles

@@ -11,6 +11,7 @@ import numpy as np
 
 from iree_tuner.cost.access import Array, operands_of, total
 from iree_tuner.cost.terms import Estimate, Term
+from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets.machine import Machine
 
@@ -32,7 +33,7 @@ _HIDING_WARPS = 16.0
 
 def fits(workload: Workload, knobs: Mapping[str, Array]) -> bool:
     """Whether this model is for a space: a contraction with matrix instructions."""
-    return workload.family == "contraction" and "mma_idx" in knobs and bool(workload.role("k"))
+    return is_contraction(workload) and "mma_idx" in knobs and bool(workload.role("k"))
 
 
 def estimate(

@@ -11,6 +11,7 @@ from iree_tuner.execute.hal_device import HalDevice, find_hal_device
 from iree_tuner.execute.sensors.amd import AmdSensors, open_amd
 from iree_tuner.execute.sensors.nvidia import NvidiaSensors, open_nvidia
 from iree_tuner.program.bindings import Harness
+from iree_tuner.targets import kind_of_device
 
 _MIB = 1 << 20
 _UNKNOWN_CACHE = 64 * _MIB
@@ -57,7 +58,7 @@ def device_setting(device_uri: str) -> tuple[str, str, int]:
     gpu = None if device.on_host else _gpu(device)
     name, driver, units = gpu.identity() if gpu else ("", "", 0)
     told = " ".join(filter(None, (device.fact("driver"), device.fact("driver_info"))))
-    if device.driver == "vulkan":  # the same GPU has more than one driver for it
+    if kind_of_device(device.driver).several_drivers:  # the same GPU has more than one driver for it
         driver = told or driver
     elif not driver:
         driver = told or _nvidia_driver(_ROOT)

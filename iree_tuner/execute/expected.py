@@ -17,6 +17,7 @@ from iree_tuner.execute.memory import Memory, StagedMemory, run_commands, upload
 from iree_tuner.execute.numerics import numbers, same_bytes
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.execute.untouched import Kept, kept
+from iree_tuner.targets import on_host
 
 if TYPE_CHECKING:
     from iree_tuner.execute.reference import OnHost, Unsupported
@@ -211,7 +212,7 @@ class Expectations:
     def arbiter(self, seed: int) -> list[Array] | Unsupported:
         """The reference, or what the processor makes of it where there is none and the device is another."""
         found = self.reference(seed)
-        if isinstance(found, list) or self._bench.device.startswith("local-"):
+        if isinstance(found, list) or on_host(self._bench.device):
             return found
         if self._on_host is None:
             from iree_tuner.execute.reference import OnHost  # it loads the compiler

@@ -7,6 +7,8 @@ from typing import Any
 
 import iree.runtime as rt
 
+from iree_tuner.targets import on_host
+
 
 @dataclass(frozen=True)
 class HalDevice:
@@ -34,7 +36,7 @@ class HalDevice:
 def find_hal_device(uri: str) -> HalDevice:
     """The device that a URI names; one of which only the driver is known where the driver does not tell."""
     driver, _, path = uri.partition("://")
-    if driver.startswith("local-"):
+    if on_host(driver):
         return HalDevice(driver, on_host=True)
     try:
         opened: Any = rt.get_driver(driver)  # the stubs lack some of its methods
@@ -45,8 +47,8 @@ def find_hal_device(uri: str) -> HalDevice:
         if path in ("", str(index)) or _plain(path) == _plain(str(each["path"])):
             facts = _facts(str(opened.dump_device_info(each["device_id"])))
             name = facts.get("name", str(each["name"]))
-            on_host = facts.get("type") == "cpu"
-            return HalDevice(driver, name, _plain(str(each["path"])), on_host, tuple(facts.items()))
+            computes_here = facts.get("type") == "cpu"
+            return HalDevice(driver, name, _plain(str(each["path"])), computes_here, tuple(facts.items()))
     return HalDevice(driver)
 
 

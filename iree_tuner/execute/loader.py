@@ -12,9 +12,8 @@ from concurrent.futures import Future
 import iree.runtime as rt
 
 from iree_tuner.compiler.worker import Calls, Timeout, Workers
+from iree_tuner.targets import kind_of_device
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
-
-_DRIVERS = ("cuda",)
 
 
 class Loader:
@@ -47,7 +46,7 @@ def loader_for(device: str, jobs: int, calls: Calls | None = None) -> Loader | N
 
     None where nothing is compiled when it is loaded.
     """
-    if device.partition("://")[0] not in _DRIVERS:
+    if not kind_of_device(device).compiles_on_load:
         return None
     return Loader(device, calls or Workers(max(2, jobs // 4), memory_bytes=None, yielding=True))
 

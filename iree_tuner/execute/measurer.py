@@ -23,6 +23,7 @@ from iree_tuner.execute.worker import (
     screen_here,
     start_here,
 )
+from iree_tuner.targets import on_host
 
 AnyBench = Bench | JointBench
 
@@ -67,8 +68,7 @@ class Measurer:
         self.device = device
         self.name = name or device
         # Drivers of GPUs map more than any limit that would mean something.
-        on_host = device.startswith("local-")
-        self.workers = workers or (Workers(1) if on_host else Workers(1, memory_bytes=None))
+        self.workers = workers or (Workers(1) if on_host(device) else Workers(1, memory_bytes=None))
         self._screen = screen
         self._rounds = rounds
         self._agree = agree

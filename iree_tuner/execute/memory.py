@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from iree_tuner.execute.data import fill, parts
 from iree_tuner.program.bindings import Harness
+from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import device_for
 
 _SHARED = rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE
@@ -43,7 +44,7 @@ class Memory:
     def for_checks(cls, harness: Harness, device: str) -> Memory:
         """One copy that the host can fill and read."""
         config, _ = device_for(device)
-        if not device.startswith("local-"):
+        if not on_host(device):
             return StagedMemory(harness, config.device)
         return cls(harness, _shared_buffer(config.device, harness.stride))
 

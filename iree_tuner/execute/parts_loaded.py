@@ -20,6 +20,7 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
 from iree_tuner.program.entries import ASYNC, Taken
 from iree_tuner.program.parts import Parts, ProgramPart, Value
+from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 Array = npt.NDArray[np.generic]
@@ -55,7 +56,7 @@ class LoadedParts:
     """
 
     def __init__(self, pieces: Pieces, device: str, run: ProgramRun, uploads: Uploads | None = None) -> None:
-        self._uploads = None if device.startswith("local-") else uploads
+        self._uploads = None if on_host(device) else uploads
         self.parts = pieces.parts
         self._run = run
         self.device_uri = device
@@ -101,7 +102,7 @@ class LoadedParts:
             for view in views
         ]
         # What the host maps lives as long as the device's buffer does.
-        return [np.array(each) for each in found] if self.device_uri.startswith("local-") else found
+        return [np.array(each) for each in found] if on_host(self.device_uri) else found
 
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""

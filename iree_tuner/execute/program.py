@@ -35,6 +35,7 @@ from iree_tuner.execute.program_worker import (
 )
 from iree_tuner.execute.statistics import Comparison, compare_rows
 from iree_tuner.execute.worker import leave_here
+from iree_tuner.targets import on_host
 
 _TIMEOUT_S = 600.0  # of the default
 _LEAST_S = 60.0  # of another: to load, and to run a few times
@@ -375,7 +376,7 @@ class _Bench:
 
     def _replace_worker(self) -> None:
         """After an error on a GPU nothing runs in the process."""
-        if not self._table.device.startswith("local-"):
+        if not on_host(self._table.device):
             self._workers.end(self._workers.submit(leave_here, timeout_s=_TIMEOUT_S))
 
 

@@ -24,6 +24,7 @@ from iree_tuner.execute.program_run import InputValue, ProgramRun
 from iree_tuner.execute.recent import Recent
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
+from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 SEEDS = (0, 1, 2)
@@ -239,7 +240,7 @@ class LoadedProgram:
 
         Versions of a program take the same ones, which go to a GPU once.
         """
-        if keep and value.size and not self._uri.startswith("local-"):
+        if keep and value.size and not on_host(self._uri):
             buffer = copied(self._device, self._upload(value))
         else:
             buffer = uploaded(self._device, value)

@@ -24,12 +24,12 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.execute.worker import let_go
+from iree_tuner.targets import DEFAULT_DEVICE
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _KEPT = 16
 _MOST_KNOWN = 1 << 28  # bytes
 _SHOWN = 8  # values of a result
-_HOST = "local-task"
 
 CALL_S = 60.0
 """`rounds_here` returns then with the rounds that it has."""
@@ -176,7 +176,9 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         if found.ok or not table.for_host:
             return found
         try:
-            return arbitrated(found, got, expected, slack, _load(table.for_host, _HOST, table).results_of)
+            return arbitrated(
+                found, got, expected, slack, _load(table.for_host, DEFAULT_DEVICE, table).results_of
+            )
         except (*RUNTIME_ERRORS, TunerError):
             return found
 

@@ -26,6 +26,7 @@ from iree_tuner.execute.placement import place
 from iree_tuner.execute.scripts import ARRAYS, script
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
+from iree_tuner.targets import DEFAULT_DEVICE
 
 RUN = "iree_tuner_run"
 """The function added to a harness: takes the bindings as one `tensor<?xi8>` buffer view, and returns it."""
@@ -58,7 +59,7 @@ class FailedCandidate:
     flags: tuple[str, ...]
     outcome: Outcome
     message: str
-    device: str = "local-task"
+    device: str = DEFAULT_DEVICE
     placement: int = 0
     limit_s: float = 60.0
     versions: Mapping[str, str | None] = field(default_factory=dict[str, str | None])

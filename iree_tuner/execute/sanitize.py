@@ -25,6 +25,7 @@ from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
 from iree_tuner.execute.program_loaded import SEEDS
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.parts import ProgramPart
+from iree_tuner.targets import on_host
 
 Array = npt.NDArray[np.generic]
 
@@ -89,7 +90,7 @@ class _Guarded(LoadedParts):
         """A buffer with bytes, and nothing behind them."""
         if not self.guarded or not raw.size:
             return super().buffer(raw, byte)
-        if not self.device_uri.startswith("local-"):
+        if not on_host(self.device_uri):
             return uploaded(self.device, raw)
         found = self.device.allocator.import_host_allocation(_before_a_guard(raw), _SHARED, _USAGE)
         self._kept.append(found)  # a view does not keep the memory that it was imported from

@@ -30,6 +30,7 @@ from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.execute.sampling import ScreenPlan, interleave, screen
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.program.bindings import Harness
+from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, probe
 
 ENDED_BY = signal.SIGALRM
@@ -114,7 +115,7 @@ def _kept_bytes(device: str) -> int:
 
 def _station(bench: Bench) -> _Station:
     size, most = bench.harness.stride, _kept_bytes(bench.device)
-    if not bench.device.startswith("local-"):
+    if not on_host(bench.device):
         size, most = _CHECKS_HOLD * size, _CHECKS_MAY * most
     return _stations.get(bench, size, most, lambda: _Station(bench))
 
@@ -123,7 +124,7 @@ def _rotation(bench: Bench) -> Memory:
     """What runs rotate through that are timed."""
     harness, device = bench.harness, bench.device
     copies = copies_for(harness, device, bench.cold)
-    if device.startswith("local-"):
+    if on_host(device):
         return _arenas.setdefault(device, Arena(device)).hold(harness, copies)
     size, most = copies * harness.stride, 2 * _kept_bytes(device)
     return _rotations.get(
@@ -138,7 +139,7 @@ def _sensors(device: str) -> Sensors:
 
 def start_here(device: str) -> None:
     """Open the device."""
-    if not device.startswith("local-"):  # there, what is timed lies in memory of this process
+    if not on_host(device):  # there, what is timed lies in memory of this process
         _keep_memory()
     device_for(device)
     _sensors(device)
@@ -205,7 +206,7 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         if station:
             with checking:
                 loaded.fill(QUICK_SEED)
-        if not bench.device.startswith("local-"):
+        if not on_host(bench.device):
             loaded.run(1)  # drivers of GPUs finish compiling when a kernel is launched first
         hopeless_us = float("inf") if limit_us is None else _FIRST_RUN * limit_us + _CALL_US
         with ended_after(bench.device, max(_LONGEST_LEAST_S, _LONGEST * hopeless_us / 1e6)):
@@ -231,7 +232,7 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         source = Batches(loaded, plan.batch_s)
         found = screen(source, sensors, plan, limit_us)
     except RUNTIME_ERRORS as error:
-        if not bench.device.startswith("local-"):
+        if not on_host(bench.device):
             raise DeviceError(_first_line(error)) from None
         return Timed("run_error", message=_first_line(error))
     return Timed(
@@ -319,7 +320,7 @@ def agree_here(vmfb: bytes, bench: Bench | JointBench, seeds: Sequence[int]) -> 
 @contextmanager
 def ended_after(device: str, seconds: float) -> Generator[None]:
     """End this process when a run on the host takes longer: nothing else ends it. See `ENDED_BY`."""
-    if not device.startswith("local-") or seconds == float("inf"):
+    if not on_host(device) or seconds == float("inf"):
         yield
         return
     signal.signal(ENDED_BY, signal.SIG_DFL)  # the runtime holds the interpreter: no handler of its would run

@@ -26,9 +26,10 @@ from iree_tuner.kernels.shapes import (
     softmaxed,
     starts_with,
 )
+from iree_tuner.ops.attention import Attention
 from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.family import family
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Iterator, Workload
@@ -90,7 +91,7 @@ def find_attention(root: ir.Operation) -> Found | None:
 
 def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
     """Loops of a product that starts from zeros by their part, one of each but the batch's."""
-    workload = family("contraction").describe(op)
+    workload = Contraction().describe(op)
     if workload is None or workload.dynamic or not starts_with(op, 0.0):
         return None
     found = {role: workload.role(role) for role in ("batch", "m", "n", "k")}
@@ -305,7 +306,7 @@ class _Walk:
         kinds: tuple[Iterator, ...] = (*(_PARALLEL for _ in range(batch + 2)), "reduction", "reduction")
         roles = {"m": batch, "n": batch + 1, "k1": batch + 2, "k2": batch + 3}
         return Workload(
-            "attention", "attention", tuple(self.sizes[each] for each in order), kinds,
+            Attention.name, Attention.name, tuple(self.sizes[each] for each in order), kinds,
             (query_type, key_type, value_type, sums, sums), (query, key, value, scale, out),
             (("batch", tuple(range(batch))), *((role, (loop,)) for role, loop in roles.items())),
         )  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.contraction import is_contraction
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 
 
@@ -73,7 +75,7 @@ _RHS: dict[tuple[int | None, ...], bool] = {(2, 1): False, (1, 2): True}
 def gemm_of(problem: Problem) -> Gemm | None:
     """The problem as a plain matrix multiplication, `A B` or `A Bt`; None where it is none."""
     workload = problem.workload
-    if workload.family != "contraction" or len(workload.loops) != 3 or workload.dynamic:
+    if not is_contraction(workload) or len(workload.loops) != 3 or workload.dynamic:
         return None
     lhs, rhs, result = (each.dimensions for each in workload.maps)
     if (lhs, result) != (_LHS, _RESULT) or rhs not in _RHS:
@@ -115,7 +117,7 @@ class Conv:
 def conv_of(problem: Problem) -> Conv | None:
     """The problem as a 2-D convolution of `nhwc` by `hwcf`; None where it is none."""
     workload = problem.workload
-    if workload.family != "convolution" or len(workload.loops) != 7 or workload.dynamic:
+    if not is_convolution(workload) or len(workload.loops) != 7 or workload.dynamic:
         return None
     one = {role: workload.role(role) for role in ("batch", "output_channel", "input_channel")}
     image, window = workload.role("output_image"), workload.role("filter")

@@ -15,10 +15,11 @@ from iree_tuner.kernels.one_op import build_alone
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
 from iree_tuner.ops.canonical import clone, strip_discardable
-from iree_tuner.ops.family import family
+from iree_tuner.ops.contraction import Contraction
+from iree_tuner.ops.convolution import Convolution
 from iree_tuner.ops.workload import Workload
 
-_FAMILIES = ("contraction", "convolution")
+_FAMILIES = (Contraction(), Convolution())
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
 
 def _sites_of(root: ir.Operation) -> _Own:
     """The sites of a root op, each with its last op."""
-    workload = next(filter(None, (family(name).describe(root) for name in _FAMILIES)), None)
+    workload = next(filter(None, (family.describe(root) for family in _FAMILIES)), None)
     if workload is None or not _static(root):
         return []
     start = _zeros(root)

@@ -10,6 +10,7 @@ from itertools import product
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.triton_code import ELEMENTS, SHARED_BYTES, TritonKernel, code_of, compiled
+from iree_tuner.ops.attention import is_attention
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -47,7 +48,7 @@ class TritonAttention(TritonKernel):
 
     def refuses(self, problem: Problem) -> str:
         """What is no attention, and other types and widths."""
-        if problem.workload.family != "attention":
+        if not is_attention(problem.workload):
             return "it is not attention"
         types = [each.element_type for each in (*problem.inputs, problem.result)]
         if len(set(types[:3])) > 1 or types[0] not in ("f16", "bf16") or types[3] not in ELEMENTS:

@@ -9,6 +9,7 @@ from typing import Any
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import Gemm, KernelError, Problem, gemm_of
 from iree_tuner.kernels.triton_code import ELEMENTS, SHARED_BYTES, TritonKernel, code_of, compiled
+from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -26,7 +27,7 @@ class TritonGemm(TritonKernel):
 
     def refuses(self, problem: Problem) -> str:
         """Other types, layouts and epilogues, and sizes that no tile divides."""
-        if problem.workload.family != "contraction":
+        if not is_contraction(problem.workload):
             return "it is not A B or A Bt"
         lhs, rhs, sums = map(str, problem.workload.types)
         if lhs != rhs or lhs not in ("f16", "bf16") or sums != "f32":

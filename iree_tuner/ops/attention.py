@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,17 +10,26 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, preprocessing_transform
 
 from iree_tuner.ops import matching
-from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.structure import indexing_maps, structure, workload_of
+from iree_tuner.ops.traits import Chain, MatchOp, Sums, widest_factor
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k1", "k2")
 MAY_VARY = ("batch", "m")
 _OUTPUT = 4
-_UNMASKED_OPERANDS = 7
+_VALUES = 2
+_DIALECT = "iree_linalg_ext."
+_INPUTS = ("query", "key", "value", "scale")
+_WHOLE = MatchOp("attention", ROLES, operands=(*_INPUTS, "output"), op=f"{_DIALECT}attention")
+_ONLINE = MatchOp(
+    "online_attention", ROLES, operands=(*_INPUTS, "output", "max", "sum"), op=f"{_DIALECT}online_attention",
+    operand_count=7,
+)  # fmt: skip
 
 
-class Attention:
+class Attention(OpFamily):
     """Unmasked online attention: query, key, value, scale, and the running output, maximum and sum.
 
     The compiler's match op refuses masks, so that masked attention is left to the generic family.
@@ -28,17 +38,19 @@ class Attention:
 
     name = "attention"
     priority = 5
+    match_ops = (_WHOLE, _ONLINE)
+    turns_operands = True
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """Describe an online attention without a mask whose batch and m alone may be dynamic; else None."""
         roles, found = self.roles(op), structure(op, dynamic=True)
         if roles is None or found is None:
             return None
-        return workload_of(self.name, "attention", found, list(roles.items()), may_vary=MAY_VARY)
+        return workload_of(self.name, self.name, found, list(roles.items()), may_vary=MAY_VARY)
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
         """The part that each loop plays; None for an op that is no unmasked online attention."""
-        if op.name != "iree_linalg_ext.online_attention" or len(op.operands) != _UNMASKED_OPERANDS:
+        if op.name != _ONLINE.op or len(op.operands) != _ONLINE.operand_count:
             return None
         query, key, value, _, output, _, _ = indexing_maps(op)
         detail = iree_codegen.get_attention_op_detail(query, key, value, output)
@@ -63,3 +75,28 @@ class Attention:
             matching.require_role(getattr(found, f"{role}_dims"), workload, role)
         matching.require_bounds(handle, workload, _OUTPUT)
         return {ROOT: handle}
+
+    def flops(self, workload: Workload) -> float:
+        """Of both products; exponentials are not counted."""
+        sizes = {role: float(math.prod(workload.sizes(role))) for role in ROLES}
+        return 2.0 * sizes["batch"] * sizes["m"] * sizes["k2"] * (sizes["k1"] + sizes["n"])
+
+    def computed_in(self, workload: Workload) -> ElementType | None:
+        """The wider type of queries and keys."""
+        return widest_factor(workload)
+
+    def sums(self, workload: Workload) -> Sums:
+        """Probabilities are rounded to the type of the values that they are multiplied by."""
+        keys = math.prod(workload.sizes("k2"))
+        kinds = tuple(map(str, workload.types))
+        return Sums(kinds[-1], workload.reduction_length, kinds[_VALUES], keys, softmax=True)
+
+    def chain(self, workload: Workload) -> Chain | None:
+        """Queries by keys, and probabilities by values."""
+        inner, keys, columns = (workload.role(role) for role in ("k1", "k2", "n"))
+        return Chain((*workload.role("batch"), *workload.role("m")), inner, keys, columns)
+
+
+def is_attention(workload: Workload) -> bool:
+    """Whether its loops are those of attention: pipelines for attention take it then."""
+    return workload.plays(ROLES)

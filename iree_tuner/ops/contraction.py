@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
@@ -9,11 +10,13 @@ from iree.compiler.dialects import preprocessing_transform
 
 from iree_tuner.compiler import linalg
 from iree_tuner.ops import matching
-from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.initial import initial_parameters
 from iree_tuner.ops.scalar_body import ScalarBody
 from iree_tuner.ops.structure import inputs_of, structure, workload_of
+from iree_tuner.ops.traits import MatchOp, widest_factor
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k")
@@ -26,7 +29,7 @@ _PACKED: dict[tuple[tuple[int | None, ...], ...], str] = {
 """Contractions of operands that data tiling has packed, by the loops that walk lhs, rhs and result."""
 
 
-class Contraction:
+class Contraction(OpFamily):
     """Two operands multiplied and accumulated; each loop is one of `batch`, `m`, `n`, `k`.
 
     The matcher does not look into the body beyond "multiply and accumulate", nor does the workload.
@@ -34,6 +37,8 @@ class Contraction:
 
     name = "contraction"
     priority = 10
+    match_ops = (MatchOp("contraction", ROLES, operands=("lhs", "rhs", "output")),)
+    turns_operands = True
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """Describe a contraction of two operands whose n and k are static; None for anything else."""
@@ -66,6 +71,19 @@ class Contraction:
             matching.require_role(sizes, workload, role)
         matching.require_bounds(handle, workload, _OUTPUT)
         return {ROOT: handle}
+
+    def flops(self, workload: Workload) -> float:
+        """A multiply-add for each iteration."""
+        return 2.0 * math.prod(workload.loops)
+
+    def computed_in(self, workload: Workload) -> ElementType | None:
+        """The wider type of both operands."""
+        return widest_factor(workload)
+
+
+def is_contraction(workload: Workload) -> bool:
+    """Whether its loops are those of a contraction: pipelines for contractions take it then."""
+    return workload.plays(ROLES)
 
 
 def packed_name(maps: Sequence[IndexingMap]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from iree.compiler import ir
@@ -9,10 +10,12 @@ from iree.compiler.dialects import preprocessing_transform
 
 from iree_tuner.compiler import linalg
 from iree_tuner.ops import matching
-from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.initial import initial_parameters
 from iree_tuner.ops.scalar_body import ScalarBody
 from iree_tuner.ops.structure import inputs_of, structure, workload_of
+from iree_tuner.ops.traits import MatchOp, widest_factor
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
@@ -23,7 +26,7 @@ INFERRED = {"filter": "filter_loop"}
 """What the compiler's inferred dimensions call a role, where they call it otherwise."""
 
 
-class Convolution:
+class Convolution(OpFamily):
     """Named convolutions and the generics that the compiler makes of them, of any number of image dimensions.
 
     One without any channel is left to other families: the compiler's match op does not look into
@@ -32,6 +35,8 @@ class Convolution:
 
     name = "convolution"
     priority = 20
+    match_ops = (MatchOp("convolution", ROLES, PARAMETERS, operands=("lhs", "rhs", "output")),)
+    turns_operands = True
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """Describe a convolution of an image and a filter with channels; None for anything else.
@@ -42,11 +47,9 @@ class Convolution:
         if roles is None or found is None or body is None or not body.multiplies_and_accumulates:
             return None
         name = _called(roles)
-        dimensions = linalg.infer_convolution_dimensions(op)
-        if name is None or dimensions is None:
+        if name is None:
             return None
-        parameters = [(each, tuple(getattr(dimensions, each))) for each in PARAMETERS]
-        parameters += initial_parameters(op)
+        parameters = [*self.parameters(op).items(), *initial_parameters(op)]
         return workload_of(self.name, name, found, list(roles.items()), parameters, MAY_VARY)
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
@@ -55,6 +58,11 @@ class Convolution:
             return None
         dimensions = linalg.infer_convolution_dimensions(op)
         return dimensions and {role: tuple(getattr(dimensions, INFERRED.get(role, role))) for role in ROLES}
+
+    def parameters(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]]:
+        """Strides and dilations."""
+        dimensions = linalg.infer_convolution_dimensions(op)
+        return {each: tuple(getattr(dimensions, each)) for each in PARAMETERS} if dimensions else {}
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """Only the root op: its producers and consumers are tiled along with it."""
@@ -72,6 +80,19 @@ class Convolution:
             matching.require_sizes(numbers, workload.parameter(parameter))
         matching.require_bounds(handle, workload, _OUTPUT)
         return {ROOT: handle}
+
+    def flops(self, workload: Workload) -> float:
+        """A multiply-add for each iteration."""
+        return 2.0 * math.prod(workload.loops)
+
+    def computed_in(self, workload: Workload) -> ElementType | None:
+        """The wider type of image and filter."""
+        return widest_factor(workload)
+
+
+def is_convolution(workload: Workload) -> bool:
+    """Whether its loops are those of a convolution: pipelines for convolutions take it then."""
+    return workload.plays(ROLES)
 
 
 def _called(roles: Mapping[str, tuple[int, ...]]) -> str | None:

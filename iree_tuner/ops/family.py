@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Protocol, cast
+from typing import Protocol, runtime_checkable
 
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
 from iree_tuner.installed import brought, usable
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.traits import Chain, MatchOp, Sums, flops_by_bodies, result_type, sums_of
 from iree_tuner.ops.workload import Workload
 
 GROUP = "iree_tuner.op_families"
@@ -18,16 +20,25 @@ ROOT = "root"
 """The label of the op that carries `compilation_info`; companions have labels of their own."""
 
 
+@runtime_checkable
 class OpFamily(Protocol):
-    """How one kind of op is described and matched. `check_op_family` says whether an implementation holds.
+    """How one kind of op is described and matched, and what is true of all of its ops.
+
+    Inherit from it: the members below `matcher`, and the last two attributes, have defaults.
+    `check_op_family` says whether an implementation holds to the contract.
 
     Attributes:
         name: the family's name, equal to its entry point's.
         priority: families are asked in ascending order; the first that describes an op owns it.
+        match_ops: the compiler's match ops for these ops; specs with them are explained by it.
+        turns_operands: whether vectors lie along the result's innermost loop, to which pipelines for CPUs
+            turn the operands; else they lie as the first operand does.
     """
 
     name: str
     priority: int
+    match_ops: tuple[MatchOp, ...] = ()
+    turns_operands: bool = False
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """Describe a root op as it is when tuning specs run, or None when it is not of this family.
@@ -52,6 +63,31 @@ class OpFamily(Protocol):
         """
         ...
 
+    def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
+        """The part that each loop plays, of the roles that `match_ops` yield; None for any other op."""
+        del op
+
+    def parameters(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]]:
+        """What `match_ops` yield of an op besides sizes."""
+        del op
+        return {}
+
+    def flops(self, workload: Workload) -> float:
+        """Arithmetic operations of one run, a multiply-add as two; a function such as `exp` as one."""
+        return flops_by_bodies(workload)
+
+    def computed_in(self, workload: Workload) -> ElementType | None:
+        """The type of what is multiplied; of an op that does not multiply, of its result."""
+        return result_type(workload)
+
+    def sums(self, workload: Workload) -> Sums:
+        """How results come about: the tolerance of comparisons follows from it."""
+        return sums_of(workload)
+
+    def chain(self, workload: Workload) -> Chain | None:
+        """The two products that the op is, with exponentials between them; None for any other op."""
+        del workload
+
 
 def families() -> tuple[OpFamily, ...]:
     """Every installed family, in the order in which they are asked."""
@@ -66,6 +102,16 @@ def family(name: str) -> OpFamily:
     return found
 
 
+def family_of(workload: Workload) -> OpFamily:
+    """The family that described a workload; the last, which describes any op, where it is not installed."""
+    return _registered().get(workload.family) or families()[-1]
+
+
+def match_ops() -> dict[str, tuple[OpFamily, MatchOp]]:
+    """The compiler's match ops for single families, by name, each with the family."""
+    return {match.name: (each, match) for each in families() for match in each.match_ops}
+
+
 def describe(op: ir.Operation) -> Workload | None:
     """Ask each family in order; None when nobody knows the op, or its loops are dynamic."""
     for candidate in families():
@@ -78,4 +124,13 @@ def describe(op: ir.Operation) -> Workload | None:
 @cache
 def _registered() -> dict[str, OpFamily]:
     what = "op family"
-    return {name: cast(OpFamily, usable(entry, what)) for name, entry in brought(GROUP, what).items()}
+    found: dict[str, OpFamily] = {}
+    for name, entry in brought(GROUP, what).items():
+        made = usable(entry, what)
+        if not isinstance(made, OpFamily):
+            raise TunerError(
+                f"the {what} '{name}' ({entry.value}) lacks members of OpFamily",
+                hint="inherit from iree_tuner.ops.family.OpFamily",
+            )
+        found[name] = made
+    return found

@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from iree.compiler import ir
 
 from iree_tuner.ops import dag
-from iree_tuner.ops.family import ROOT
+from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.naming import called
 from iree_tuner.ops.sharing import shared_loops
 from iree_tuner.ops.structure import is_compute, structure
 from iree_tuner.ops.workload import Companion, Workload
 
 
-class Generic:
+class Generic(OpFamily):
     """Any static op with indexing maps, matched with its producers and its users."""
 
     name = "generic"

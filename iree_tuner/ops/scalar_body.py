@@ -45,6 +45,13 @@ class ScalarBody:
         return tuple((dialect, short) for dialect, _, short in parts if dialect in ("math", "arith"))
 
     @property
+    def products_and_sums(self) -> tuple[int, int] | None:
+        """How many of each there are; None where anything but casts is beside them."""
+        work = [name for name in self.ops if name.removeprefix("arith.") not in _CASTS]
+        products, sums = (sum(name in kinds for name in work) for kinds in (_MULTIPLIES, _ADDS))
+        return (products, sums) if products + sums == len(work) else None
+
+    @property
     def multiplies_and_accumulates(self) -> bool:
         """Whether it is one product, accumulated, with only casts about it."""
         work = [name for name in self.ops if name.removeprefix("arith.") not in _CASTS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Literal
 
@@ -103,6 +103,10 @@ class Workload:
     def role(self, name: str) -> tuple[int, ...]:
         """Loops that play a part; empty when none does."""
         return dict(self.roles).get(name, ())
+
+    def plays(self, roles: Sequence[str]) -> bool:
+        """Whether the parts that its loops play are exactly these, played by any number of loops each."""
+        return sorted(name for name, _ in self.roles) == sorted(roles)
 
     def sizes(self, role: str) -> tuple[int, ...]:
         """Sizes of the loops that play a part."""

@@ -31,6 +31,7 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, cpu_configuration, pipeline
 from iree_tuner.targets import CpuLimits, Target
+from iree_tuner.targets.registry import DEFAULT_DEVICE, driver_of, on_one_core
 
 _CHAIN = 128
 _VECTORS = (8, 12)  # in flight: two units of latency 4, or three; 12 fit in 16 registers
@@ -65,12 +66,12 @@ def cpu_roofline(
 
 def conditions_of(target: Target) -> dict[str, str]:
     """What has to be equal for a roofline to be used again."""
-    processor, _, _ = device_setting(target.device or "local-task")
+    processor, _, _ = device_setting(target.device or DEFAULT_DEVICE)
     release = installed()["iree-base-compiler"] or ""
     return {
         "processor": processor,
         "cores": str(usable_cores()),
-        "device": (target.device or "local-task").partition("://")[0],
+        "device": driver_of(target.device or DEFAULT_DEVICE),
         "target": target.chip.partition("+")[0],
         "compiler": release,
     }
@@ -81,7 +82,7 @@ def measure_cpu(
 ) -> Roofline:
     """Measure it, which takes some ten seconds. Raises TunerError where a probe did not run."""
     probe = _Probe(target, compilers, builder, measurer)
-    units = 1 if measurer.device.startswith("local-sync") else usable_cores()
+    units = 1 if on_one_core(measurer.device) else usable_cores()
     peak = max(probe.multiply_adds_per_s(count, units) for count in _VECTORS)
     middle = (private_caches()[1] or _UNKNOWN_CACHE) * units
     last = last_level_cache(measurer.device)

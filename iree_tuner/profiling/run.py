@@ -30,7 +30,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, on_host
 
 _TIMEOUT_S = 1800.0
 _BUSY = 0.25  # quartiles that are so far apart, as a part of the median
@@ -118,11 +118,10 @@ def _can_profile(target: Target, method: Method | None) -> bool:
     device = target.device
     if device is None:
         raise UsageError(f"target {target} has no device to measure on", hint="give a device")
-    on_host = device.startswith("local-")
-    if method == "hal" and not on_host:
+    if method == "hal" and not on_host(device):
         hint = "--method standalone measures each dispatch alone"
         raise UsageError(f"'{device}' cannot be profiled", hint=hint)
-    return on_host and method != "standalone"
+    return on_host(device) and method != "standalone"
 
 
 def _own_tools(target: Target, stack: ExitStack) -> Tools:
@@ -180,7 +179,7 @@ def roofline_for(target: Target, tools: Tools, cache: Path | None) -> tuple[Roof
     A CPU's is kept in the file `cache`.
     """
     device = tools.measurer.device
-    if device.startswith("local-"):
+    if on_host(device):
         try:
             return cpu_roofline(target, tools.compilers, tools.builder, tools.measurer, cache), ""
         except TunerError as error:

@@ -9,15 +9,11 @@ import numpy as np
 
 from iree_tuner.cost.access import operands_of
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.scalar_body import facts_of
+from iree_tuner.ops.family import family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.bindings import Harness, TensorSlice
 from iree_tuner.program.dispatch import Dispatch
-
-_MULTIPLY_ADD = ("contraction", "convolution", "scaled_contraction")
-_NO_ARITHMETIC = ("constant", "extf", "truncf", "index_cast", "sitofp", "uitofp", "fptosi", "extsi", "extui",
-                  "trunci", "bitcast", "select")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,29 +62,13 @@ def floor_us(dispatch: Dispatch, roofline: Roofline) -> float:
 
 def flops_of(workload: Workload) -> float:
     """Arithmetic operations of one run, a multiply-add as two; a function such as `exp` as one."""
-    total = float(math.prod(workload.loops))
-    if workload.family in _MULTIPLY_ADD:
-        return 2.0 * total
-    if workload.family == "attention":
-        sizes = {role: float(math.prod(workload.sizes(role))) for role in ("batch", "m", "n", "k1", "k2")}
-        return 2.0 * sizes["batch"] * sizes["m"] * sizes["k2"] * (sizes["k1"] + sizes["n"])
-    flops = total * _body_operations(workload, "root")
-    for companion in workload.companions:
-        flops += math.prod(companion.loops) * _body_operations(workload, companion.label)
-    return flops
+    return family_of(workload).flops(workload)
 
 
 def element_type_of(workload: Workload) -> str:
     """Type of what is multiplied; for an op that does not multiply, the type of its result."""
-    if workload.family in (*_MULTIPLY_ADD, "attention") and len(workload.types) > 1:
-        return max(workload.types[:2], key=lambda kind: kind.bits).name
-    return workload.types[-1].name if workload.types else ""
-
-
-def _body_operations(workload: Workload, label: str) -> int:
-    """Arithmetic ops in the body of the op with that label; 1 where the workload does not say."""
-    body = facts_of(workload.dag).body(label)
-    return 1 if body is None else sum(name not in _NO_ARITHMETIC for _, name in body.arithmetic)
+    found = family_of(workload).computed_in(workload)
+    return found.name if found else ""
 
 
 def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:
@@ -97,7 +77,7 @@ def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:
     A gather may use a small part of what it is given: no more elements count than the root op has iterations.
     """
     read = written = 0.0
-    most = math.prod(workload.loops) if workload and workload.family == "generic" else None
+    most = math.prod(workload.loops) if workload and not workload.dynamic else None
     for binding in harness.bindings:
         if not binding.tensors:
             read += binding.length

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.structure import iterators
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import Target
 
 _MATRICES = ("mmt4d", "batch_mmt4d")
 _PACKING = ("linalg.mmt4d", "linalg.batch_mmt4d", "linalg.pack", "linalg.unpack")
-_MERGE = "iree-codegen-rematerialize-parallel-ops"
 _EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")
 
 _Expression = tuple[object, ...]
@@ -32,8 +32,8 @@ def prologue_of(workload: Workload, ops: Sequence[ir.Operation], target: Target)
     if any(_has_run(name, workload, ops) for name in target.spec_prologue):
         return target.spec_prologue
     # A softmax is decomposed into ops that look so.
-    generic = workload.family == "generic" and workload.op != "softmax" and target.backend == "llvm-cpu"
-    return (_MERGE,) if generic and _are_merged(ops) else ()
+    generic = bool(workload.dag) and workload.op != "softmax"
+    return target.merging if generic and _are_merged(ops) else ()
 
 
 def out_of_reach(workload: Workload, prologue: Sequence[str]) -> str:
@@ -47,7 +47,7 @@ def _has_run(name: str, workload: Workload, ops: Sequence[ir.Operation]) -> bool
     match name:
         case "iree-codegen-insert-batch-dim-for-batchless-conv":
             # Loops of one iteration are folded away in all programs: only that pass makes another one.
-            batch = workload.role("batch") if workload.family == "convolution" else ()
+            batch = workload.role("batch") if is_convolution(workload) else ()
             return bool(batch) and all(workload.loops[loop] == 1 for loop in batch)
         case "iree-codegen-materialize-device-encoding":
             return any(op.name in _PACKING for op in ops)

@@ -6,18 +6,15 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import CompilerSession, parse_module
-from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.program.harness import run_passes
-from iree_tuner.targets import CpuLimits, Target, parse_target
-from iree_tuner.targets.limits import limits_of
+from iree_tuner.targets import Target, parse_target
+from iree_tuner.targets.limits import target_name
 
 CONFIGURED = "iree_tuner.configured"
 """On the function of a dispatch that the compiler had configured."""
 
 DUMPED_FOR = "iree_tuner.dumped_for"
 """On a program: the `#hal.executable.target` of its dispatches."""
-
-_OTHERWISE_CALLED = {"sm_60": "pascal", "sm_70": "volta", "sm_75": "turing", "arm5gen": "mali-g720"}
 
 
 def dumped_for(module: ir.Module) -> str:
@@ -31,15 +28,6 @@ def own_target(data: bytes, name: str) -> Target | None:
     if DUMPED_FOR.encode() not in data:
         return None
     return parse_target(dumped_for(parse_module(data, new_context(), name)))
-
-
-def target_name(target: ir.Attribute) -> str:
-    """`llvm-cpu:znver4`, `cuda:sm_80`, of a `#hal.executable.target`."""
-    limits = limits_of(target)
-    if isinstance(limits, CpuLimits):
-        chosen = parameters_of(target).get("cpu")
-        return f"llvm-cpu:{(ir.StringAttr(chosen).value if chosen else '') or 'generic'}"
-    return f"{limits.backend}:{_OTHERWISE_CALLED.get(limits.arch, limits.arch)}"
 
 
 def take_mark(function: ir.Operation) -> bool:

@@ -25,6 +25,7 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JOINED, SPACE, unnamed
 from iree_tuner.store.recordings import FORM, workload_of
 from iree_tuner.store.rows import OUTCOMES
+from iree_tuner.targets import kind_named
 from iree_tuner.targets import machine as machines
 from iree_tuner.targets.machine import Machine
 
@@ -155,12 +156,16 @@ def find_recordings(paths: Sequence[Path]) -> list[Path]:
     return list(found)
 
 
+def _other_machine(target: str) -> Machine:
+    return Machine("gpu" if kind_named(target.partition(":")[0]).is_gpu else "cpu")
+
+
 def _space(header: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], path: Path) -> RecordedSpace:
     workload = workload_of(header)
     machine = (
         machines.from_json(cast("Mapping[str, object]", header["machine"]))
         if "machine" in header
-        else _FOREIGN.get(header["device"], Machine("gpu" if "cuda" in header["target"] else "cpu"))
+        else _FOREIGN.get(header["device"], _other_machine(header["target"]))
     )
     default = next((line for line in lines if line["pipeline"] is None), None)
     if default is None:

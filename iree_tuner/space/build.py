@@ -10,7 +10,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.providers import SpaceRequest, provider
 from iree_tuner.space.space import Space
-from iree_tuner.targets import CpuLimits, Limits
+from iree_tuner.targets import Limits
 
 
 def build_spaces(
@@ -37,22 +37,15 @@ def build_spaces(
     found_by = provider(workload.family)
     modules = found_by.constraints(request) if found_by is not None else ()
     if not modules:
-        raise TunerError(f"no search space on {_backend(limits)} for the op family '{workload.family}'")
+        raise TunerError(f"no search space on {limits.title} for the op family '{workload.family}'")
     spaces = tuple(Space(workload, module) for module in modules)
     found = tuple(space for space in spaces if space.sample(1, seed=0))
     if not found:
         pipelines = ", ".join(space.label for space in spaces)
-        raise TunerError(f"no configuration of {pipelines} fits {workload.name} on {_backend(limits)}")
+        raise TunerError(f"no configuration of {pipelines} fits {workload.name} on {limits.title}")
     return found
 
 
 def build_space(workload: Workload, limits: Limits, context: ir.Context) -> Space:
     """The first of a workload's spaces, the only one on llvm-cpu. Raises TunerError like `build_spaces`."""
     return build_spaces(workload, limits, context)[0]
-
-
-def _backend(limits: Limits) -> str:
-    """For people."""
-    if isinstance(limits, CpuLimits):
-        return "llvm-cpu"
-    return "Vulkan" if limits.backend == "vulkan" else f"{limits.backend}:{limits.arch}"

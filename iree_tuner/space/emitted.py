@@ -18,7 +18,8 @@ from iree_tuner.compiler.worker import End, Ok, Timeout, Workers, session_for
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.extract import prepare
-from iree_tuner.targets import Target
+from iree_tuner.space.providers import provider
+from iree_tuner.targets import Target, kind_named
 
 _PASS = "iree-codegen-insert-smt-constraints"
 _TIMEOUT_S = 60.0
@@ -46,9 +47,10 @@ def begin_emitting(
     harness: Harness, workload: Workload, target: Target, workers: Workers
 ) -> Callable[[], Emitted]:
     """`emit` for several at once: it begins here, and the result is waited for when it is called."""
-    if target.backend not in ("cuda", "hip"):
+    if not kind_named(target.backend).emits_constraints:
         return lambda: Emitted(note=f"the compiler has no constraints for {target.backend}")
-    reason = crashes(workload)
+    spaces = provider(workload.family)
+    reason = spaces.emitter_crash(workload) if spaces is not None else ""
     if reason:
         return lambda: Emitted(note=reason)
     future = workers.submit(emit_here, harness.module, target.flags, timeout_s=_TIMEOUT_S)
@@ -63,22 +65,6 @@ def _emitted(end: End[tuple[bytes, ...]]) -> Emitted:
             return Emitted(note=f"the compiler emitted no constraints within {limit_s:.0f} s")
         case _:
             return Emitted(note=f"the compiler crashed while emitting constraints: {end}")
-
-
-def crashes(workload: Workload) -> str:
-    """Why the emitter of release 3.13 would crash on a workload; empty when it would not.
-
-    It asks for a subgroup tile of every loop that has a workgroup tile, and batch loops have none; and for
-    the innermost m and n loop without looking whether there is one (emitTileAndFuseConstraints,
-    LLVMGPUConstraintGenerator.cpp; docs/upstream/emitter_batch_crash.md).
-    """
-    if workload.family == "contraction" and workload.role("batch"):
-        return "the compiler's emitter crashes on batched contractions"
-    if workload.family == "contraction" and not (workload.role("m") and workload.role("n")):
-        return "the compiler's emitter crashes on contractions without rows or columns"
-    if workload.family == "convolution" and workload.role("depth"):
-        return "the compiler's emitter crashes on grouped convolutions"
-    return ""
 
 
 def emit_here(harness: bytes, flags: tuple[str, ...]) -> tuple[bytes, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 
 from iree.compiler import ir
 
@@ -12,7 +14,7 @@ from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
 from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.generic import generic_constraints as gpu_generic
-from iree_tuner.space.gpu.matrix import matrix_constraints
+from iree_tuner.space.gpu.matrix import matrix_constraints, overpadded_constraints, sparse_constraints
 from iree_tuner.space.gpu.online_attention import attention_constraints as gpu_attention
 from iree_tuner.space.gpu.scaled import scaled_constraints
 from iree_tuner.space.gpu.simt import simt_constraints
@@ -23,12 +25,12 @@ from iree_tuner.space.llvm_cpu.attention import attention_constraints
 from iree_tuner.space.llvm_cpu.contraction import contraction_constraints
 from iree_tuner.space.llvm_cpu.convolution import convolution_constraints
 from iree_tuner.space.llvm_cpu.generic import generic_constraints
-from iree_tuner.space.providers import SpaceRequest
+from iree_tuner.space.providers import SpaceProvider, SpaceRequest
 from iree_tuner.space.spirv.cooperative import cooperative_constraints
 from iree_tuner.space.spirv.distribute import distribute_constraints
 from iree_tuner.space.spirv.promote import promote_constraints
 from iree_tuner.space.spirv.reduce import reduce_constraints
-from iree_tuner.space.spirv.vectorize import vectorize_constraints
+from iree_tuner.space.spirv.vectorize import Unrolled, vectorize_constraints
 from iree_tuner.targets import CpuLimits, GpuLimits
 
 CpuBuilder = Callable[[Workload, CpuLimits, ir.Context], ir.Module]
@@ -38,19 +40,21 @@ _PRODUCTS: tuple[GpuBuilder, ...] = (matrix_constraints, simt_constraints)
 _ANY: tuple[SpirvBuilder, ...] = (reduce_constraints, vectorize_constraints, distribute_constraints)
 
 
-class ByTarget:
+class ByTarget(SpaceProvider):
     """The spaces of a family, from a builder for each kind of target.
 
     Attributes:
         cpu: for llvm-cpu.
         gpu: for CUDA and ROCm, tried in turn where the compiler emits nothing.
         supplements: to what the compiler emits for CUDA and ROCm, in the order in which they are applied.
+        beside: for CUDA and ROCm beside what the compiler emits, by the names of their variants.
         spirv: for Vulkan, one for each pipeline, best first.
     """
 
     cpu: CpuBuilder
     gpu: tuple[GpuBuilder, ...] = ()
     supplements: tuple[Supplement, ...] = ()
+    beside: Mapping[str, GpuBuilder] = MappingProxyType({})
     spirv: tuple[SpirvBuilder, ...] = ()
 
     def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
@@ -58,13 +62,15 @@ class ByTarget:
         workload, limits, context = request.workload, request.limits, request.context
         if isinstance(limits, CpuLimits):
             return [type(self).cpu(workload, limits, context)]
-        if limits.backend == "vulkan":
+        if limits.codegen.spirv:
             found = (build(undivided(workload), limits, context) for build in self.spirv)
             return [module for module in found if module is not None]
         # The compiler's constraints on a dynamic op are about values that are computed outside of them.
         emitted = () if workload.dynamic else request.emitted
         supplements = self.supplements if request.supplements else None
-        return gpu_constraints(undivided(workload), limits, context, emitted, self.gpu, supplements)
+        return gpu_constraints(
+            undivided(workload), limits, context, emitted, self.gpu, supplements, self.beside
+        )
 
 
 class Attention(ByTarget):
@@ -85,7 +91,27 @@ class Contraction(ByTarget):
     cpu = contraction_constraints
     gpu = _PRODUCTS
     supplements = CONTRACTION_SUPPLEMENTS
-    spirv = (cooperative_constraints, promote_constraints, *_ANY)
+    beside = MappingProxyType({"sparse": sparse_constraints, "padded": overpadded_constraints})
+    spirv = (
+        cooperative_constraints,
+        promote_constraints,
+        reduce_constraints,
+        partial(vectorize_constraints, unrolled=Unrolled(2048, 64, "batch")),
+        distribute_constraints,
+    )
+
+    def emitter_crash(self, workload: Workload) -> str:
+        """Where the emitter of release 3.13 asks for what is not there.
+
+        For a subgroup tile of every loop that has a workgroup tile, and batch loops have none; and for
+        the innermost m and n loop without looking whether there is one (emitTileAndFuseConstraints,
+        LLVMGPUConstraintGenerator.cpp; docs/upstream/emitter_batch_crash.md).
+        """
+        if workload.role("batch"):
+            return "the compiler's emitter crashes on batched contractions"
+        if workload.role("m") and workload.role("n"):
+            return ""
+        return "the compiler's emitter crashes on contractions without rows or columns"
 
 
 class Convolution(ByTarget):
@@ -94,7 +120,11 @@ class Convolution(ByTarget):
     cpu = convolution_constraints
     gpu = _PRODUCTS
     supplements = CONVOLUTION_SUPPLEMENTS
-    spirv = (vectorize_constraints, distribute_constraints)
+    spirv = (partial(vectorize_constraints, unrolled=Unrolled(1024)), distribute_constraints)
+
+    def emitter_crash(self, workload: Workload) -> str:
+        """As for batched contractions: groups are batches of what the convolution becomes."""
+        return "the compiler's emitter crashes on grouped convolutions" if workload.role("depth") else ""
 
 
 class Generic(ByTarget):

@@ -80,7 +80,7 @@ class Rules:
         else:
             module = _copied(space.module)
             draft = Draft(Space(space.workload, module).op, space.workload, limits)
-            ruling = first_ruling(SPIRV_RULINGS if limits.backend == "vulkan" else GPU_RULINGS, draft)
+            ruling = first_ruling(SPIRV_RULINGS if limits.codegen.spirv else GPU_RULINGS, draft)
             if ruling is not None and ruling.extend is not None:
                 with module.context, ir.Location.unknown(module.context):
                     ruling.extend(draft)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, cast
+from typing import Protocol, runtime_checkable
 
 from iree.compiler import ir
 
+from iree_tuner.errors import TunerError
 from iree_tuner.installed import brought, usable
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import Limits
@@ -36,8 +37,9 @@ class SpaceRequest:
     supplements: bool = True
 
 
+@runtime_checkable
 class SpaceProvider(Protocol):
-    """Builds the spaces of one family's workloads, for every target that it knows."""
+    """Builds the spaces of one family's workloads, for every target that it knows. Inherit from it."""
 
     def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
         """Modules with one constraints op each, for one pipeline each, the best first.
@@ -45,6 +47,11 @@ class SpaceProvider(Protocol):
         Empty where it has none for that target. Raises TunerError that says why a workload has none.
         """
         ...
+
+    def emitter_crash(self, workload: Workload) -> str:
+        """Why the compiler must not be asked for its constraints on a workload; empty where it may be."""
+        del workload
+        return ""
 
 
 def provider(family: str) -> SpaceProvider | None:
@@ -55,4 +62,13 @@ def provider(family: str) -> SpaceProvider | None:
 @cache
 def _registered() -> dict[str, SpaceProvider]:
     what = "spaces of the op family"
-    return {name: cast(SpaceProvider, usable(entry, what)) for name, entry in brought(GROUP, what).items()}
+    found: dict[str, SpaceProvider] = {}
+    for name, entry in brought(GROUP, what).items():
+        made = usable(entry, what)
+        if not isinstance(made, SpaceProvider):
+            raise TunerError(
+                f"the {what} '{name}' ({entry.value}) lack members of SpaceProvider",
+                hint="inherit from iree_tuner.space.providers.SpaceProvider",
+            )
+        found[name] = made
+    return found

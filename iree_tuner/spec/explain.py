@@ -10,6 +10,8 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.unbound import pipeline_of
+from iree_tuner.ops.family import match_ops
+from iree_tuner.ops.traits import MatchOp
 from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached, symbol_name
@@ -27,18 +29,6 @@ _OF_VALUES = {
 
 _STRUCTURED = ("linalg.", "iree_linalg_ext.")
 _NOT_SAID = {"linalg.fill", "linalg.yield", "linalg.index", "iree_linalg_ext.yield"}
-_ROLES = {
-    "contraction": ("batch", "m", "n", "k"),
-    "scaled_contraction": ("batch", "m", "n", "k", "block"),
-    "convolution": (
-        "batch", "output_image", "output_channel", "filter", "input_channel", "depth", "strides", "dilations",
-    ),
-    "attention": ("batch", "m", "n", "k1", "k2"),
-    "online_attention": ("batch", "m", "n", "k1", "k2"),
-}  # fmt: skip
-
-
-_OPERANDS = ("lhs", "rhs", "query", "key", "value", "scale", "lhs_scale", "rhs_scale", "output", "max", "sum")
 
 
 @dataclass(frozen=True)
@@ -117,11 +107,12 @@ def _matched(
     matcher: ir.Operation,
 ) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
     """Kind, sizes and types, read off the match ops."""
-    ops = [op.operation for op in matcher.regions[0].blocks[0]]
+    ops, known = [op.operation for op in matcher.regions[0].blocks[0]], match_ops()
     for op in ops:
         kind = op.name.removeprefix(_MATCH)
-        if op.name.startswith(_MATCH) and kind in _ROLES:
-            return kind, _sizes(op, kind, ops), _types(op)
+        if op.name.startswith(_MATCH) and kind in known:
+            _, described = known[kind]
+            return kind, _sizes(op, described, ops), _types(op, described)
     for op in ops:
         if op.name == _DAG:
             return _dag(op)
@@ -160,10 +151,12 @@ def _value_name(value: ir.Value) -> str:
     return f"{kind} {' '.join(map(str, places))}"
 
 
-def _sizes(op: ir.Operation, kind: str, ops: list[ir.Operation]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _sizes(
+    op: ir.Operation, described: MatchOp, ops: list[ir.Operation]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Sizes that the sequence requires of the match op's results; roles without any are left out."""
     found: list[tuple[str, tuple[int, ...]]] = []
-    for role, result in zip(_ROLES[kind], op.results, strict=False):
+    for role, result in zip((*described.yields, *described.parameters), op.results, strict=False):
         for check in ops:
             if check.name == _DIMS_EQUAL and check.operands[0] == result:
                 # The compiler's own number for a dynamic size is the least of all.
@@ -173,9 +166,9 @@ def _sizes(op: ir.Operation, kind: str, ops: list[ir.Operation]) -> tuple[tuple[
     return tuple(found)
 
 
-def _types(op: ir.Operation) -> tuple[str, ...]:
+def _types(op: ir.Operation, described: MatchOp) -> tuple[str, ...]:
     """Element types that a match op asks for, in the order of the operands."""
-    names = [f"{operand}_type" for operand in _OPERANDS]
+    names = [f"{operand}_type" for operand in described.operands]
     return tuple(str(op.attributes[name]) for name in names if name in op.attributes)
 
 

@@ -15,6 +15,7 @@ from typing import cast
 
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.trial import Trial
+from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
@@ -182,7 +183,7 @@ def workload_of(header: Mapping[str, object]) -> Workload:
     loops = _terms(maps[0].partition("->")[0])
     results = [text.partition("->")[2] for text in maps]
     return Workload(
-        family="contraction",
+        family=Contraction.name,
         op=str(header["op"]),
         loops=tuple(int(number(header[loop])) for loop in loops),
         iterators=tuple("parallel" if loop in _terms(results[-1]) else "reduction" for loop in loops),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.hints import did_you_mean
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, kind_named
 
 WIDE = ("f32", "f16", "bf16")
 """Floats that are computed with. The compiler makes f32 of f64, so that it is not here."""
@@ -37,12 +37,7 @@ def widest(*element_types: str) -> str:
 
 def own_f8(target: Target) -> str:
     """What `f8` stands for on a target: CDNA 3 has the type without negative zero, all others the OCP one."""
-    chip = target.chip.partition("+")[0]
-    return (
-        "f8E4M3FNUZ"
-        if target.backend == "hip" and chip.startswith(("gfx94", "mi300", "mi308", "mi325"))
-        else "f8E4M3FN"
-    )
+    return kind_named(target.backend).float8(target.chip.partition("+")[0])
 
 
 def in_name(element_type: str) -> str:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from iree_tuner.suite.backends.backend import Backend, Job, Running
-from iree_tuner.suite.backends.library import on_host
 from iree_tuner.suite.data import write_inputs
 from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.targets import on_host
 
 _HOST_SIZE, _GPU_SIZE = 1024, 8192
 

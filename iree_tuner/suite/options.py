@@ -19,7 +19,7 @@ from iree_tuner.suite.item import Item, items_from
 from iree_tuner.suite.patterns import is_found, patterns_of
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.references import TORCH
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import on_host, target_for_device
 from iree_tuner.tuning.options import DATABASE, MEASURING, DeviceOptions, Duration, at_least
 
 _USUAL, _MEASURED = "usual", "measured"
@@ -104,7 +104,7 @@ class SuiteOptions(DeviceOptions):
             raise UsageError("seconds must be positive, and pause must not be negative")
         if self.rotate is not None and (self.warm or self.rotate < 0):
             raise UsageError("--rotate must not be negative, and excludes --warm")
-        if any(map(_is_host, self.devices)) and not self._on_host:
+        if any(map(on_host, self.devices)) and not self._on_host:
             raise UsageError("CPUs and GPUs are measured in different ways", hint="measure them in two runs")
         if self.reference == TORCH and find_spec("torch") is None:
             raise TunerError("PyTorch is not installed", hint="pip install 'iree-tuner[compare]'")
@@ -160,7 +160,7 @@ class SuiteOptions(DeviceOptions):
 
     @property
     def _on_host(self) -> bool:
-        return all(map(_is_host, self.devices))
+        return all(map(on_host, self.devices))
 
     def _commit_of_code(self) -> str:
         """The given commit, or git's HEAD in the working folder. Empty without both."""
@@ -171,7 +171,3 @@ class SuiteOptions(DeviceOptions):
         except OSError:
             return ""
         return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def _is_host(device: str) -> bool:
-    return device.startswith("local-")

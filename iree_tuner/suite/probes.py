@@ -16,6 +16,7 @@ from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.matmul import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.row import Row
+from iree_tuner.targets import on_host
 
 _HOST_SIDE, _GPU_SIDE = 1024, 4096
 _HOST_ROWS, _GPU_ROWS = 2048, 16384
@@ -53,13 +54,9 @@ def measured_roofline(
         measure: rows of an operation, of all back ends.
         known: what is known otherwise: of its caches, and of types that no back end computes.
     """
-    rows = [
-        row
-        for each in probes(compute_types, on_host=device.startswith("local-"))
-        for row in measure(Item(each))
-    ]
+    rows = [row for each in probes(compute_types, on_host=on_host(device)) for row in measure(Item(each))]
     ran = [row for row in rows if row.time_us]
-    peaks = dict(known.flops_per_s) if known and device.startswith("local-") else {}
+    peaks = dict(known.flops_per_s) if known and on_host(device) else {}
     for row in ran:
         if row.kind == Matmul.kind and row.gflops:
             peaks[row.compute_type] = max(peaks.get(row.compute_type, 0.0), row.gflops * 1e9)

@@ -26,7 +26,7 @@ from iree_tuner.suite.results import Results, ResultsFolder, read_results
 from iree_tuner.suite.row import Row
 from iree_tuner.suite.run_facts import RunFacts
 from iree_tuner.suite.watch import Watch
-from iree_tuner.targets import Target, target_for_device
+from iree_tuner.targets import Target, on_host, target_for_device
 from iree_tuner.targets.user_flags import with_user_flags
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
@@ -192,7 +192,7 @@ class _Session:
             return False
         lost = False
         try:
-            with self._on_host if device.uri.startswith("local-") else nullcontext():
+            with self._on_host if on_host(device.uri) else nullcontext():
                 for row in running.measure(item, self._rows):
                     self._add(row)
             self._watch.done(item.operation.name)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from importlib import resources
 
-from iree_tuner.targets.gpu import BLOCK_DYNAMIC_DIMENSIONS, PREPARATION
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.targets.cuda_devices import cuda_devices, find_cuda_device
+from iree_tuner.targets.gpu import BLOCK_DYNAMIC_DIMENSIONS, PREPARATION, GpuKind
+from iree_tuner.targets.kind import FoundDevice, GpuCodegen
 from iree_tuner.targets.target import Target
 
 # Source: getNVIDIAGPUTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp; sm_90 is not in it.
@@ -32,20 +35,54 @@ def _number(chip: str) -> int:
     return int(chip.removeprefix("sm_"))
 
 
-def target(chip: str, device: str | None) -> Target:
-    """An NVIDIA GPU by its architecture (`sm_80`) or a product's name (`a100`)."""
-    flags = (f"--iree-cuda-target={chip}",)
-    own = _OWN_TARGETS.get(chip)
-    if own is None:
-        flags = ("--iree-hal-target-device=cuda", *flags)
-    else:
-        flags = (*flags, f"--iree-cuda-target-features={_PTX[chip]}")
-    return Target(
-        backend="cuda",
-        chip=chip,
-        device=device,
-        flags=flags,
-        preparation=(*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS),
-        spec_prologue=(),
-        device_targets=(resources.files("iree_tuner.targets") / own).read_text() if own else "",
-    )
+class Cuda(GpuKind):
+    """NVIDIA GPUs by their architecture (`sm_80`) or a product's name (`a100`)."""
+
+    name = "cuda"
+    drivers = ("cuda",)
+    executables = "cuda"
+    chips = CHIPS
+    names_chips = True
+    emits_constraints = True
+    compiles_on_load = True
+    memory_checker = "compute-sanitizer"
+
+    def plain(self, chip: str, device: str | None) -> Target:
+        """See `GpuKind.plain`."""
+        flags = (f"--iree-cuda-target={chip}",)
+        own = _OWN_TARGETS.get(chip)
+        if own is None:
+            flags = ("--iree-hal-target-device=cuda", *flags)
+        else:
+            flags = (*flags, f"--iree-cuda-target-features={_PTX[chip]}")
+        return Target(
+            backend=self.name,
+            chip=chip,
+            device=device,
+            flags=flags,
+            preparation=(*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS),
+            spec_prologue=(),
+            device_targets=(resources.files("iree_tuner.targets") / own).read_text() if own else "",
+        )
+
+    def chip_of(self, device: str) -> str:
+        """By its compute capability. Raises TunerError without a driver, UsageError for no device of it."""
+        if not cuda_devices():
+            raise TunerError("no CUDA driver found, or no GPU that it knows", location=device)
+        found = find_cuda_device(device)
+        if found is None:
+            known = ", ".join(f"cuda://{each.index} ({each.name})" for each in cuda_devices())
+            raise UsageError(f"there is no device '{device}'", hint=f"there are: {known}")
+        return chip_for(found.capability) or super().chip_of(device)
+
+    def devices(self) -> tuple[FoundDevice, ...]:
+        """What CUDA's driver knows."""
+        return tuple(
+            FoundDevice(f"cuda://{each.index}", each.name, each.uuid, chip_for(each.capability) or "")
+            for each in cuda_devices()
+        )
+
+    def codegen(self, arch: str) -> GpuCodegen:
+        """On CUDA sums that no instruction divides read on behind an operand (docs/upstream)."""
+        del arch
+        return GpuCodegen(pads_reductions=False)

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.targets import cuda, hip, llvm_cpu, vulkan
-from iree_tuner.targets.cuda_devices import cuda_devices, find_cuda_device
-from iree_tuner.targets.options import options_of, with_gpu_options
+from iree_tuner.errors import UsageError
+from iree_tuner.targets.options import options_of
+from iree_tuner.targets.registry import driver_of, kind_named, kind_of_device, kinds
 from iree_tuner.targets.target import Target
 from iree_tuner.targets.user_flags import with_user_flags
-
-_Make = Callable[[str, str | None], Target]
-_GPUS: dict[str, tuple[_Make, tuple[str, ...]]] = {
-    "cuda": (cuda.target, cuda.CHIPS),
-    "hip": (hip.target, hip.CHIPS),
-    "vulkan": (vulkan.target, vulkan.CHIPS),
-}
-BACKENDS = ("llvm-cpu", *_GPUS)
-"""What comes before the colon of a target."""
 
 _SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>+data-tiling, cuda:sm_80, hip:gfx942, vulkan:ampere and similar"
 
@@ -30,20 +19,10 @@ def parse_target(text: str) -> Target:
 
     Raises UsageError for a backend or a chip that is not known.
     """
-    backend, _, chip = text.partition(":")
-    if backend == "llvm-cpu":
-        return llvm_cpu.target(chip or "host", device=None)
-    if backend not in _GPUS:
+    name, _, chip = text.partition(":")
+    if name not in kinds():
         raise UsageError(f"unknown target '{text}'", hint=f"supported: {_SUPPORTED}")
-    make, chips = _GPUS[backend]
-    chip, *options = chip.split("+")
-    if chip not in chips:
-        near = difflib.get_close_matches(chip, chips, n=4, cutoff=0.3) or chips[:8]
-        raise UsageError(
-            f"unknown target '{text}'",
-            hint=f"for {backend}: {', '.join(f'{backend}:{each}' for each in near)}",
-        )
-    return with_gpu_options(make(chip, None), options)
+    return kind_named(name).target(chip, None)
 
 
 def with_options(target: Target, options: Sequence[str]) -> Target:
@@ -55,24 +34,6 @@ def with_options(target: Target, options: Sequence[str]) -> Target:
     return with_user_flags(found, target.user_flags)
 
 
-def _chip_of(uri: str, driver: str) -> str:
-    """What a GPU is, where its driver tells. Raises UsageError."""
-    if driver == "cuda" and not cuda_devices():
-        raise TunerError("no CUDA driver found, or no GPU that it knows", location=uri)
-    device = find_cuda_device(uri) if driver == "cuda" else None
-    if driver == "cuda" and device is None:
-        known = ", ".join(f"cuda://{each.index} ({each.name})" for each in cuda_devices())
-        raise UsageError(f"no device '{uri}'", hint=f"one of: {known}")
-    chip = cuda.chip_for(device.capability) if device else None
-    if chip is None:
-        known = ", ".join(_GPUS[driver][1][:8])
-        raise UsageError(
-            f"the chip of '{uri}' is unknown, because its driver is not available",
-            hint=f"pass --chip: {known}, ...",
-        )
-    return chip
-
-
 def target_for_device(uri: str, chip: str = "host") -> Target:
     """The target that a device runs.
 
@@ -81,24 +42,16 @@ def target_for_device(uri: str, chip: str = "host") -> Target:
     Args:
         uri: of the device.
         chip: what it is compiled for, where that is not the machine as it is: `host+data-tiling`; for a GPU,
-            its architecture: `sm_80`; `host` is what CUDA's driver says that the GPU can run.
+            its architecture: `sm_80`; `host` is what CUDA's driver says that the GPU can run. With a target
+            before a colon, that compiles for the device.
     """
-    driver = uri.partition("://")[0]
-    if backend_of(uri) == driver:
-        if chip.partition("+")[0] == "host":
-            chip = chip.replace("host", _chip_of(uri, driver), 1)
-        return replace(parse_target(f"{driver}:{chip}"), device=uri)
-    if uri.partition("://")[2].partition("?")[0]:
-        raise UsageError(f"no device '{uri}'", hint=f"the CPU is {driver}")
-    return llvm_cpu.target(chip, device=uri)
-
-
-def backend_of(uri: str) -> str:
-    """The compiler's backend for a device, which may be another machine's. Raises UsageError."""
-    driver = uri.partition("://")[0]
-    if driver not in _GPUS and driver not in llvm_cpu.DRIVERS:
-        raise UsageError(f"unknown device '{uri}'", hint=f"supported: {', '.join(llvm_cpu.DRIVERS)}")
-    return driver if driver in _GPUS else "llvm-cpu"
+    name, colon, rest = chip.partition(":")
+    if not colon:
+        return kind_of_device(uri).target(chip, uri)
+    kind = kind_named(name)
+    if driver_of(uri) not in kind.drivers:
+        raise UsageError(f"{uri} cannot run code of {name}", hint=f"{name} is for {', '.join(kind.drivers)}")
+    return kind.target(rest, uri)
 
 
 def target_for_devices(uris: Sequence[str], chip: str = "host") -> tuple[Target, tuple[str, ...]]:

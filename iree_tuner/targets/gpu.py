@@ -1,12 +1,20 @@
-"""What the GPU targets share: the passes that run before tuning specs.
+"""What the GPU targets share: the passes that run before tuning specs, chips by name, and options.
 
-Sources: buildLLVMGPUCodegenCommonConfigurationPassPipelineImpl in LLVMGPU/Passes.cpp,
+Sources of the passes: buildLLVMGPUCodegenCommonConfigurationPassPipelineImpl in LLVMGPU/Passes.cpp,
 buildSPIRVCodegenConfigurationPassPipelineImpl in SPIRV/Passes.cpp, and
 addCommonTargetExecutablePreprocessingPasses in Common/Passes.cpp. Passes that change nothing in a
 dispatch without encodings are left out.
 """
 
 from __future__ import annotations
+
+import difflib
+from typing import Protocol
+
+from iree_tuner.errors import UsageError
+from iree_tuner.targets.kind import TargetKind
+from iree_tuner.targets.options import with_gpu_options
+from iree_tuner.targets.target import Target
 
 PREPARATION = (
     "iree-codegen-gpu-generalize-named-ops",
@@ -19,3 +27,26 @@ PREPARATION = (
 
 # LLVMGPU only, not SPIR-V: a dynamic dimension that is known to be a multiple of 16 becomes two, `?x16`.
 BLOCK_DYNAMIC_DIMENSIONS = "iree-codegen-block-dynamic-dimensions"
+
+
+class GpuKind(TargetKind, Protocol):
+    """A target that knows its chips by name."""
+
+    is_gpu = True
+
+    def plain(self, chip: str, device: str | None) -> Target:
+        """The target for one of its chips, without options."""
+        ...
+
+    def target(self, chip: str, device: str | None) -> Target:
+        """See `TargetKind.target`; the options are those of every GPU."""
+        base, *options = chip.split("+")
+        if base == "host" and device is not None:
+            base = self.chip_of(device)
+        if base not in self.chips:
+            near = difflib.get_close_matches(base, self.chips, n=4, cutoff=0.3) or self.chips[:8]
+            raise UsageError(
+                f"unknown target '{self.name}:{chip}'",
+                hint=f"for {self.name}: {', '.join(f'{self.name}:{each}' for each in near)}",
+            )
+        return with_gpu_options(self.plain(base, device), options)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from iree_tuner.targets.gpu import BLOCK_DYNAMIC_DIMENSIONS, PREPARATION
+from iree_tuner.targets.gpu import BLOCK_DYNAMIC_DIMENSIONS, PREPARATION, GpuKind
+from iree_tuner.targets.kind import GpuCodegen
 from iree_tuner.targets.target import Target
 
 # Source: getAMDGPUTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp, less what the backend then
@@ -16,13 +17,41 @@ CHIPS = (
 )  # fmt: skip
 
 
-def target(chip: str, device: str | None) -> Target:
-    """An AMD GPU by its architecture (`gfx942`) or a product's name (`mi300x`)."""
-    return Target(
-        backend="hip",
-        chip=chip,
-        device=device,
-        flags=("--iree-hal-target-device=hip", f"--iree-rocm-target={chip}"),
-        preparation=(*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS),
-        spec_prologue=(),
-    )
+_CDNA_2_TO_4 = ("gfx90a", "gfx942", "gfx950")
+_DIRECT_LOADS = "gfx95"  # 9.5 and later of 9 (targetSupportsGlobalLoadDMA)
+_WITHOUT_NEGATIVE_ZERO = ("gfx94", "mi300", "mi308", "mi325")  # CDNA 3; all others have the OCP's type
+
+
+class Hip(GpuKind):
+    """AMD GPUs by their architecture (`gfx942`) or a product's name (`mi300x`)."""
+
+    name = "hip"
+    drivers = ("hip",)
+    executables = "rocm"
+    chips = CHIPS
+    emits_constraints = True
+
+    def plain(self, chip: str, device: str | None) -> Target:
+        """See `GpuKind.plain`."""
+        return Target(
+            backend=self.name,
+            chip=chip,
+            device=device,
+            flags=("--iree-hal-target-device=hip", f"--iree-rocm-target={chip}"),
+            preparation=(*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS),
+            spec_prologue=(),
+        )
+
+    def codegen(self, arch: str) -> GpuCodegen:
+        """Registers are VGPRs and AGPRs together (the makers' ISA guides)."""
+        return GpuCodegen(
+            prefetches=True,
+            subgroups=(32, 64),
+            hints=True,
+            direct_loads=arch.startswith(_DIRECT_LOADS),
+            accumulators=512 if arch in _CDNA_2_TO_4 else 256,
+        )
+
+    def float8(self, chip: str) -> str:
+        """See `TargetKind.float8`."""
+        return "f8E4M3FNUZ" if chip.startswith(_WITHOUT_NEGATIVE_ZERO) else super().float8(chip)

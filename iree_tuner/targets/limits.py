@@ -10,6 +10,9 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.compiler.unbound import parameters_of
+from iree_tuner.targets.kind import GpuCodegen, TargetKind
+from iree_tuner.targets.llvm_cpu import LlvmCpu
+from iree_tuner.targets.registry import kind_named, kind_of_executables
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,18 @@ class CpuLimits:
     max_stack_bytes: int = 32768
     mmt4d_microkernel: bool = False
 
+    @property
+    def title(self) -> str:
+        """The target, for people."""
+        return LlvmCpu.title
+
 
 @dataclass(frozen=True)
 class GpuLimits:
     """Limits of a GPU target, from `#iree_gpu.target`.
 
     Attributes:
-        backend: `cuda`, `hip` or `vulkan`: which code generation pipelines there are.
+        backend: name of its kind of target: `cuda`, `hip` or `vulkan`.
         arch: the chip, as the compiler calls it: `sm_80`, `gfx942`, `rdna3`.
         features: the compiler's feature string: `+ptx76`, or SPIR-V's version and capabilities.
         subgroup_sizes: threads that run in lockstep; the first is the one that the compiler prefers.
@@ -61,16 +69,36 @@ class GpuLimits:
         """The subgroup size that the compiler prefers."""
         return self.subgroup_sizes[0]
 
+    @property
+    def codegen(self) -> GpuCodegen:
+        """What code generation for it can do."""
+        return kind_named(self.backend).codegen(self.arch)
+
+    @property
+    def title(self) -> str:
+        """The target, for people."""
+        return kind_named(self.backend).title or f"{self.backend}:{self.arch}"
+
 
 Limits = CpuLimits | GpuLimits
-
-_BACKENDS = {"cuda": "cuda", "rocm": "hip", "vulkan-spirv": "vulkan"}
 
 
 def limits_of(target: ir.Attribute) -> Limits:
     """Limits of a `#hal.executable.target` attribute, by its backend."""
-    backend = _BACKENDS.get(_first(r'hal\.executable\.target<"([\w-]+)"', str(target)))
-    return gpu_limits(target, backend) if backend else cpu_limits(target)
+    kind = _kind_of(target)
+    return gpu_limits(target, kind.name) if kind is not None and kind.is_gpu else cpu_limits(target)
+
+
+def target_name(target: ir.Attribute) -> str:
+    """`llvm-cpu:znver4`, `cuda:sm_80`, of a `#hal.executable.target`, as `--target` takes it."""
+    kind, limits = _kind_of(target) or LlvmCpu(), limits_of(target)
+    if isinstance(limits, GpuLimits):
+        return f"{kind.name}:{dict(kind.renamed).get(limits.arch, limits.arch)}"
+    return f"{kind.name}:{_text(parameters_of(target), 'cpu') or 'generic'}"
+
+
+def _kind_of(target: ir.Attribute) -> TargetKind | None:
+    return kind_of_executables(_first(r'hal\.executable\.target<"([\w-]+)"', str(target)))
 
 
 def limits_from(data: dict[str, object]) -> Limits:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from iree_tuner.errors import UsageError
+from iree_tuner.targets.kind import FoundDevice, TargetKind
 from iree_tuner.targets.options import LEVELS, flags_of
 from iree_tuner.targets.target import Target
-
-DRIVERS = ("local-task", "local-sync")
 
 # What runs before MaterializeTuningSpecs. Source: addCommonTargetExecutablePreprocessingPasses,
 # iree/compiler/Codegen/Common/Passes.cpp. Matchers made from what these leave must fire in the compiler's
@@ -46,24 +46,51 @@ AXES = (
 most, by up to 2.8 times (docs/models.md)."""
 
 
-def target(chip: str, device: str | None) -> Target:
-    """A CPU by LLVM's name (`znver4`), or `host`, with options after `+`: `host+data-tiling`.
+# Elementwise ops are put into those that use them. A dispatch that was dumped may be what it has made.
+_MERGING = ("iree-codegen-rematerialize-parallel-ops",)
 
-    Raises UsageError for an option that there is not.
-    """
-    cpu, *options = chip.split("+")
-    return Target(
-        backend="llvm-cpu",
-        chip=chip,
-        device=device,
-        flags=(
-            "--iree-hal-target-device=local",
-            "--iree-hal-local-target-device-backends=llvm-cpu",
-            f"--iree-llvmcpu-target-cpu={cpu or 'host'}",
-            *flags_of("llvm-cpu", options, OPTIONS),
-        ),
-        preparation=_PREPARATION,
-        spec_prologue=(*(_DATA_TILING_PROLOGUE if _DATA_TILING in options else ()), *_SPEC_PROLOGUE),
-        axes=AXES,
-        placements=4,  # the four multiples of 16 in a cache line of 64 bytes
-    )
+
+class LlvmCpu(TargetKind):
+    """CPUs by LLVM's name (`znver4`), or `host`, with options after `+`: `host+data-tiling`."""
+
+    name = "llvm-cpu"
+    drivers = ("local-task", "local-sync")
+    executables = "llvm-cpu"
+    title = "llvm-cpu"
+    on_host = True
+    one_core = ("local-sync",)
+    names_chips = True
+    memory_checker = "guard pages"
+
+    def target(self, chip: str, device: str | None) -> Target:
+        """See `TargetKind.target`."""
+        driver, _, path = (device or "").partition("://")
+        if path.partition("?")[0]:
+            raise UsageError(f"there is no device '{device}'", hint=f"the processor is {driver}")
+        chip = chip or "host"
+        cpu, *options = chip.split("+")
+        return Target(
+            backend=self.name,
+            chip=chip,
+            device=device,
+            flags=(
+                "--iree-hal-target-device=local",
+                "--iree-hal-local-target-device-backends=llvm-cpu",
+                f"--iree-llvmcpu-target-cpu={cpu or 'host'}",
+                *flags_of(self.name, options, OPTIONS),
+            ),
+            preparation=_PREPARATION,
+            spec_prologue=(*(_DATA_TILING_PROLOGUE if _DATA_TILING in options else ()), *_SPEC_PROLOGUE),
+            axes=AXES,
+            placements=4,  # the four multiples of 16 in a cache line of 64 bytes
+            merging=_MERGING,
+        )
+
+    def devices(self) -> tuple[FoundDevice, ...]:
+        """The processor, by each of its drivers."""
+        return tuple(map(FoundDevice, self.drivers))
+
+
+def host_target() -> Target:
+    """This machine's processor, for code that is compiled beside a target's."""
+    return LlvmCpu().target("host", None)

@@ -10,7 +10,7 @@ class Target:
     """Where code will run.
 
     Attributes:
-        backend: compiler backend: `llvm-cpu`, `cuda`, `hip` or `vulkan`.
+        backend: name of its kind (`targets.kind`): `llvm-cpu`, `cuda`, `hip` or `vulkan`.
         chip: what the backend compiles for: `host`, or a chip's name as the compiler knows it.
         device: URI of the device that runs it, None for a target that is only compiled for.
         flags: compiler flags that select it.
@@ -20,6 +20,7 @@ class Target:
             most promising first, as there may not be time for all.
         placements: at how many addresses code has to be tried for its time to mean something
             (see docs/measuring.md); 1 where it makes no difference.
+        merging: passes that run after tuning specs and may have made a dumped dispatch what it is.
         device_targets: text of the program's `hal.device.targets`, for a chip that the compiler's flags
             do not know; empty where the flags do it.
         user_flags: the last of `flags`, which a user has added (`targets.user_flags`).
@@ -33,6 +34,7 @@ class Target:
     spec_prologue: tuple[str, ...]
     axes: tuple[tuple[str, ...], ...] = ()
     placements: int = 1
+    merging: tuple[str, ...] = ()
     device_targets: str = ""
     user_flags: tuple[str, ...] = ()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from iree_tuner.targets.gpu import PREPARATION
+from iree_tuner.targets.gpu import PREPARATION, GpuKind
+from iree_tuner.targets.kind import GpuCodegen
 from iree_tuner.targets.target import Target
 
 # Source: getVulkanTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp. An unknown name crashes
@@ -16,13 +17,31 @@ CHIPS = (
 )  # fmt: skip
 
 
-def target(chip: str, device: str | None) -> Target:
-    """A GPU by its architecture or product (`ampere`, `rdna3`), or a profile (`vp_android_baseline_2022`)."""
-    return Target(
-        backend="vulkan",
-        chip=chip,
-        device=device,
-        flags=("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={chip}"),
-        preparation=PREPARATION,
-        spec_prologue=(),
-    )
+_NO_SHUFFLES = ("vp_android_baseline_2022", "videocore")  # SubgroupOps::None in KnownTargets.cpp
+
+
+class Vulkan(GpuKind):
+    """GPUs by architecture or product (`ampere`, `rdna3`), or a profile (`vp_android_baseline_2022`)."""
+
+    name = "vulkan"
+    drivers = ("vulkan",)
+    executables = "vulkan-spirv"
+    title = "Vulkan"
+    chips = CHIPS
+    renamed = (("sm_60", "pascal"), ("sm_70", "volta"), ("sm_75", "turing"), ("arm5gen", "mali-g720"))
+    several_drivers = True
+
+    def plain(self, chip: str, device: str | None) -> Target:
+        """See `GpuKind.plain`."""
+        return Target(
+            backend=self.name,
+            chip=chip,
+            device=device,
+            flags=("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={chip}"),
+            preparation=PREPARATION,
+            spec_prologue=(),
+        )
+
+    def codegen(self, arch: str) -> GpuCodegen:
+        """See `TargetKind.codegen`."""
+        return GpuCodegen(spirv=True, shuffles=not arch.startswith(_NO_SHUFFLES))

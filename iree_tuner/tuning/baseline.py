@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.check_program import compile_check
+from iree_tuner.ops.family import family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.build import build_spaces
@@ -23,8 +23,6 @@ from iree_tuner.targets import GpuLimits
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task
-
-_VALUES = 2  # operand of attention
 
 
 @dataclass(frozen=True)
@@ -120,12 +118,6 @@ def _begin_emitting(task: Task, lab: Lab) -> Callable[[], Emitted]:
 
 
 def tolerance_of(workload: Workload) -> Tolerance:
-    """How much the results of a workload may differ: sums are held in the type of the last operand.
-
-    Attention rounds its probabilities to the type of the values that they are multiplied by.
-    """
-    sums, length = str(workload.types[-1]) if workload.types else "f32", workload.reduction_length
-    if workload.family != "attention":
-        return Tolerance(sums, length)
-    keys = math.prod(workload.sizes("k2"))
-    return Tolerance(sums, length, str(workload.types[_VALUES]), keys, softmax=True)
+    """How much the results of a workload may differ."""
+    sums = family_of(workload).sums(workload)
+    return Tolerance(sums.accumulator_type, sums.length, sums.factor_type, sums.factors, sums.softmax)

@@ -26,7 +26,7 @@ from iree_tuner.execute.measurer import Measurer
 from iree_tuner.execute.pool import Builder
 from iree_tuner.execute.reference.ahead import write_ahead
 from iree_tuner.space.restriction import Restriction
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, on_host
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -74,7 +74,7 @@ class Lab:
         self.restriction = restriction
         self._jobs = jobs or usable_cores()
         self._cluster = cluster
-        self.on_host = target.device.startswith("local-")
+        self.on_host = on_host(target.device)
         self.alternate = self.on_host and cluster is None
         if self.alternate and devices:
             raise UsageError("local devices share the same cores", hint="give one of them")

@@ -24,6 +24,7 @@ from iree_tuner.program.source import ProgramSource
 from iree_tuner.search.registry import DEFAULT, check_strategy, strategy_names
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target, target_for_devices
+from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.compiler_flags import DEVICE, CompilerFlags
 from iree_tuner.tuning.durations import parse_duration
 from iree_tuner.tuning.effort import EffortName, effort_named
@@ -70,12 +71,13 @@ class DeviceOptions(CompilerFlags):
         between several devices.
     chip
         Compile for this chip: host, znver4, or a GPU's architecture. Options follow a +: host+data-tiling.
+        NAME:CHIP selects another target than the device's own.
     jobs
         Number of compile workers. Default: one per core.
     """
 
     device: Annotated[tuple[str, ...] | str, Parameter(negative="", group=DEVICE, metavar="URI...")] = (
-        "local-task"
+        DEFAULT_DEVICE
     )
     chip: Annotated[str, Parameter(group=DEVICE)] = "host"
     jobs: Annotated[int | None, Parameter(group=DEVICE)] = None

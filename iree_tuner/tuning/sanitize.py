@@ -21,6 +21,7 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sanitize import Watched, guarded_here
 from iree_tuner.program.parts import ProgramPart
 from iree_tuner.program.source import Program
+from iree_tuner.targets import kind_of_device, on_host
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.sound import begin_parts, in_parts
 
@@ -85,7 +86,7 @@ def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] =
         TunerError: there is no checker for the device; or the program cannot be taken apart, or run.
     """
     device = lab.measurer.device
-    local = device.startswith("local-")
+    local = on_host(device)
     checker = "" if local else find_checker(device)
     with (
         in_parts(begin_parts([(program, lab.target, None)], run, lab), lab) as (pieces,),
@@ -102,7 +103,7 @@ def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] =
 
 def find_checker(device: str) -> str:
     """The path of compute-sanitizer. Raises TunerError where there is none, or the device has none."""
-    if not device.startswith("cuda"):
+    if kind_of_device(device).memory_checker != "compute-sanitizer":
         raise TunerError(
             f"no memory checker for {device}",
             hint="local-task supports guard pages, cuda supports compute-sanitizer",

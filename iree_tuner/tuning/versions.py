@@ -23,7 +23,8 @@ from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.targets import Target, llvm_cpu
+from iree_tuner.targets import Target
+from iree_tuner.targets.llvm_cpu import host_target
 from iree_tuner.tuning.budget import MeasuredTimes
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
@@ -216,7 +217,7 @@ class ProgramVersions:
 def for_processor(program: Program, lab: Lab) -> bytes:
     """A program compiled for this machine's processor; empty where the compiler does not take it."""
     try:
-        return compile_program(program, llvm_cpu.target("host", device=None), lab.compilers).data
+        return compile_program(program, host_target(), lab.compilers).data
     except TunerError:
         return b""
 

@@ -22,10 +22,10 @@ from iree_tuner.execute.data import values_in, written
 from iree_tuner.execute.reference.values import Unsupported
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.bindings import Harness
-from iree_tuner.targets import llvm_cpu
+from iree_tuner.targets.llvm_cpu import host_target
+from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
-_DEVICE = "local-task"
 _MOST_WORK = 1e11
 """Multiplications: more would take longer than measuring should wait."""
 
@@ -65,7 +65,7 @@ class OnHost:
         if results * self._bench.tolerance.reduction_length > _MOST_WORK:
             return Unsupported("too large for the CPU")
         try:
-            return LoadedDispatch(compile_for_host(harness), harness, _DEVICE)
+            return LoadedDispatch(compile_for_host(harness), harness, DEFAULT_DEVICE)
         except CompileError as error:
             return Unsupported(f"it does not compile for the CPU: {error}")
         except RUNTIME_ERRORS as error:
@@ -78,7 +78,7 @@ def compile_for_host(harness: Harness) -> bytes:
     Raises:
         CompileError: the compiler does not take its dispatch there.
     """
-    session = session_for(llvm_cpu.target("host", device=None).flags)
+    session = session_for(host_target().flags)
     with session.context, ir.Location.unknown():
         module = session.parse(harness.module)
         _retarget(module, session)

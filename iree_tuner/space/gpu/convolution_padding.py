@@ -9,6 +9,7 @@ from iree_tuner.space.expressions import Integer, any_of, constant, require
 from iree_tuner.space.gpu.convolution_loops import (
     Roles,
     channels_inside,
+    channels_outside,
     fuses_reductions,
     overpadded,
     pads,
@@ -79,15 +80,23 @@ def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
     with draft.extending():
         choice = any_of([channels.equals(0), channels.equals(depth)])
         require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
-        if draft.limits.backend == "cuda":
+        if not draft.limits.codegen.pads_reductions:
             same = any_of([channels.equals(0), (constant(size) % depth).equals(0)])
             message = f"{PAD_CHANNELS} ({{}}) must divide {size}: with more channels, results are no numbers"
             require(same, message, channels)
     sizes: list[int | str] = []
     for loop in range(len(workload.loops)):
-        pixel_or_channel = f"wg_{loop}" if loop in roles.parallel else 0
-        sizes.append(PAD_CHANNELS if loop == roles.depth_loop else pixel_or_channel)
+        tile = f"wg_{loop}" if loop in roles.parallel else int(loop in workload.role("depth"))
+        sizes.append(PAD_CHANNELS if loop == roles.depth_loop else tile)
     draft.set_entries(**{PADDING_CONV: integers(sizes)})
+
+
+def _pads_groups(draft: Draft) -> bool:
+    """Whether the compiler pads the images of a convolution in groups before it gathers their patches."""
+    workload = draft.workload
+    if not (fuses_reductions(draft) and PADDING in draft.entries and workload.role("depth")):
+        return False
+    return channels_inside(workload) and not channels_outside(workload)
 
 
 def _divide(draft: Draft) -> None:
@@ -124,5 +133,16 @@ PADDING_SUPPLEMENTS = (
         releases=("3.13",),
         applies=lambda draft: draft.igemm and not (fuses_reductions(draft) and pads(draft)),
         extend=_divide,
+    ),
+)
+
+GROUPED_SUPPLEMENTS = (
+    Supplement(
+        name="padding of groups",
+        reason="the compiler itself sets padding_conv for groups as for other convolutions with channels "
+        "inside (getPaddingConvSizes, ConfigUtils.cpp); the emitter crashes on groups",
+        releases=("3.13",),
+        applies=_pads_groups,
+        extend=lambda draft: _pad_before(draft, roles_of(draft), draft.value(PAD_DEPTH)),
     ),
 )

@@ -14,7 +14,6 @@ from iree_tuner.space.gpu.supplement import Supplement
 
 _KNOB = "direct_loads"
 _PROMOTION = "promotion_types"
-_ARCHITECTURES = "gfx95"  # 9.5 and later of 9 (targetSupportsGlobalLoadDMA)
 _TYPES = ("f16", "bf16")
 _SWIZZLING = ((16, 16, 32), (32, 32, 16))
 """Instructions of gfx950 for which the compiler knows a swizzle (getXorShuffleParamsForGfx950)."""
@@ -60,7 +59,7 @@ def _applies(draft: Draft) -> bool:
     types = draft.workload.types[:2]
     return (
         draft.pipeline == "TileAndFuse"
-        and draft.limits.arch.startswith(_ARCHITECTURES)
+        and draft.limits.codegen.direct_loads
         and all(each.name in _TYPES for each in types)
         and draft.has(PREFETCH)
         and draft.has(CONFLICTS)

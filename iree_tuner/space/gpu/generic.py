@@ -12,6 +12,7 @@ from iree.compiler import ir
 
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.gpu.matrix import fused_constraints
 from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.targets import GpuLimits
 
@@ -19,7 +20,7 @@ _FILL = "fill"
 
 
 def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """TileAndFuse, and VectorDistribute where subgroups share reductions.
+    """TileAndFuse, and VectorDistribute where subgroups share reductions or matrix instructions fit.
 
     None for floats of a byte or less, for products beside other reductions, and for copies between buffers,
     which these pipelines do not tile.
@@ -32,7 +33,8 @@ def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
         return []
     if any(kind.is_small_float for kind in workload.types):
         return []
-    return simt_constraints(workload, limits, context, shared=not product)
+    fused = fused_constraints(workload, limits, context)
+    return [*fused, *simt_constraints(workload, limits, context, shared=not product)]
 
 
 def _is_product(workload: Workload) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.gpu.draft import MMA_KIND, shape_of
 from iree_tuner.space.gpu.matrix_problem import igemm_problem
@@ -31,7 +32,7 @@ def drop_idle_padding(workload: Workload, template: Entries, actual: Entries) ->
     tiles = _tiles(actual)
     if PADDING in actual and _numbers(actual[PADDING]) != tiles:
         return
-    problem = igemm_problem(workload) if workload.family == "convolution" else None
+    problem = igemm_problem(workload) if is_convolution(workload) else None
     for sizes in (workload.loops, problem.loops if problem else ()):
         if len(sizes) == len(tiles) and all(
             tile and size % tile == 0 for size, tile in zip(sizes, tiles, strict=True)

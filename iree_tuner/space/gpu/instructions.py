@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
@@ -11,11 +12,15 @@ from iree.compiler.dialects import iree_gpu
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import GpuLimits
 
+Instruction = iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr
+
 _BLOCK = re.compile(r"x\d+B_")
 """Names of instructions for several blocks at once: `MFMA_F32_4x4x4x16B_F16`."""
 
 _WITHOUT_LAYOUT = ("NV_WMMA",)
 """Starts of names of instructions without a layout by which the compiler could distribute operands."""
+
+_SPARSE = "VDMFMA"
 
 _VERY_SKINNY = 4
 """With no more rows or columns, a contraction goes to reductions (kVerySkinnyDimThreshold)."""
@@ -45,6 +50,34 @@ def fitting_instructions(
         if _fits(mma, types):
             found.append(mma)
     return found
+
+
+def sparse_instructions(
+    types: Sequence[ElementType], rows: int, depth: int, limits: GpuLimits
+) -> list[iree_gpu.VirtualMMAAttr]:
+    """Those of few rows that are made of instructions for sparse operands; call in a context.
+
+    The compiler's own choice takes them (VDMFMA, getMatmulOrIGEMMLoweringConfigAndWorkgroupSize), its
+    constraints leave them out.
+
+    Args:
+        types: element types of left, right and result.
+        rows: product of all m loops.
+        depth: of the reduction.
+        limits: of the target.
+    """
+    found: list[iree_gpu.VirtualMMAAttr] = []
+    for name in dict.fromkeys(limits.mma):
+        mma = iree_gpu.MMAAttr.get(iree_gpu.MMAIntrinsic[name])
+        assert isinstance(mma, iree_gpu.MMAAttr)
+        variants = cast("list[iree_gpu.VirtualMMAIntrinsic]", mma.get_virtual_intrinsics())
+        for each in variants:
+            made = iree_gpu.VirtualMMAAttr.get(each)
+            assert isinstance(made, iree_gpu.VirtualMMAAttr)
+            most, _, step = made.mnk_shape
+            if each.name.startswith(_SPARSE) and _fits(made, types) and rows <= most and depth % step == 0:
+                found.append(made)
+    return list(dict.fromkeys(found))
 
 
 def needs_separate_accumulation(mmas: Sequence[ir.Attribute]) -> bool:
@@ -79,7 +112,7 @@ def _intrinsic_of(mma: ir.Attribute) -> iree_gpu.MMAIntrinsic | iree_gpu.Virtual
     return known[mma]
 
 
-def _fits(mma: iree_gpu.MMAAttr, types: Sequence[ElementType]) -> bool:
+def _fits(mma: Instruction, types: Sequence[ElementType]) -> bool:
     """All types equal. canTargetIntrinsic takes wider accumulators too, but nothing converts the result.
 
     See `gpu/result_type.py`, and docs/upstream/narrow_result.md.

@@ -1,4 +1,4 @@
-"""VectorDistribute with matrix instructions, built here: batched contractions.
+"""VectorDistribute with matrix instructions, built here: batched contractions, several products in one op.
 
 Names and limits are those of the compiler's own emitter (emitVectorDistributeConstraints in
 LLVMGPUConstraintGenerator.cpp). It knows batches here, but TileAndFuse's, which runs first, crashes on them
@@ -14,7 +14,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.space.constraints import integers, knob, knob_attribute, one_of_attribute
-from iree_tuner.space.expressions import Integer, lookup, product, require
+from iree_tuner.space.expressions import Integer, lookup, product, require, total
 from iree_tuner.space.gpu.ladders import divisors, powers
 from iree_tuner.space.gpu.matrix_problem import MatrixProblem
 from iree_tuner.space.gpu.options import OPTIONS
@@ -28,7 +28,7 @@ _MOST_INSTRUCTIONS = 512
 
 
 class MatrixLayouts:
-    """The tiles of a matrix multiplication with one m, n and k loop, while its op is being built."""
+    """Tiles of the innermost m, n and k loop, while the op is being built; other loops have the tile 1."""
 
     def __init__(self, problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr], limits: GpuLimits) -> None:
         self.problem = problem
@@ -55,7 +55,7 @@ class MatrixLayouts:
             message = f"the subgroups' instructions along {what} ({{}}) must divide the tile ({{}})"
             require((tile % share).equals(0), message, share, tile)
             pieces.append(tile // share)
-        unrolled = product(pieces)
+        unrolled = product([*pieces, 1 + len(self.problem.others)])
         message = f"{{}} instructions of a subgroup are unrolled in one step: at most {_MOST_INSTRUCTIONS}"
         require(unrolled <= _MOST_INSTRUCTIONS, message, unrolled)
         self._declare_workgroup(product(counts))
@@ -83,35 +83,38 @@ class MatrixLayouts:
         require(stages.equals(2), f"{PREFETCH} == 2, but is {{}}", stages)
 
     def _limit_operands(self) -> None:
-        """Both operands go through shared memory, where they must fit, and are read by all threads."""
+        """All operands go through shared memory, where they must fit, and are read by all threads."""
         kinds = self.problem.types
         sizes: list[Integer] = []
-        for what, loops, kind in (
-            ("the left operand", self.problem.left, kinds[0]),
-            ("the right operand", self.problem.right, kinds[1]),
-        ):
+        rights = [
+            ("the right operand", each, kinds[1]) for each in (self.problem.right, *self.problem.others)
+        ]
+        for what, loops, kind in (("the left operand", self.problem.left, kinds[0]), *rights):
             shape = [self.tiles.get(loop, 1) for loop in loops]
             require_thread_layout(shape, self.threads, kind.bits, what)
             sizes.append(product([*shape, kind.bytes]))
-        size = sizes[0] + sizes[1]
+        size = total(sizes)
         limit = self.limits.shared_memory_bytes
         require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
 
     def knobs(self) -> Mapping[str, ir.Attribute]:
         """The knobs dictionary."""
         m, n, k = self._loops()
-        ones: dict[int, int | str] = dict.fromkeys(self.problem.batch, 1)
+        problem = self.problem
+        ones: dict[int, int | str] = dict.fromkeys((*problem.batch, *problem.m, *problem.n), 1)
+        steps: dict[int, int | str] = dict.fromkeys(problem.k, 1)
+        operands = range(2 + len(problem.others))
         every: dict[int, int | str] = dict.fromkeys(range(len(self.problem.loops)), 1)
         derived = derived_thread_config()
         return {
             "workgroup": self._level({**ones, m: f"wg_{m}", n: f"wg_{n}"}),
-            "reduction": self._level({k: f"red_{k}"}),
+            "reduction": self._level({**steps, k: f"red_{k}"}),
             "subgroup_basis": ir.ArrayAttr.get(
                 [self._level({**every, m: "sg_m_cnt", n: "sg_n_cnt"}), integers(list(every))]
             ),
             "mma_kind": one_of_attribute("mma_idx", list(self.mmas)),
-            "promote_operands": integers([0, 1]),
-            "promotion_types": ir.ArrayAttr.get([derived, derived]),
+            "promote_operands": integers(list(operands)),
+            "promotion_types": ir.ArrayAttr.get([derived for _ in operands]),
             "workgroup_size": integers(["wg_size_x", 1, 1]),
             "subgroup_size": integers([self.limits.subgroup_size])[0],
             OPTIONS: ir.DictAttr.get(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
 
 Group = tuple[int, ...]
@@ -28,6 +29,8 @@ class MatrixProblem:
         pixels: of a convolution that is gathered into a matrix multiplication (IGEMM), the loops of m or n
             that walk images and their pixels; empty for a contraction.
         images: those of them that walk images.
+        others: of one left operand that is multiplied by several right ones in one op, the loops that walk
+            each of those after the first; each has a result of its own.
     """
 
     loops: tuple[int, ...]
@@ -40,6 +43,7 @@ class MatrixProblem:
     right: Group
     pixels: Group = ()
     images: Group = ()
+    others: tuple[Group, ...] = ()
 
     @property
     def igemm(self) -> bool:
@@ -65,6 +69,35 @@ def contraction_problem(workload: Workload) -> MatrixProblem | None:
     left, right = workload.maps[0].loops, workload.maps[1].loops
     types = (workload.types[0], workload.types[1], workload.types[-1])
     return MatrixProblem(workload.loops, batch, m, n, k, types, left, right)
+
+
+def fused_problem(workload: Workload) -> MatrixProblem | None:
+    """Products of one operand with several, in one op; None for any other op.
+
+    isaHorizontallyFusedContraction (LinalgExt/Utils/Utils.cpp): operands are the left one, the right ones,
+    and a result for each of these. Loops are those of the first product.
+    """
+    products = (len(workload.maps) - 1) // 2
+    body = facts_of(workload.dag).body("root")
+    if products < 2 or len(workload.maps) != 2 * products + 1 or body is None:
+        return None
+    if body.products_and_sums != (products, products):
+        return None
+    left, *rights = (each.loops for each in workload.maps[: products + 1])
+    inputs, results = workload.types[1 : products + 1], workload.types[products + 1 :]
+    plain = all(each.is_permutation and len(each.loops) < each.rank for each in workload.maps)
+    if not plain or len(set(inputs)) > 1 or len(set(results)) > 1:
+        return None
+    result, reduced = set(workload.maps[products + 1].loops), set(left) & set(rights[0])
+    groups = (
+        reduced & result, (set(left) - reduced) & result, (set(rights[0]) - reduced) & result,
+        reduced - result,
+    )  # fmt: skip
+    batch, m, n, k = (tuple(sorted(group)) for group in groups)
+    if not (m and n and k) or any(set(each) != set(rights[0]) for each in rights):
+        return None
+    types = (workload.types[0], inputs[0], results[0])
+    return MatrixProblem(workload.loops, batch, m, n, k, types, left, rights[0], others=tuple(rights[1:]))
 
 
 def igemm_problem(workload: Workload) -> MatrixProblem | None:

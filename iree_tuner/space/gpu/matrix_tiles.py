@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.space.constraints import integers, knob, knob_attribute, one_of_attribute
 from iree_tuner.space.expressions import Integer, constant, if_else, lookup, product, require
-from iree_tuner.space.gpu.instructions import needs_separate_accumulation
+from iree_tuner.space.gpu.instructions import Instruction, needs_separate_accumulation
 from iree_tuner.space.gpu.ladders import divisors, powers, round_up
 from iree_tuner.space.gpu.matrix_problem import MatrixProblem
 from iree_tuner.space.gpu.prefetch import PREFETCH
@@ -38,7 +38,7 @@ class MatrixTiles:
         limits: of the target.
     """
 
-    def __init__(self, problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr], limits: GpuLimits) -> None:
+    def __init__(self, problem: MatrixProblem, mmas: Sequence[Instruction], limits: GpuLimits) -> None:
         self.problem = problem
         self.mmas = mmas
         self.limits = limits
@@ -214,7 +214,7 @@ class MatrixTiles:
         return if_else(aligned > usual, aligned, usual)
 
 
-def is_padded(problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr]) -> bool:
+def is_padded(problem: MatrixProblem, mmas: Sequence[Instruction]) -> bool:
     """Whether the compiler pads operands for a problem of that size.
 
     It does where no instruction divides the innermost sizes, and to round up large sizes, unless the left

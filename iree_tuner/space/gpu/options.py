@@ -58,8 +58,8 @@ def _set_option(draft: Draft, name: str, value: ir.Attribute) -> None:
     draft.set_entries(**{OPTIONS: ir.DictAttr.get(options | {name: value})})
 
 
-def _is_rocm(draft: Draft) -> bool:
-    return draft.limits.backend == "hip"
+def _takes_hints(draft: Draft) -> bool:
+    return draft.limits.codegen.hints
 
 
 OPTION_SUPPLEMENTS = (
@@ -82,7 +82,7 @@ OPTION_SUPPLEMENTS = (
         name="denormals",
         reason="the emitter leaves out the flushing of denormals, an attribute of the AMDGPU backend",
         releases=("3.13",),
-        applies=lambda draft: _is_rocm(draft) and OPTIONS in draft.entries,
+        applies=lambda draft: _takes_hints(draft) and OPTIONS in draft.entries,
         extend=_open_denormals,
     ),
     Supplement(
@@ -90,7 +90,7 @@ OPTION_SUPPLEMENTS = (
         reason="the emitter leaves out how many waves an execution unit should hold at least, by which the "
         "AMDGPU backend limits registers",
         releases=("3.13",),
-        applies=lambda draft: _is_rocm(draft) and OPTIONS in draft.entries,
+        applies=lambda draft: _takes_hints(draft) and OPTIONS in draft.entries,
         extend=_open_waves,
     ),
 )

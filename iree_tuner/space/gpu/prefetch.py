@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.space.expressions import Integer, all_of, any_of, product, require
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.supplement import Supplement
@@ -41,7 +42,7 @@ def _open(draft: Draft) -> None:
 def _even_copies(draft: Draft) -> None:
     workload = draft.workload
     # Convolutions have their image and their batch for rows, their output channels for columns.
-    m = ("m", "batch", "output_image") if workload.family == "convolution" else ("m",)
+    m = ("m", "batch", "output_image") if is_convolution(workload) else ("m",)
     n = ("n", "output_channel")
     rows, columns = (
         [
@@ -67,7 +68,7 @@ def _pin(draft: Draft) -> None:
 
 
 def _is_open(draft: Draft) -> bool:
-    return draft.limits.backend == "hip" and draft.has(PREFETCH) and not draft.igemm
+    return draft.limits.codegen.prefetches and draft.has(PREFETCH) and not draft.igemm
 
 
 PREFETCH_SUPPLEMENTS = (

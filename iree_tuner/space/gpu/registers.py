@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from iree_tuner.space.expressions import product, require
 from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.matrix_problem import fused_problem
 from iree_tuner.space.gpu.supplement import Supplement
 
 _REGISTER_BITS = 32
-_CDNA = ("gfx90a", "gfx942", "gfx950")
-
-
-def registers_of(arch: str) -> int:
-    """32-bit registers of a thread that accumulators may take.
-
-    CDNA 2 to 4 have 512 (VGPRs and AGPRs together), RDNA 256, NVIDIA 255 (the makers' ISA guides).
-    """
-    return 512 if arch in _CDNA else 256
 
 
 def _limit_accumulators(draft: Draft) -> None:
     """Every loop with a workgroup tile is one of the result's."""
-    limit = registers_of(draft.limits.arch)
+    limit = draft.limits.codegen.accumulators
     names = [f"wg_{loop}" for loop in range(len(draft.workload.loops))]
     bits = max(_REGISTER_BITS, draft.workload.types[-1].bits)
     with draft.extending():
-        results = product([*(draft.value(name) for name in names if draft.has(name)), bits // _REGISTER_BITS])
+        fused = fused_problem(draft.workload)
+        products = 1 + len(fused.others) if fused is not None else 1
+        tiles = [draft.value(name) for name in names if draft.has(name)]
+        results = product([*tiles, bits // _REGISTER_BITS, products])
         taken = results // draft.value("wg_size_x")
         require(taken <= limit, f"the accumulators take {{}} of {limit} registers of a thread", taken)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from iree_tuner.ops.attention import is_attention
+from iree_tuner.ops.contraction import is_contraction
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.space.expressions import (
     Integer,
     all_of,
@@ -21,6 +24,7 @@ from iree_tuner.space.gpu.matrix_problem import (
     MatrixProblem,
     contraction_problem,
     direct_problem,
+    fused_problem,
     igemm_problem,
 )  # fmt: skip
 from iree_tuner.space.gpu.operands import operand_tile
@@ -28,9 +32,6 @@ from iree_tuner.space.gpu.padding import PAD_K, PADDING
 from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.space.gpu.thread_layout import require_thread_layout
 from iree_tuner.space.ruling import Ruling, at_most, divides_or_covers, rounded_up
-
-_WAVES = (32, 64)
-"""Lanes of a subgroup that the AMDGPU backend has; others are an "invalid subgroup size"."""
 
 _CANNOT = (
     r"must accumulate in ", r"^a stride of ", r"^mma\.sync cannot add ", r"results are no numbers$",
@@ -40,15 +41,12 @@ _CANNOT = (
 
 def matrix_problem_of(draft: Draft) -> MatrixProblem | None:
     """A root op as the multiplication that a space's knobs are named for."""
-    match draft.workload.family:
-        case "contraction":
-            return contraction_problem(draft.workload)
-        case "convolution" if draft.igemm:
-            return igemm_problem(draft.workload)
-        case "convolution":
-            return direct_problem(draft.workload)
-        case _:
-            return None
+    workload = draft.workload
+    if is_contraction(workload):
+        return contraction_problem(workload)
+    if is_convolution(workload):
+        return igemm_problem(workload) if draft.igemm else direct_problem(workload)
+    return fused_problem(workload)
 
 
 def _threads(draft: Draft) -> Integer:
@@ -122,7 +120,7 @@ def _stage_results(
     exact = threads.equals(wanted)
     once = depth >= math.prod(problem.loops[loop] for loop in problem.k)  # no loop carries results then
     require(any_of([exact, once, used <= limit]), message, threads, wanted, used)
-    if draft.has(PREFETCH) and draft.limits.backend == "hip" and not draft.igemm:
+    if draft.has(PREFETCH) and draft.limits.codegen.prefetches and not draft.igemm:
         stages = draft.value(PREFETCH)
         even = [(product([each, depth]) % threads).equals(0) for each in (rows, columns)]
         message = "with {} prefetch stages, {} threads must share each operand's tile evenly"
@@ -142,12 +140,9 @@ def _vector_distribute(draft: Draft) -> None:
             loop: rounded_up(at_most(draft.value(name), problem.loops[loop]), step)
             for loop, name, step in zip((m, n, k), names, steps, strict=True)
         }
-        names = (
-            ("image", "filter")
-            if draft.workload.family == "convolution"
-            else ("left operand", "right operand")
-        )
-        shapes = [_operand(draft, place, tiles) for place in range(2)]
+        names = ("image", "filter") if is_convolution(draft.workload) else ("left operand", "right operand")
+        names = (*names, *(f"{names[1]} {place + 2}" for place in range(len(problem.others))))
+        shapes = [_operand(draft, place, tiles) for place in range(len(names))]
         for place, (what, each) in enumerate(zip(names, shapes, strict=True)):
             _require_layout(draft, each, place, what)
         _limit_memory(draft, shapes)
@@ -155,7 +150,7 @@ def _vector_distribute(draft: Draft) -> None:
 
 
 def _operand(draft: Draft, place: int, tiles: Mapping[int, Integer | int]) -> Sequence[Integer | int]:
-    if draft.workload.family == "convolution":
+    if is_convolution(draft.workload):
         return [tiles.get(loop, 1) for loop in draft.workload.maps[place].loops]
     return operand_tile(draft.workload, place, tiles)
 
@@ -175,8 +170,10 @@ def _require_lanes(draft: Draft) -> None:
     if not draft.has("sg_size"):
         return
     lanes, own = draft.value("sg_size"), draft.limits.subgroup_size
-    if draft.limits.backend == "hip":
-        require(lanes.is_one_of(_WAVES), "subgroups have 32 or 64 threads here, not {}", lanes)
+    known = draft.limits.codegen.subgroups
+    if known:
+        message = f"subgroups have {' or '.join(map(str, known))} threads here, not {{}}"
+        require(lanes.is_one_of(known), message, lanes)
     elif draft.pipeline == "VectorDistribute":
         require(lanes >= own, f"subgroups have {own} threads here, not {{}}", lanes)
 
@@ -274,7 +271,7 @@ GPU_RULINGS: tuple[Ruling[Draft], ...] = (
         reason="as for matrix instructions; the scores' tile is packed for both multiplications: 'tile size "
         "analysis did not determine a valid tile size', and masks of columns: 'failed to distribute'",
         releases=("3.13",),
-        applies=lambda draft: draft.workload.family == "attention" and draft.has("qk_mma_idx"),
+        applies=lambda draft: is_attention(draft.workload) and draft.has("qk_mma_idx"),
         rules=(r"of shared memory", r"^dim_k1 ", r"^both instructions must have "),
         nothing=(r"no thread layout", r"^qk_mma_idx", r"^pv_mma_idx"),
         extend=_attention,

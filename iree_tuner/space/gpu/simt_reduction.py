@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import COMPANIONS, integers, knob
 from iree_tuner.space.expressions import Integer, constant, product, require
@@ -34,7 +35,7 @@ def shared_loop(workload: Workload, limits: GpuLimits) -> int | None:
     """The loop whose reduction subgroups can share, as the compiler would have them do; None without one."""
     kinds = list(enumerate(workload.iterators))
     reduced = [loop for loop, kind in kinds if kind == "reduction" and workload.loops[loop] > 1]
-    if workload.family == "contraction":
+    if is_contraction(workload):
         reduced = [] if is_by_rows(workload, limits) else list(workload.role("k"))
     elif workload.dynamic or len(reduced) != 1:
         return None
@@ -58,7 +59,7 @@ class Reduction:
 
     def declare(self) -> None:
         """All knobs and asserts."""
-        most = _MOST_RESULTS if self.workload.family == "contraction" else _MOST_ROWS
+        most = _MOST_RESULTS if is_contraction(self.workload) else _MOST_ROWS
         for loop in self._tiled:
             size = self.workload.loops[loop]
             values = [value for value in divisors(size) if value in powers(most)]
@@ -73,7 +74,7 @@ class Reduction:
         """Loops that a workgroup may take more than one of: of a generic op the innermost, for its rows."""
         kinds = list(enumerate(self.workload.iterators))
         parallel = [loop for loop, kind in kinds if kind == "parallel"]
-        return parallel if self.workload.family == "contraction" else parallel[-1:]
+        return parallel if is_contraction(self.workload) else parallel[-1:]
 
     def _declare_step(self) -> None:
         size, lanes = self.workload.loops[self.inner], self.limits.subgroup_size
@@ -83,7 +84,7 @@ class Reduction:
         )
         most = min(_MOST_SUBGROUPS, self.limits.max_threads // lanes)
         counts, what = powers(most), "a power of two"
-        if self.workload.family != "contraction":  # the compiler takes any number that divides
+        if not is_contraction(self.workload):  # the compiler takes any number that divides
             counts = tuple(sorted({*counts, *(each for each in divisors(size // lanes) if each <= most)}))
             what = f"a power of two or a divisor of {size // lanes},"
         subgroups = knob("subgroups", counts, f"{what} up to {most}")
@@ -103,7 +104,7 @@ class Reduction:
     def _widest(self) -> int:
         """Elements that a lane reads at once at most: of a generic op the narrowest type decides."""
         kinds = [kind.bits for kind in self.workload.types]
-        bits = max(kinds[:2]) if self.workload.family == "contraction" else min(kinds)
+        bits = max(kinds[:2]) if is_contraction(self.workload) else min(kinds)
         return max(1, self.limits.max_load_bits // bits)
 
     def knobs(self) -> Mapping[str, ir.Attribute]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import flag, integers, knob, one_of_attribute
 from iree_tuner.space.expressions import Integer, constant, product, require
@@ -198,7 +199,7 @@ def is_promotable(workload: Workload) -> bool:
 
     The compiler's isNonMatvecContraction (ConfigUtils.cpp).
     """
-    if workload.family != "contraction":
+    if not is_contraction(workload):
         return False
     return all(math.prod(workload.sizes(role)) > 1 for role in ("m", "n"))
 

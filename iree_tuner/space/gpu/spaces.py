@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.attention import is_attention
+from iree_tuner.ops.contraction import is_contraction
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.matrix import matrix_constraints
@@ -32,6 +35,7 @@ def gpu_constraints(
     emitted: Sequence[bytes],
     builders: Sequence[Builder],
     supplements: Sequence[Supplement] | None,
+    beside: Mapping[str, Builder],
 ) -> list[ir.Module]:
     """Modules with one constraints op each: the compiler's with supplements, or ops built here.
 
@@ -42,8 +46,12 @@ def gpu_constraints(
         emitted: the compiler's own constraints.
         builders: tried in turn where there are none; the first that has a space is used.
         supplements: to the compiler's; None uses them as they are.
+        beside: of spaces beside the compiler's, by the names of their variants.
     """
     found = _matrix_or_threads(workload, limits, context, emitted, builders, supplements)
+    if supplements is not None and emitted:
+        for variant, build in beside.items():
+            found += [_named(module, variant) for module in build(workload, limits, context)]
     if supplements is not None and _reads_on(found, workload, limits):
         found += [_named(module, "simt") for module in simt_constraints(workload, limits, context)[:1]]
     return found
@@ -73,7 +81,7 @@ def _matrix_or_threads(
         for build in builders:
             if build is simt_constraints and _is_tiny(workload):
                 types = ", ".join(map(str, workload.types))
-                target = f"{limits.backend}:{limits.arch}"
+                target = limits.title
                 raise TunerError(f"no instruction of {target} takes {types}, and nothing converts them")
             modules = build(workload, limits, context)
             if modules:
@@ -94,7 +102,7 @@ def _reads_on(modules: Sequence[ir.Module], workload: Workload, limits: GpuLimit
 
     What threads compute themselves does not (docs/upstream/cuda_padded_reduction_reads_on.md).
     """
-    if limits.backend != "cuda" or workload.family != "contraction":
+    if limits.codegen.pads_reductions or not is_contraction(workload):
         return False
     padded = any(Draft(_only(module), workload, limits).has(PAD_K) for module in modules)
     return padded and workload.loops[workload.role("k")[-1]] % _DEPTH != 0
@@ -118,7 +126,7 @@ def _counts_gathered_loops(module: ir.Module, workload: Workload, limits: GpuLim
     of the image (getIGEMMGenericConvDetails), as in few gradients: what is set for one loop too few compiles
     for minutes, or not at all (docs/upstream/igemm_reduction_loops.md).
     """
-    if workload.family != "convolution":
+    if not is_convolution(workload):
         return True
     draft = Draft(_only(module), workload, limits)
     problem = igemm_problem(workload) if draft.igemm else None
@@ -127,7 +135,7 @@ def _counts_gathered_loops(module: ir.Module, workload: Workload, limits: GpuLim
 
 def _has_instruction(module: ir.Module, workload: Workload, limits: GpuLimits) -> bool:
     """Whether an op with matrix instructions has one that fits; without, the op has no member."""
-    if workload.family == "attention":
+    if is_attention(workload):
         return fits_matrix_instructions(workload, limits)
     draft = Draft(_only(module), workload, limits)
     return not draft.has("mma_idx") or bool(fitting(draft))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.workload import Workload
 
 
@@ -53,7 +54,7 @@ def problem_of(workload: Workload) -> Problem | None:
     or three parallel loops, m and n longer than 1, and the types of `setMatmulOpConfig`, 8, 16 or 32 bits.
     """
     batch, *roles = (workload.role(name) for name in ("batch", "m", "n", "k"))
-    if workload.family != "contraction" or len(batch) > 1 or any(len(role) != 1 for role in roles):
+    if not is_contraction(workload) or len(batch) > 1 or any(len(role) != 1 for role in roles):
         return None
     m, n, k = (role[0] for role in roles)
     found = Problem(workload, batch, m, n, k)

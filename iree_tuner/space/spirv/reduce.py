@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob
@@ -19,14 +20,12 @@ from iree_tuner.space.spirv.ladders import power_divisors, powers
 from iree_tuner.targets import GpuLimits
 
 VECTOR_BITS = 128
-_NO_SHUFFLES = ("vp_android_baseline_2022", "videocore")
-"""Targets without subgroup operations: `SubgroupOps::None` in KnownTargets.cpp, Codegen/Dialect/GPU."""
 
 
 def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
     """The constraints op; None for what `setReductionConfig` (KernelConfig.cpp) refuses as well."""
     reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
-    if limits.arch.startswith(_NO_SHUFFLES) or not _reducible(workload, reduced):
+    if not limits.codegen.shuffles or not _reducible(workload, reduced):
         return None
     lanes = limits.subgroup_size
     groups = [
@@ -69,9 +68,9 @@ def _reducible(workload: Workload, reduced: list[int]) -> bool:
     """Reductions innermost, maps that only permute, elements of 8, 16 or 32 bits; no matmul."""
     if not reduced or reduced != list(range(reduced[0], len(workload.loops))):
         return False
-    if workload.family == "contraction" and all(math.prod(workload.sizes(role)) > 1 for role in ("m", "n")):
+    if is_contraction(workload) and all(math.prod(workload.sizes(role)) > 1 for role in ("m", "n")):
         return False
-    if workload.family not in ("contraction", "generic") or facts_of(workload.dag).on_buffers:
+    if facts_of(workload.dag).on_buffers:
         return False
     plain = all(each.is_permutation for each in workload.maps)
     return plain and all(kind.bits in (8, 16, 32) for kind in workload.types)

@@ -7,6 +7,7 @@ convolutions cuts the window; convolutions are generic ops when they get here, a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from iree.compiler import ir
 
@@ -23,29 +24,45 @@ from iree_tuner.space.spirv.ladders import (
 from iree_tuner.space.spirv.tiling import Tiling
 from iree_tuner.targets import GpuLimits
 
-_MAX_UNROLLED = {"contraction": 2048, "convolution": 1024}
-_MAX_UNROLLED_GENERIC = 256
-_MAX_STEPS = {"contraction": 64, "convolution": 16}
-_MAX_STEPS_GENERIC = 16
 _SHORT_VECTORS = ("bf16",)
 """Types with vectors of up to four: more fail with "failed to legalize operation 'vector.bitcast'"."""
 
 
-def vectorize_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+@dataclass(frozen=True)
+class Unrolled:
+    """How much code there may be for one thread.
+
+    Attributes:
+        iterations: of a thread, at once.
+        steps: of each reduction loop, at once.
+        single: the role whose loop a workgroup has one iteration of, if it is one loop.
+    """
+
+    iterations: int = 256
+    steps: int = 16
+    single: str = ""
+
+
+_USUAL = Unrolled()
+
+
+def vectorize_constraints(
+    workload: Workload, limits: GpuLimits, context: ir.Context, unrolled: Unrolled = _USUAL
+) -> ir.Module | None:
     """The constraints op; None for what does not vectorize."""
     if not _vectorizable(workload):
         return None
 
     def fill() -> Mapping[str, ir.Attribute]:
-        single = workload.role("batch") if workload.family == "contraction" else ()
+        single = workload.role(unrolled.single)
         tiling = Tiling(workload, limits, single=[loop for loop in single if len(single) == 1])
         for loop in tiling.tiled:
             _declare_tile(tiling, loop)
         for loop, kind in enumerate(workload.iterators):
             if kind == "reduction":
-                tiling.declare_reduction(loop, _reduction(workload, loop))
+                tiling.declare_reduction(loop, _reduction(workload, loop, unrolled.steps))
         tiling.limit_threads()
-        tiling.limit_unrolling(_MAX_UNROLLED.get(workload.family, _MAX_UNROLLED_GENERIC))
+        tiling.limit_unrolling(unrolled.iterations)
         tiling.declare_subgroup_size()
         tiling.declare_swap()
         levels = [tiling.workgroup_level(), tiling.thread_level()]
@@ -60,12 +77,12 @@ def vectorize_constraints(workload: Workload, limits: GpuLimits, context: ir.Con
 def _vectorizable(workload: Workload) -> bool:
     """`setDefaultOpConfig` in KernelConfig.cpp; sizes must divide, so that no loop has a remainder.
 
-    Tensors of up to 32 bits (64-bit integers are emulated one by one, `SPIRVEmulateI64`), and for generic ops
-    maps that only permute, and no use of the loops' positions. A convolution's maps add two loops; it is
-    vectorized along the others.
+    Tensors of up to 32 bits (64-bit integers are emulated one by one, `SPIRVEmulateI64`). Ops that are
+    matched by structure must have maps that only permute, and must not use the loops' positions. A
+    convolution's maps add two loops; it is vectorized along the others.
     """
     kinds = all(8 <= kind.bits <= 32 for kind in workload.types)
-    if workload.family == "generic":
+    if workload.dag:
         dag = facts_of(workload.dag)
         kinds = (
             kinds
@@ -82,7 +99,7 @@ def _declare_tile(tiling: Tiling, loop: int) -> None:
     size = tiling.workload.loops[loop]
     counts = thread_counts(size, tiling.most_threads(loop))
     innermost = loop == tiling.tiled[0]
-    if tiling.workload.family == "generic":
+    if tiling.workload.dag:
         # A wider vector is left as it is where results are reduced, and then cannot become SPIR-V.
         elements = power_divisors(size, 4)
     else:
@@ -91,14 +108,14 @@ def _declare_tile(tiling: Tiling, loop: int) -> None:
     tiling.declare_tile(loop, elements, counts)
 
 
-def _reduction(workload: Workload, loop: int) -> list[int]:
+def _reduction(workload: Workload, loop: int, most: int) -> list[int]:
     """Steps at once. A filter's loop is taken in single steps or whole; the rest in powers of two."""
     size = workload.loops[loop]
     if loop in workload.role("filter"):
         return sorted({1, size}) if size <= 5 else [1]
     if _has_short_vectors(workload):
         return power_divisors(size, 4)
-    return reduction_tiles(size, _MAX_STEPS.get(workload.family, _MAX_STEPS_GENERIC))
+    return reduction_tiles(size, most)
 
 
 def _has_short_vectors(workload: Workload) -> bool:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler import linalg
 from iree_tuner.compiler.context import walk
-from iree_tuner.ops import attention, contraction, convolution
+from iree_tuner.ops.family import match_ops
 from iree_tuner.ops.matching import ANY_SIZE
 from iree_tuner.ops.structure import loop_sizes
 from iree_tuner.spec.near.conditions import FailedCondition, number_of
@@ -20,22 +19,6 @@ from iree_tuner.spec.near.difference import (
     compare_attributes,
 )
 from iree_tuner.spec.near.handles import MATCH, called_number, names_searched, of, searched_by
-
-Family = contraction.Contraction | convolution.Convolution | attention.Attention
-
-FAMILIES: dict[str, Family] = {
-    "contraction": contraction.Contraction(),
-    "convolution": convolution.Convolution(),
-    "online_attention": attention.Attention(),
-}
-"""Match ops that yield the sizes of each role, and what knows the roles of an op's loops."""
-
-_ROLES = {
-    "contraction": contraction.ROLES,
-    "convolution": (*convolution.ROLES, *convolution.PARAMETERS),
-    "online_attention": attention.ROLES,
-}
-"""What they yield numbers of, in order."""
 
 _PREDICATES = {
     "eq": "",
@@ -52,36 +35,38 @@ def listed_numbers(failure: FailedCondition) -> Comparisons:
     """Sizes of a role, strides or dilations that are not those that `dims_equal` lists."""
     param = failure.match.operands[0]
     wanted = list(ir.DenseI64ArrayAttr(failure.match.attributes["expected_values"]))
-    what, found = _numbers(failure, param)
+    what, found, is_size = _numbers(failure, param)
     if found is None:
         return
     known = {ANY_SIZE: "any", ir.ShapedType.get_dynamic_size(): "?", None: "?"}
     words = [[known.get(each, str(each)) for each in numbers] for numbers in (found, wanted)]
     one = len(found) == len(wanted) == 1
     given, asked = (each[0] if one else f"[{', '.join(each)}]" for each in words)
-    if what in convolution.PARAMETERS:
-        yield compare(what, what, given, asked)
-    else:
+    if is_size:
         yield compare("size", f"size{'' if one else 's'} of {what.replace('_', ' ')}", given, asked)
+    else:
+        yield compare(what, what, given, asked)
 
 
-def _numbers(failure: FailedCondition, param: ir.Value) -> tuple[str, Sequence[int | None] | None]:
-    """What a parameter holds, in a word and in numbers; None for those where they are not found."""
+def _numbers(failure: FailedCondition, param: ir.Value) -> tuple[str, Sequence[int | None] | None, bool]:
+    """What a parameter holds, in a word and in numbers, and whether they are sizes; None if not found."""
     owner = param.owner
     if isinstance(owner, ir.Block):
-        return "", None
+        return "", None, True
     match = owner.operation
     kind = match.name.removeprefix(MATCH)
-    if kind not in _ROLES:
+    known = match_ops().get(kind)
+    if known is None:
         number = number_of(failure.condition, param, failure.op)
-        return called_number(param)[1], None if number is None else [number]
-    role = _ROLES[kind][ir.OpResult(param).result_number]
+        return called_number(param)[1], None if number is None else [number], True
+    family, described = known
+    role = (*described.yields, *described.parameters)[ir.OpResult(param).result_number]
     (op,) = failure.ops(match.operands[0])
-    if role in convolution.PARAMETERS:
-        return role, list(getattr(linalg.infer_convolution_dimensions(op), role))
-    loops = FAMILIES[kind].roles(op)
+    if role in described.parameters:
+        return role, family.parameters(op).get(role), False
+    loops = family.roles(op)
     sizes = loop_sizes(op)
-    return role, None if loops is None or sizes is None else [sizes[loop] for loop in loops[role]]
+    return role, None if loops is None or sizes is None else [sizes[loop] for loop in loops[role]], True
 
 
 def compared_numbers(failure: FailedCondition) -> Comparisons:

@@ -13,6 +13,7 @@ from iree.compiler import ir
 
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.extents import bounds, extent
+from iree_tuner.ops.family import OpFamily, match_ops
 from iree_tuner.ops.structure import indexing_maps, iterators
 from iree_tuner.spec.near.conditions import Condition, FailedCondition
 from iree_tuner.spec.near.difference import (
@@ -35,25 +36,15 @@ from iree_tuner.spec.near.handles import (
     positions_in,
     values_of,
 )
-from iree_tuner.spec.near.numbers import FAMILIES, Family, compared_numbers, listed_numbers
-
-_ATTENTION = "iree_linalg_ext."
-_ONLINE = "online_attention"
-_UNMASKED_OPERANDS = 7
-
-_OPERANDS = {
-    "contraction": ("lhs", "rhs", "output"),
-    "convolution": ("lhs", "rhs", "output"),
-    "attention": ("query", "key", "value", "scale", "output"),
-    _ONLINE: ("query", "key", "value", "scale", "output", "max", "sum"),
-}
-"""What match ops call the operands; each has an attribute for its element type, most of them."""
+from iree_tuner.spec.near.numbers import compared_numbers, listed_numbers
 
 
 def reason(failure: FailedCondition) -> Difference:
     """The first thing that a condition asks for and does not find."""
     before = set(failure.op.attributes)
     explain = _REASONS.get(failure.match.name)
+    if explain is None and failure.match.name.removeprefix(MATCH) in match_ops():
+        explain = _typed
     found = first_difference(explain(failure)) if explain else None
     for name in set(failure.op.attributes) - before:  # indexing maps are kept on named ops when asked for
         del failure.op.attributes[name]
@@ -72,11 +63,11 @@ def kind_asked(condition: Condition) -> Callable[[ir.Operation], bool] | None:
         return partial(_is_named, names=_names(match))
     if match.name == DAG:
         return partial(_is_named, names=[last_of(match).name])
-    kind = match.name.removeprefix(MATCH)
-    if kind.endswith("attention"):
-        return partial(_is_named, names=[f"{_ATTENTION}{each}" for each in ("attention", _ONLINE)])
-    if kind in FAMILIES:
-        return partial(_has_roles, family=FAMILIES[kind])
+    known = match_ops().get(match.name.removeprefix(MATCH))
+    if known is not None:
+        family, _ = known
+        names = [each.op for each in family.match_ops if each.op]
+        return partial(_is_named, names=names) if names else partial(_has_roles, family=family)
     return _is_linalg if match.name == STRUCTURED else None
 
 
@@ -89,7 +80,7 @@ def _is_linalg(op: ir.Operation) -> bool:
     return op.name.startswith("linalg.") and op.name not in ("linalg.fill", "linalg.index", "linalg.yield")
 
 
-def _has_roles(op: ir.Operation, family: Family) -> bool:
+def _has_roles(op: ir.Operation, family: OpFamily) -> bool:
     return _is_linalg(op) and family.roles(op) is not None
 
 
@@ -174,17 +165,16 @@ def _no_config(failure: FailedCondition) -> Comparisons:
 
 
 def _typed(failure: FailedCondition) -> Comparisons:
-    """A contraction, a convolution or an attention with other types or indexing maps."""
-    kind = failure.match.name.removeprefix(MATCH)
+    """An op of a family with other types or indexing maps."""
+    _, described = match_ops()[failure.match.name.removeprefix(MATCH)]
     asked = failure.match.attributes
     for op in failure.ops(failure.match.operands[0]):
-        if kind.endswith("attention"):
-            yield compare("name", "op", op.name, f"{_ATTENTION}{kind}")
-        if kind == _ONLINE:
-            yield compare(
-                "operands", "mask", "none" if len(op.operands) == _UNMASKED_OPERANDS else "present", "none"
-            )
-        for name, operand in zip(_OPERANDS[kind], op.operands, strict=False):
+        if described.op:
+            yield compare("name", "op", op.name, described.op)
+        if described.operand_count:
+            mask = "none" if len(op.operands) == described.operand_count else "present"
+            yield compare("operands", "mask", mask, "none")
+        for name, operand in zip(described.operands, op.operands, strict=False):
             if f"{name}_type" in asked:
                 given, wanted = (
                     ElementType.of(operand.type),
@@ -194,7 +184,7 @@ def _typed(failure: FailedCondition) -> Comparisons:
         if "indexing_maps" in asked:
             maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(asked["indexing_maps"])]
             yield compare("map", "number of indexing maps", len(indexing_maps(op)), len(maps))
-            for name, given, wanted in zip(_OPERANDS[kind], indexing_maps(op), maps, strict=True):
+            for name, given, wanted in zip(described.operands, indexing_maps(op), maps, strict=True):
                 yield compare("map", f"indexing map of {name}", given, wanted)
 
 
@@ -279,6 +269,5 @@ _REASONS: dict[str, Callable[[FailedCondition], Comparisons]] = {
     f"{MATCH}dim_bounds": _bounds,
     f"{MATCH}has_no_lowering_config": _no_config,
     f"{MATCH}dims_equal": listed_numbers,
-    **{f"{MATCH}{kind}": _typed for kind in _OPERANDS},
 }
 """How the reason is found for each op of a matcher that can fail, of those whose values are known."""

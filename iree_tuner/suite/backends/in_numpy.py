@@ -14,7 +14,7 @@ import numpy.typing as npt
 from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, Running
 from iree_tuner.suite.backends.calls import Calls, copies_of
-from iree_tuner.suite.backends.library import on_host, versions
+from iree_tuner.suite.backends.library import versions
 from iree_tuner.suite.backends.numpy_convolution import convolve, convolve_layer
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
@@ -27,6 +27,7 @@ from iree_tuner.suite.primitives import (
     Unary,
     Window,
 )
+from iree_tuner.targets import on_host
 
 Values = npt.NDArray[Any]
 

@@ -12,9 +12,10 @@ import numpy as np
 from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.backends.backend import Array, Job, Running
 from iree_tuner.suite.backends.calls import Calls, copies_of
-from iree_tuner.suite.backends.library import device_number, first_line, lacks, on_host, versions
+from iree_tuner.suite.backends.library import device_number, first_line, is_cuda, lacks, versions
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
+from iree_tuner.targets import on_host
 
 Bound = tuple[Any, list[Any]]
 """Where a session finds its inputs and puts its result, and the values, which have to be kept."""
@@ -29,7 +30,7 @@ class OnnxRuntime:
 
     def missing(self, device: str) -> str:
         """The runtime, and `onnx`, which makes the graphs."""
-        if not on_host(device) and not device.startswith("cuda"):
+        if not on_host(device) and not is_cuda(device):
             return f"{self.title} supports only CPUs and CUDA here"
         return lacks(self.title, ("onnx", "onnxruntime"))
 

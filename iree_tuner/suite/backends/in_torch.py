@@ -7,8 +7,9 @@ import shutil
 from dataclasses import dataclass
 
 from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import is_gpu, lacks, on_host, versions
+from iree_tuner.suite.backends.library import is_gpu, lacks, versions
 from iree_tuner.suite.operation import Operation
+from iree_tuner.targets import on_host
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from iree_tuner.suite.data import read_inputs
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.programs import Programs, load_programs
+from iree_tuner.targets.registry import on_host, on_one_core
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 DEFAULT, TUNED, BEFORE = "iree", "iree-tuned", "iree-before"
@@ -66,7 +67,7 @@ class Iree:
     def load(self, job: Job) -> IreeRunning:
         """Load an operation. Raises CannotError where it does not load."""
         job = _in_own_stream(job)
-        if job.conditions.threads and job.device.startswith("local-task"):
+        if job.conditions.threads and on_host(job.device) and not on_one_core(job.device):
             rt.flags.parse_flags(f"--task_topology_group_count={job.conditions.threads}")
         programs = load_programs(Path(self.folder), f"{job.operation.name}.{self.compiled}")
         try:
@@ -77,7 +78,7 @@ class Iree:
 
 def _in_own_stream(job: Job) -> Job:
     """Of several side by side on a GPU, each opens the device for itself: a device has one stream."""
-    if job.conditions.streams == 1 or job.device.startswith("local-"):
+    if job.conditions.streams == 1 or on_host(job.device):
         return job
     uri = job.device if "://" in job.device else f"{job.device}://"
     return replace(job, device=f"{uri}?stream={next(_streams) % job.conditions.streams}")

@@ -7,18 +7,19 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from iree_tuner.suite.primitives import CannotError
+from iree_tuner.targets.registry import driver_of
 
 _EXTRA = "pip install 'iree-tuner[compare]'"
 
 
-def on_host(device: str) -> bool:
-    """Whether a device URI names the host's own cores."""
-    return device.startswith("local-")
+def is_cuda(device: str) -> bool:
+    """Whether a device URI names a GPU of CUDA's, as libraries know them."""
+    return driver_of(device) == "cuda"
 
 
 def is_gpu(device: str) -> bool:
-    """Whether it names a GPU as PyTorch, JAX and ONNX Runtime know them: of CUDA or ROCm."""
-    return device.partition("://")[0] in ("cuda", "hip")
+    """Whether it names a GPU as PyTorch and JAX know them: of CUDA or ROCm."""
+    return driver_of(device) in ("cuda", "hip")
 
 
 def lacks(title: str, modules: Sequence[str], install: str = _EXTRA) -> str:

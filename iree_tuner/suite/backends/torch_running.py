@@ -14,11 +14,12 @@ import numpy as np
 from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.backends.backend import Array, Job, Running
 from iree_tuner.suite.backends.calls import Calls
-from iree_tuner.suite.backends.library import first_line, on_host
+from iree_tuner.suite.backends.library import first_line
 from iree_tuner.suite.backends.torch_primitives import Tensor, TorchPrimitives, torch, type_of
 from iree_tuner.suite.data import read_inputs
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
+from iree_tuner.targets import on_host
 
 A = TypeVar("A")
 

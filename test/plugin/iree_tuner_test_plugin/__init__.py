@@ -1,1 +1,1 @@
-"""What packages can add, each from one file: an op family with its spaces, and a search strategy."""
+"""What packages add, each from one file: an op family with its spaces, a target, and a search strategy."""

@@ -3,46 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from iree.compiler import ir
 
 from iree_tuner.ops.generic import Generic
+from iree_tuner.ops.scalar_body import ScalarBody
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.llvm_cpu.attributes import pipeline
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
-from iree_tuner.space.providers import SpaceRequest
+from iree_tuner.space.providers import SpaceProvider, SpaceRequest
 from iree_tuner.targets import CpuLimits
 
 _LOOPS = ("parallel",) * 4 + ("reduction",) * 2  # batch, rows, columns, channels; the window
-_MAXIMUM = ("arith.maximumf", "arith.maxnumf", "arith.maxsi")
+_MAXIMUM = (("arith.maximumf",), ("arith.maxnumf",), ("arith.maxsi",))
 
 
-class MaxPooling:
-    """Asked before the generic family, which would describe it too; matched as that matches it."""
+class MaxPooling(Generic):
+    """Asked before the generic family, which would describe it too; located and matched as that does it."""
 
     name = "max_pooling"
     priority = 50
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """Describe a windowed maximum; None for anything else."""
-        found = Generic().describe(op)
+        found = super().describe(op)
         if found is None or found.iterators != _LOOPS or len(found.types) != 3:
             return None
-        body = [each.operation.name for each in op.regions[0].blocks[0].operations]
-        return replace(found, family=self.name) if len(body) == 2 and body[0] in _MAXIMUM else None
-
-    def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
-        """The op, and those that are with it in its dispatch."""
-        return Generic().locate(op, workload)
-
-    def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
-        """Match the whole dispatch."""
-        return Generic().matcher(workload, handle)
+        body = ScalarBody.of(op)
+        return found if body is not None and body.ops in _MAXIMUM else None
 
 
-class MaxPoolingSpaces:
+class MaxPoolingSpaces(SpaceProvider):
     """For processors: tiles of all loops, and vectors along channels."""
 
     def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:

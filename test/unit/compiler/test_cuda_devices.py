@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.targets import cuda, cuda_devices, find, target_for_device
+from iree_tuner.targets import cuda, cuda_devices, target_for_device
 from iree_tuner.targets.cuda_devices import CudaDevice
 
 UUID = bytes(range(16))
@@ -71,7 +71,7 @@ def test_the_devices_that_there_are_are_told(driver):
 
 
 def test_without_a_driver_that_is_told(monkeypatch):
-    monkeypatch.setattr(find, "cuda_devices", lambda: ())
+    monkeypatch.setattr(cuda, "cuda_devices", lambda: ())
     with pytest.raises(TunerError, match="no CUDA driver found"):
         target_for_device("cuda://0")
     assert target_for_device("cuda://0", "sm_90").device == "cuda://0", "to compile for it"

@@ -9,10 +9,11 @@ import pytest
 from iree_tuner.cost.access import operands_of
 from iree_tuner.cost.bodies import body_instructions, keeps_order
 from iree_tuner.cost.cpu import estimate
-from iree_tuner.cost.cpu_attention import attention_cycles
+from iree_tuner.cost.cpu_chain import chain_cycles
 from iree_tuner.cost.cpu_memory import traffic
 from iree_tuner.cost.cpu_sums import sums
 from iree_tuner.cost.cpu_tiles import tiles_of
+from iree_tuner.ops.traits import Chain
 from iree_tuner.ops.workload import Companion
 from iree_tuner.targets.machine import Machine
 
@@ -172,13 +173,9 @@ class TestAttention:
     """Of 4 heads, 256 queries, 512 keys: `d0` batch, `d1` m, `d2` n, `d3` k1, `d4` k2."""
 
     def cycles(self, *tiles, machine=CPU):
-        roles = (("batch", (0,)), ("m", (1,)), ("n", (2,)), ("k1", (3,)), ("k2", (4,)))
-        kinds = ("parallel", "parallel", "parallel", "reduction", "reduction")
-        workload = hand_made.workload(
-            "attention", "attention", (4, 256, 64, 64, 512), kinds, ("f32",) * 5, (), roles=roles
-        )
+        chain = Chain(rows=(0, 1), inner=(3,), keys=(4,), columns=(2,))
         task, vector = (np.array([each[part] for each in tiles], float) for part in (0, 1))
-        return attention_cycles(workload, task, vector, 16, machine)
+        return chain_cycles(chain, task, vector, 16, machine)
 
     def test_work_grows_with_the_task(self):
         vector = (1, 8, 16, 16, 16)

@@ -10,9 +10,9 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.matching import any_op
-from iree_tuner.targets import llvm_cpu
+from iree_tuner.targets.llvm_cpu import host_target
 
-TARGET = llvm_cpu.target("host", None)
+TARGET = host_target()
 NESTED = "builtin.module(hal.executable(hal.executable.variant(builtin.module(func.func({})))))"
 CONV = named("conv_2d_nhwc_hwcf", ["tensor<1x16x16x8xf32>", "tensor<3x3x8x4xf32>", "tensor<1x14x14x4xf32>"])
 DEPTHWISE = named(

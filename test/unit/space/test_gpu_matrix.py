@@ -23,10 +23,12 @@ from iree_tuner.execute.pool import Builder
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Assignment, Space, build_spaces
+from iree_tuner.space.chosen import Written
 from iree_tuner.space.default import find_default
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.matrix import matrix_constraints
 from iree_tuner.space.gpu.matrix_problem import direct_problem, igemm_problem
+from iree_tuner.space.legality import Rules
 from iree_tuner.targets import GpuLimits, parse_target
 
 UPSTREAM = Path(__file__).parents[2] / "upstream"
@@ -185,3 +187,31 @@ def test_a_gathered_convolution_has_the_loops_that_gathering_leaves(
     members = [space.configuration(member) for member in space.sample(2, seed=1)]
     built = Builder(target, compilers).build_all(dispatch.harness, members)
     assert [each.outcome for each in built] == ["ok", "ok"], [each.message for each in built]
+
+
+@pytest.mark.parametrize(
+    ("program", "label"),
+    [
+        ("two_products_f16", "VectorDistribute"),
+        ("eight_rows_f16", "TileAndFuse:sparse"),
+        ("padded_f16", "TileAndFuse:padded"),
+    ],
+)
+def test_what_the_emitter_leaves_out_has_a_space(
+    program: str, label: str, only_dispatch, compilers, context: ir.Context
+) -> None:
+    target = parse_target("hip:gfx942")
+    found = only_dispatch(PROGRAMS / f"{program}.mlir", target)
+    emitted = emit(found.harness, found.workload, target, compilers).modules
+    by_label = {each.label: each for each in build_spaces(found.workload, found.limits, context, emitted)}
+    assert len(by_label) > 1, "beside those that there were"
+    space = by_label[label]
+    choice = find_default(space, found.default, found.pipeline)
+    assert choice.assignment is not None, choice.reasons
+    members = [space.configuration(member) for member in space.sample(amount(1, 6), seed=0)]
+    built = list(Builder(target, compilers).build_all(found.harness, members))
+    assert [each.outcome for each in built] == ["ok"] * len(members), [each.message for each in built]
+    rules = Rules(space, found.limits)
+    for configuration in members:
+        judged = rules.judge(Written.of(configuration, context))
+        assert judged.legal, judged.violations

@@ -1,0 +1,124 @@
+"""The contract of a target: all that depends on the backend that compiles, and on the devices that run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from iree_tuner.errors import UsageError
+from iree_tuner.targets.target import Target
+
+
+@dataclass(frozen=True)
+class FoundDevice:
+    """A device of this machine.
+
+    Attributes:
+        uri: its URI.
+        name: as it names itself; empty for the processor.
+        uuid: as its driver has it.
+        chip: what is compiled for it; empty for the processor.
+    """
+
+    uri: str
+    name: str = ""
+    uuid: str = ""
+    chip: str = ""
+
+
+@dataclass(frozen=True)
+class GpuCodegen:
+    """What code generation for a GPU can do, beyond the numbers of `#iree_gpu.target`.
+
+    Attributes:
+        spirv: whether its pipelines are those of SPIR-V, and not LLVMGPU's.
+        prefetches: whether a pass fetches ahead into shared memory (ROCDLPrefetchSharedMemory).
+        subgroups: the only subgroup sizes that the backend takes; empty where it does not ask.
+        hints: whether functions take attributes of LLVM's AMDGPU backend: waves, denormals.
+        pads_reductions: whether what pads a reduction adds nothing to its sums.
+        direct_loads: whether copies into shared memory need not pass registers.
+        shuffles: whether the lanes of a subgroup exchange values.
+        accumulators: 32-bit registers of a thread that sums may take.
+    """
+
+    spirv: bool = False
+    prefetches: bool = False
+    subgroups: tuple[int, ...] = ()
+    hints: bool = False
+    pads_reductions: bool = True
+    direct_loads: bool = False
+    shuffles: bool = True
+    accumulators: int = 256
+
+
+@runtime_checkable
+class TargetKind(Protocol):
+    """A compiler backend and the devices that run what it makes. Inherit from it: most members have defaults.
+
+    It is loaded in every process, those that measure too: do not import the compiler or the runtime.
+
+    Attributes:
+        name: what comes before the colon of a target; equal to the entry point's.
+        drivers: how the URIs of its devices begin: `cuda` for `cuda://0`.
+        executables: what the compiler calls the backend in `#hal.executable.target`: `rocm`.
+        usual: whether it compiles for its devices where no target is named.
+        title: what people call it, where that is not its name and its chip.
+        is_gpu: whether limits and pipelines are those of GPUs.
+        on_host: whether its devices compute on the host's own cores.
+        one_core: those of its drivers that use one core only.
+        chips: all that it compiles for; empty where any name may be right.
+        renamed: how chips are written that executables name otherwise.
+        names_chips: whether a device's driver says what it is.
+        emits_constraints: whether the compiler has constraints for its dispatches.
+        compiles_on_load: whether a driver compiles when an executable is loaded, which takes time.
+        several_drivers: whether one device may have several drivers, which then are told apart.
+        memory_checker: what sees accesses behind the end of memory; empty where nothing does.
+    """
+
+    name: str
+    drivers: tuple[str, ...]
+    executables: str
+    usual: bool = True
+    title: str = ""
+    is_gpu: bool = False
+    on_host: bool = False
+    one_core: tuple[str, ...] = ()
+    chips: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    names_chips: bool = False
+    emits_constraints: bool = False
+    compiles_on_load: bool = False
+    several_drivers: bool = False
+    memory_checker: Literal["", "guard pages", "compute-sanitizer"] = ""
+
+    def target(self, chip: str, device: str | None) -> Target:
+        """The target for a chip, with options after `+`: `sm_80`, `host+data-tiling`.
+
+        Args:
+            chip: `host` and a device mean what that device is.
+            device: that is to run it; None where it is only compiled for.
+
+        Raises UsageError for a chip, an option or a device that there is not.
+        """
+        ...
+
+    def chip_of(self, device: str) -> str:
+        """What to compile for on a device. Raises UsageError where its driver does not say that."""
+        known = ", ".join(self.chips[:8])
+        raise UsageError(
+            f"say what '{device}' is: its driver does not tell here", hint=f"its chip: {known}, ..."
+        )
+
+    def devices(self) -> tuple[FoundDevice, ...]:
+        """Those of this machine that are found without opening them."""
+        return ()
+
+    def codegen(self, arch: str) -> GpuCodegen:
+        """What code generation for a GPU can do, by the compiler's name of its architecture."""
+        del arch
+        return GpuCodegen()
+
+    def float8(self, chip: str) -> str:
+        """The element type of 8 bits that its chips multiply."""
+        del chip
+        return "f8E4M3FN"

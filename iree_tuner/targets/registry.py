@@ -1,0 +1,77 @@
+"""Which targets there are: found in installed packages."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.installed import brought, usable
+from iree_tuner.targets.kind import TargetKind
+
+GROUP = "iree_tuner.targets"
+"""The entry-point group: the name of an entry is what comes before the colon of a target."""
+
+DEFAULT_DEVICE = "local-task"
+"""The processor, with all of its cores."""
+
+
+@cache
+def kinds() -> dict[str, TargetKind]:
+    """All of them by name, those that compute on the host first."""
+    what, found = "target", dict[str, TargetKind]()
+    for name, entry in brought(GROUP, what).items():
+        made = usable(entry, what)
+        if not isinstance(made, TargetKind):
+            raise TunerError(
+                f"the {what} '{name}' ({entry.value}) lacks members of TargetKind",
+                hint="inherit from iree_tuner.targets.kind.TargetKind",
+            )
+        found[name] = made
+    return dict(sorted(found.items(), key=lambda each: (not each[1].on_host, each[0])))
+
+
+def kind_named(name: str) -> TargetKind:
+    """The one of that name. Raises UsageError where no installed package has it."""
+    found = kinds().get(name)
+    if found is None:
+        raise UsageError(f"there is no target '{name}'", hint=f"there are: {', '.join(kinds())}")
+    return found
+
+
+def kind_of_device(uri: str) -> TargetKind:
+    """What compiles for a device unless another target is asked for, which may be another machine's.
+
+    Raises UsageError for a device that nothing compiles for.
+    """
+    found = _by_driver().get(driver_of(uri))
+    if found is None:
+        drivers = [driver for driver, kind in _by_driver().items() if kind.on_host]
+        raise UsageError(f"unknown device '{uri}'", hint=f"supported here: {', '.join(drivers)}")
+    return found
+
+
+def kind_of_executables(name: str) -> TargetKind | None:
+    """The one whose backend `#hal.executable.target` calls so; None where there is none."""
+    return next((each for each in kinds().values() if each.executables == name), None)
+
+
+def driver_of(uri: str) -> str:
+    """`cuda` of `cuda://0`, `local-task` of `local-task://?threads=4`."""
+    return uri.partition("://")[0].partition("?")[0]
+
+
+def on_host(uri: str) -> bool:
+    """Whether a device computes on the host's own cores; False for one that is not known."""
+    found = _by_driver().get(driver_of(uri))
+    return found is not None and found.on_host
+
+
+def on_one_core(uri: str) -> bool:
+    """Whether a device is one core of the host."""
+    return on_host(uri) and driver_of(uri) in kind_of_device(uri).one_core
+
+
+@cache
+def _by_driver() -> dict[str, TargetKind]:
+    """What compiles for each driver where nothing else is asked for."""
+    return {driver: kind for kind in kinds().values() if kind.usual for driver in kind.drivers}
