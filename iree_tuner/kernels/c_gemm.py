@@ -11,7 +11,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from iree_tuner.kernels.c_plan import Plan, plans, shape_of
+from iree_tuner.kernels.c_plan import Plan, plans
+from iree_tuner.kernels.c_shape import shape_of
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.ops.element_type import ElementType
@@ -21,8 +22,11 @@ ENTRY = "iree_tuner_gemm_f32"
 
 _SOURCE = "gemm_f32.c"
 _TYPES = tuple(map(ElementType.named, ("f32", "f32", "f32")))
-_STEPS = ("bias", "residual", "relu", "gelu", "gelu_tanh")  # in any order
-_EXTRAS = ("bias", "residual")  # those that have an operand
+_STEPS = (
+    "bias", "channel_bias", "residual", "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh",
+)  # fmt: skip
+"""In any order."""
+_EXTRAS = ("bias", "channel_bias", "residual")  # those that have an operand
 # Freestanding: the object is linked into an executable that has no C library.
 _FLAGS = (
     "-O3", "-std=gnu11", "-ffreestanding", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
@@ -35,7 +39,7 @@ class CGemm:
     """Keeps a tile of the result in registers; packs operands where that helps; any sizes."""
 
     name = "c_gemm_f32"
-    summary = "f32 matmul and 2-D convolution (nhwc, hwcf) in C, register tiles, packing, epilogues"
+    summary = "f32 products and 2-D convolutions (nhwc, nchw) in C, register tiles, packing, epilogues"
     backend = "llvm-cpu"
 
     def missing(self) -> str:
@@ -55,7 +59,16 @@ class CGemm:
             return f"its epilogue has {unknown[0]}, which is none of {', '.join(_STEPS)}"
         if any(each.element_type != "f32" for each in problem.inputs):
             return "an operand of its epilogue is not f32"
-        return "" if shape_of(problem) else "it is no A B, A Bt or convolution of nhwc by hwcf"
+        shape = shape_of(problem)
+        if shape is None:
+            return "it is no product or convolution whose layouts are read in place"
+        sizes = problem.result.shape
+        along = {
+            "bias": (shape.columns, sizes[-1]),
+            "channel_bias": (shape.rows, sizes[min(1, len(sizes) - 1)]),
+        }
+        other = [step for step, (one, two) in along.items() if step in problem.epilogue and one != two]
+        return f"its {other[0]} is not along the rows or columns of its product" if other else ""
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """Legal ones, by what they probably cost."""
@@ -76,7 +89,7 @@ class CGemm:
         # Executables of a program are linked into one: each has its own name.
         entry = f"{ENTRY}_{hashlib.sha256(repr(sorted(macros.items())).encode()).hexdigest()[:12]}"
         data = _compiled({**macros, "ENTRY": entry}, knobs["lanes"])
-        launch = Launch((*plan.workgroups, 1))
+        launch = Launch((*plan.workgroups, shape.batch[0]))
         return Code("object", entry, data, launch, plan.scratch_bytes, knobs=dict(knobs))
 
 
@@ -106,16 +119,26 @@ def lanes() -> int:
 
 def _macros(problem: Problem, plan: Plan) -> dict[str, int | str]:
     shape = plan.shape
-    return {
+    found: dict[str, int | str] = {
         **{name.upper(): value for name, value in plan.knobs.items()},
         "LINES": shape.lines, "WIDTH": shape.width, "LINES_OF_IMAGE": shape.lines_of_image,
         "IMAGE": shape.image, "LINE": shape.line, "PIXEL": shape.pixel, "FILTERS": shape.columns,
         "CHANNELS": shape.channels, "PLACES": len(shape.offsets),
         "PLACE_OFFSETS": ",".join(map(str, shape.offsets)),
-        "RIGHT_ROW": shape.right_row, "RIGHT_COLUMN": shape.right_column, "STRIDE": plan.stride,
+        "RIGHT_ROW": shape.right_row, "RIGHT_COLUMN": shape.right_column, "RESULT_ROW": shape.result_row,
+        "SWAPPED": int(shape.swapped), "STRIDE": plan.stride, "WINDOWS": int(shape.windows is not None),
         "EXTRAS": " ".join(f"EXTRA({step})" for step in problem.epilogue if step in _EXTRAS),
         "STEPS": " ".join(f"STEP({step})" for step in problem.epilogue),
     }  # fmt: skip
+    found |= zip(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT"), shape.batch[1:], strict=True)
+    if shape.windows is not None:
+        windows = shape.windows
+        found |= {
+            "WINDOW_WIDTH": windows.width, "WINDOW_LINE": windows.line, "WINDOW_PIXEL": windows.pixel,
+            "WINDOW_CHANNEL": windows.channel, "WINDOW_PLACES": len(windows.offsets),
+            "WINDOW_OFFSETS": ",".join(map(str, windows.offsets)),
+        }  # fmt: skip
+    return found
 
 
 def _compiled(macros: dict[str, str], width: int) -> bytes:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
+from iree_tuner.kernels.c_shape import Shape
 from iree_tuner.kernels.kernel import Knobs
-from iree_tuner.kernels.problem import Problem, conv_of, gemm_of
 
 _TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
     16: (
@@ -39,68 +39,6 @@ _TOTAL_CYCLES = 8.0  # to add the numbers of a vector
 _WAIT = 0.04  # of a workgroup, that the others wait for it
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _FEW_PARTS = 3  # ways to cut a problem into workgroups that are tried with a tile
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A problem as a matrix multiplication whose left rows are windows of pixels.
-
-    Attributes:
-        lines, width: of pixels, all images together; each pixel is a row.
-        lines_of_image: how many of them are one image's.
-        image, line, pixel: elements from one to the next in the left operand.
-        columns: of the result.
-        channels: depth at one place of the window.
-        offsets: where the places' pixels are, relative to the first.
-        right_row, right_column: elements from one row and column to the next in the right operand.
-    """
-
-    lines: int
-    width: int
-    lines_of_image: int
-    image: int
-    line: int
-    pixel: int
-    columns: int
-    channels: int
-    offsets: tuple[int, ...]
-    right_row: int
-    right_column: int
-
-    @property
-    def rows(self) -> int:
-        """Of the result."""
-        return self.lines * self.width
-
-    @property
-    def depth(self) -> int:
-        """Products of a sum."""
-        return self.channels * len(self.offsets)
-
-
-def shape_of(problem: Problem) -> Shape | None:
-    """The problem as a matrix multiplication, plain or of windows; None where it is neither."""
-    gemm, conv = gemm_of(problem), conv_of(problem)
-    if gemm is not None:
-        right = (1, gemm.k) if gemm.transposed else (gemm.n, 1)
-        return Shape(1, gemm.m, 1, 0, 0, gemm.k, gemm.n, gemm.k, (0,), *right)
-    if conv is None:
-        return None
-    _, height, width, channels = problem.inputs[0].shape  # an image may have more than what is read
-    line = width * channels
-    offsets = tuple(
-        (y * conv.dilations[0] * line) + x * conv.dilations[1] * channels
-        for y in range(conv.window_h)
-        for x in range(conv.window_w)
-    )
-    right = (conv.filters, 1)
-    if len(offsets) == 1 and conv.strides == (1, 1) and (height, width) == (conv.out_h, conv.out_w):
-        pixels = conv.batch * height * width
-        return Shape(1, pixels, 1, 0, 0, channels, conv.filters, channels, offsets, *right)
-    return Shape(
-        conv.batch * conv.out_h, conv.out_w, conv.out_h, height * line, conv.strides[0] * line,
-        conv.strides[1] * channels, conv.filters, channels, offsets, *right,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -158,7 +96,9 @@ class Plan:
         if not self.knobs["pack_left"]:
             return 0
         across, down = self.workgroups
-        return across * down * self.knobs["tiles"] * self.knobs["rows"] * self.stride * 4
+        return (
+            self.shape.batch[0] * across * down * self.knobs["tiles"] * self.knobs["rows"] * self.stride * 4
+        )
 
     def legal(self) -> bool:
         """Whether it fits into stack and scratch memory."""
@@ -185,11 +125,11 @@ class Plan:
         found += self._packing(columns, tiles)
         if tiles * knobs["rows"] * self.part * 4 > _L2 and whole + bool(rest) > 1:
             found *= 1.1
-        return (-(-across * down // workers) + _WAIT) * (found + _WORKGROUP_CYCLES)
+        return (-(-across * down * shape.batch[0] // workers) + _WAIT) * (found + _WORKGROUP_CYCLES)
 
     def _packing(self, columns: int, tiles: int) -> float:
         shape, knobs = self.shape, self.knobs
-        right = 0.4 if shape.right_row == 1 else 3.0 / knobs["lanes"]
+        right = 0.4 if shape.right_row == 1 else (8.0 if shape.windows else 3.0) / knobs["lanes"]
         found = knobs["pack_right"] * shape.depth * columns * right
         if knobs["pack_left"]:
             left = 0.15 if shape.channels >= _LINE else 1.5
@@ -224,7 +164,7 @@ def plans(shape: Shape, widths: tuple[int, ...]) -> list[Plan]:
 def _tiles_of(shape: Shape, lanes: int) -> Iterator[list[dict[str, int]]]:
     """For each tile that is not larger than the result the choices of all other knobs but workgroups."""
     depths = dict.fromkeys(_depth_of(shape, depth) for depth in _DEPTHS)
-    rights = (1,) if shape.right_row == 1 and shape.columns > 1 else (0, 1)
+    rights = (1,) if shape.windows or (shape.right_row == 1 and shape.columns > 1) else (0, 1)
     for rows, vectors in _TILES[lanes]:
         if rows > shape.rows or (vectors > 2 and (vectors - 1) * lanes >= shape.columns):
             continue
@@ -236,7 +176,9 @@ def _tiles_of(shape: Shape, lanes: int) -> Iterator[list[dict[str, int]]]:
             {**tile, **dict(zip(names, each, strict=True))}
             for each in product(depths, lefts, rights, unrolls)
         ]
-    for rows, columns in _DOTS[lanes] if shape.right_row == 1 and len(shape.offsets) == 1 else ():
+    for rows, columns in (
+        _DOTS[lanes] if shape.right_row == 1 and len(shape.offsets) == 1 and shape.windows is None else ()
+    ):
         if rows <= shape.rows and columns <= shape.columns:
             tile = {"rows": rows, "vectors": columns, "lanes": lanes, "dot": 1, "depth": shape.channels}
             yield [{**tile, "pack_left": 0, "pack_right": 0, "unroll": each} for each in (1, 2)]

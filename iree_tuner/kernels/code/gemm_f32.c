@@ -1,7 +1,7 @@
-// Matrix multiplication and convolution (nhwc, hwcf) of f32: one workgroup's part.
+// Matrix multiplication and convolution of f32: one workgroup's part.
 //
-// A convolution is a matrix multiplication whose rows are gathered: a row of the left operand is a pixel's
-// window. Rows of the result are cut into tiles of ROWS, columns into tiles of VECTORS vectors, the depth into parts of
+// A convolution with channels last is a matrix multiplication whose rows are gathered: a row of the left operand is
+// a pixel's window. With channels first its columns are (WINDOWS), and its filters are the left operand. Rows of the result are cut into tiles of ROWS, columns into tiles of VECTORS vectors, the depth into parts of
 // DEPTH. A tile of sums stays in registers for a part. A workgroup computes TILES tiles of rows by COLUMNS columns.
 //
 // PACK_LEFT copies the workgroup's rows, a part of the depth at a time, into scratch memory: tiles may then reach over
@@ -18,6 +18,12 @@
 //   FILTERS, CHANNELS                columns of the result; depth at one place of the window
 //   PLACES, PLACE_OFFSETS            places of the window, and where their pixels are relative to the first
 //   RIGHT_ROW, RIGHT_COLUMN          elements from one row and column to the next in the right operand; one of them is 1
+//   RESULT_ROW                       elements from one row to the next in the result
+//   BATCH_LEFT, BATCH_RIGHT, BATCH_RESULT   elements from one product to the next: a workgroup's z is its product
+//   SWAPPED                          whether the first operand is the right one
+//   WINDOW_WIDTH, WINDOW_LINE, WINDOW_PIXEL, WINDOW_CHANNEL, WINDOW_PLACES, WINDOW_OFFSETS   with WINDOWS: pixels of a
+//                                    line of columns; elements from one line, pixel and channel to the next in the right operand; its
+//                                    places
 //   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, DOT, UNROLL
 //   STRIDE                           elements from one row of the packed left operand to the next
 //   EXTRAS                           operands of the epilogue in their order: EXTRA(bias), EXTRA(residual)
@@ -97,7 +103,7 @@ ALWAYS index pixel_at(index line, index pixel) {
 
 // Operands of the epilogue; those that it has not are null.
 typedef struct {
-  const float *bias, *residual;
+  const float *bias, *channel_bias, *residual;
 } extras;
 
 // Comparisons with a NaN are false, and it stays.
@@ -143,26 +149,29 @@ ALWAYS vector tanh_of(vector x) {
 }
 
 // The steps of an epilogue, of a vector at a place in the result and its column.
-#define STEP_OF(name) ALWAYS vector name##_of(vector x, extras given, index place, index column, const int count)
+#define STEP_OF(name) ALWAYS vector name##_of(vector x, extras given, index place, index row, index column, const int count)
 STEP_OF(bias) { return x + load(given.bias + column, count); }
+STEP_OF(channel_bias) { return x + given.channel_bias[row]; }
 STEP_OF(residual) { return x + load(given.residual + place, count); }
 STEP_OF(relu) { return choose(x <= all(0), all(0), x); }
+STEP_OF(relu_ordered) { return choose(x > all(0), x, all(0)); }
+STEP_OF(at_most_6) { return choose(x >= all(6), all(6), x); }
 STEP_OF(gelu) { return x * 0.5f * (erf_of(x * 0.70710678f) + 1); }
 STEP_OF(gelu_tanh) { return x * 0.5f * (tanh_of(0.79788456f * (x + 0.044715f * x * x * x)) + 1); }
 
-#define STEP(name) sum = name##_of(sum, given, place, column, count);
-ALWAYS vector finished(vector sum, extras given, index place, index column, const int count) {
+#define STEP(name) sum = name##_of(sum, given, place, row, column, count);
+ALWAYS vector finished(vector sum, extras given, index place, index row, index column, const int count) {
   STEPS
   return sum;
 }
 
 // One tile, whose first number is at `start` in the result, in the column `column`; `part` columns of its last vector are.
 ALWAYS void tile(const float *left, const float *right, const index right_row, extras given, float *result, index start,
-                 index column, index place, index places, index depth, const int rows, const int vectors,
+                 index row, index column, index place, index places, index depth, const int rows, const int vectors,
                  const int part, int first, int last) {
   vector sums[ROWS][VECTORS];
   ALL for (int r = 0; r < rows; r++) {
-    __builtin_prefetch(result + start + r * FILTERS, 1);
+    __builtin_prefetch(result + start + r * RESULT_ROW, 1);
     ALL for (int v = 0; v < vectors; v++) sums[r][v] = all(0);
   }
   for (index p = place; p < place + places; p++) {
@@ -180,11 +189,11 @@ ALWAYS void tile(const float *left, const float *right, const index right_row, e
   }
   ALL for (int r = 0; r < rows; r++) {
     ALL for (int v = 0; v < vectors; v++) {
-      const index at = start + r * FILTERS + v * LANES;
+      const index at = start + r * RESULT_ROW + v * LANES;
       const int count = v + 1 < vectors ? LANES : part;
       vector sum = sums[r][v];
       if (!first) sum += load(result + at, count);
-      store(result + at, last ? finished(sum, given, at, column + v * LANES, count) : sum, count);
+      store(result + at, last ? finished(sum, given, at, row + r, column + v * LANES, count) : sum, count);
     }
   }
 }
@@ -205,7 +214,7 @@ ALWAYS float total(vector x) {
 }
 
 // One tile of DOT: `columns` rows of the transposed right operand.
-ALWAYS void dots(const float *left, const float *right, extras given, float *result, index start, index column,
+ALWAYS void dots(const float *left, const float *right, extras given, float *result, index start, index row, index column,
                  const int rows, const int columns) {
   vector sums[ROWS][VECTORS];
   ALL for (int r = 0; r < rows; r++)
@@ -221,10 +230,10 @@ ALWAYS void dots(const float *left, const float *right, extras given, float *res
   TIMES(UNROLL) for (; k + LANES <= CHANNELS; k += LANES) { STEP_OF_DOTS(LANES) }
   if (CHANNELS % LANES) { STEP_OF_DOTS(CHANNELS % LANES) }
   ALL for (int r = 0; r < rows; r++) {
-    const index at = start + r * FILTERS;
+    const index at = start + r * RESULT_ROW;
     vector found = all(0);
     ALL for (int c = 0; c < columns; c++) found[c] = total(sums[r][c]);
-    store(result + at, finished(found, given, at, column, columns), columns);
+    store(result + at, finished(found, given, at, row + r, column, columns), columns);
   }
 }
 
@@ -239,6 +248,54 @@ ALWAYS void turn(const float *from, index row, float *to, index to_row) {
   *(four *)(to + 2 * to_row) = __builtin_shufflevector(f, h, 0, 1, 4, 5);
   *(four *)(to + 3 * to_row) = __builtin_shufflevector(f, h, 2, 3, 6, 7);
 }
+
+#if WINDOWS
+static const index window_offsets[WINDOW_PLACES] = {WINDOW_OFFSETS};
+
+// The rows of the right operand from `k` on, a tile of pixels wide. Of a vector's pixels those of one line follow each other.
+ALWAYS void pack_windows(const float *image, float *packed, index column, index k, index depth, const int vectors,
+                         const int part) {
+  const int wide = vectors * LANES, columns = wide - LANES + part;
+  index where[WIDE];
+  for (int c = 0; c < columns; c++) {
+    const index pixel = column + c;
+    where[c] = pixel / WINDOW_WIDTH * WINDOW_LINE + pixel % WINDOW_WIDTH * WINDOW_PIXEL;
+  }
+#if LANES == 16 && defined(__AVX512F__) && WINDOW_PIXEL == 1
+  // Pieces of vectors that are in one line: which numbers, and where the first number of the vector would be.
+  struct { __mmask16 which; int first; index from; } pieces[WIDE];
+  int count = 0;
+  for (int c = 0; c < columns; c++) {
+    if (c % LANES == 0 || where[c] != where[c - 1] + 1) {
+      pieces[count].which = 0;
+      pieces[count].first = c % LANES == 0;
+      pieces[count++].from = where[c] - c % LANES;
+    }
+    pieces[count - 1].which |= (__mmask16)(1u << c % LANES);
+  }
+#endif
+  index channel = k / WINDOW_PLACES, place = k % WINDOW_PLACES;
+  for (index each = 0; each < depth; each++, packed += wide) {
+    const float *from = image + channel * WINDOW_CHANNEL + window_offsets[place];
+    if (++place == WINDOW_PLACES) place = 0, channel++;
+#if LANES == 16 && defined(__AVX512F__) && WINDOW_PIXEL == 1
+    __m512 found = _mm512_setzero_ps();
+    float *to = packed - LANES;
+    for (int p = 0; p < count; p++) {
+      if (pieces[p].first) {
+        found = _mm512_setzero_ps();
+        to += LANES;
+      }
+      found = _mm512_mask_loadu_ps(found, pieces[p].which, from + pieces[p].from);
+      _mm512_store_ps(to, found);
+    }
+#else
+    for (int c = 0; c < columns; c++) packed[c] = from[where[c]];
+    for (int c = columns; c < wide; c++) packed[c] = 0;
+#endif
+  }
+}
+#endif
 
 // `depth` rows of the right operand, a tile wide.
 ALWAYS void pack_right(const float *right, float *packed, index depth, const int vectors, const int part) {
@@ -290,17 +347,17 @@ ALWAYS void down(const float *left, const float *right, const index right_row, e
     const index line = t / ACROSS, pixel = t % ACROSS * ROWS, row = line * WIDTH + pixel, full = pixel + ROWS <= WIDTH;
     const float *from = left + pixel_at(line, pixel) + k;
 #endif
-    const index start = row * FILTERS + column;
+    const index start = row * RESULT_ROW + column;
 #if DOT
     if (ROWS_LEFT == 0 || full)
-      dots(from, right, given, result, start, column, ROWS, vectors);
+      dots(from, right, given, result, start, row, column, ROWS, vectors);
     else
-      dots(from, right, given, result, start, column, ROWS_LEFT, vectors);
+      dots(from, right, given, result, start, row, column, ROWS_LEFT, vectors);
 #else
     if (ROWS_LEFT == 0 || full)
-      tile(from, right, right_row, given, result, start, column, place, places, depth, ROWS, vectors, part, first, last);
+      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS, vectors, part, first, last);
     else
-      tile(from, right, right_row, given, result, start, column, place, places, depth, ROWS_LEFT, vectors, part, first, last);
+      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS_LEFT, vectors, part, first, last);
 #endif
   }
 }
@@ -312,8 +369,12 @@ ALWAYS void column_tile(const float *left, const float *right, extras given, flo
   const float *from = right + (place * CHANNELS + k) * RIGHT_ROW + column * RIGHT_COLUMN;
 #if PACK_RIGHT
   float packed[DEPTH * WIDE] __attribute__((aligned(64)));
+#if WINDOWS
+  pack_windows(right, packed, column, k, depth, vectors, part);
+#else
   for (index p = 0; p < places; p++)
     pack_right(from + p * CHANNELS * RIGHT_ROW, packed + p * depth * vectors * LANES, depth, vectors, part);
+#endif
   down(left, packed, vectors * LANES, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
 #else
   down(left, from, RIGHT_ROW, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
@@ -326,13 +387,15 @@ ALWAYS void column_tile(const float *left, const float *right, extras given, flo
 #else
 #define SCRATCH
 #endif
-void ENTRY(const float *left, const float *right, EXTRAS float *result, SCRATCH index x, index y, index z) {
+void ENTRY(const float *one, const float *other, EXTRAS float *result, SCRATCH index x, index y, index z) {
 #undef EXTRA
 #define EXTRA(name) .name = name,
-  const extras given = {EXTRAS};
+  extras given = {EXTRAS};
+  const float *left = (SWAPPED ? other : one) + z * BATCH_LEFT, *right = (SWAPPED ? one : other) + z * BATCH_RIGHT;
+  result += z * BATCH_RESULT;
+  if (given.residual) given.residual += z * BATCH_RESULT;
   const index begin = y * TILES, end = begin + TILES < ALL_TILES ? begin + TILES : ALL_TILES;
   const index stop = (x + 1) * COLUMNS < FILTERS ? (x + 1) * COLUMNS : FILTERS;
-  (void)z;
   for (index place = 0; place < PLACES; place += TOGETHER)
     for (index k = 0; k < CHANNELS; k += DEPTH) {
       const index places = PLACES - place < TOGETHER ? PLACES - place : TOGETHER;
@@ -340,7 +403,7 @@ void ENTRY(const float *left, const float *right, EXTRAS float *result, SCRATCH 
       const int first = place == 0 && k == 0, last = place + TOGETHER >= PLACES && k + DEPTH >= CHANNELS;
       const float *from = left;
 #if PACK_LEFT
-      float *packed = scratch + (y * ((FILTERS + COLUMNS - 1) / COLUMNS) + x) * TILES * ROWS * STRIDE;
+      float *packed = scratch + ((z * ((ALL_TILES + TILES - 1) / TILES) + y) * ((FILTERS + COLUMNS - 1) / COLUMNS) + x) * TILES * ROWS * STRIDE;
       const index rows = end * ROWS < LINES * WIDTH ? end * ROWS : LINES * WIDTH;
       pack_left(left, packed, begin * ROWS, rows, place, places, k, depth);
       from = packed;

@@ -76,8 +76,16 @@ def test_functions_are_as_near_as_the_source_says(name, tmp_path):
     assert len(x) % lanes() == 0
     macros = dict.fromkeys(("LINES", "WIDTH", "LINES_OF_IMAGE", "ROWS", "VECTORS", "TILES", "PLACES"), 1)
     macros |= dict.fromkeys(("IMAGE", "LINE", "PIXEL", "PLACE_OFFSETS"), 0) | {"COLUMNS": lanes(), "DEPTH": 8}
-    macros |= {"FILTERS": 16, "CHANNELS": 8, "RIGHT_ROW": 16, "RIGHT_COLUMN": 1, "LANES": lanes()}
+    macros |= {
+        "FILTERS": 16,
+        "CHANNELS": 8,
+        "RIGHT_ROW": 16,
+        "RIGHT_COLUMN": 1,
+        "RESULT_ROW": 16,
+        "LANES": lanes(),
+    }
     macros |= {"PACK_LEFT": 0, "PACK_RIGHT": 0, "DOT": 0, "UNROLL": 1, "STRIDE": 16}
+    macros |= dict.fromkeys(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT", "SWAPPED", "WINDOWS"), 0)
     macros |= {"EXTRAS": "", "STEPS": "", "ENTRY": "kernel"}
     path = tmp_path / "functions.c"
     path.write_text(SOURCE.format(source=code_file.replace("__init__.py", "gemm_f32.c"), name=name))
