@@ -27,7 +27,7 @@ class Steps:
     """Steps that end together.
 
     Attributes:
-        names: what they do, in order: `bias`, `residual`, `relu`, `gelu`, `gelu_tanh`, `truncf`.
+        names: what they do, in order, see `Problem.epilogue`.
         inputs: their operands, in order.
         ops: what computes them, producers first; the last one's result is the steps'.
     """
@@ -115,6 +115,8 @@ class _Walk:
         block = user.regions[0].blocks[0]
         for value, argument, place in zip(list(user.operands)[:-1], block.arguments, maps, strict=False):
             found = self._operand(value) if place == identity else None
+            if not place.results:
+                found = self._number(value)
             if place == last and value not in self.known:
                 found = self._extra(value, "bias")
             if found is None:
@@ -188,6 +190,13 @@ class _Walk:
         self._first(repeated)
         return self._extra(repeated[-1].operands[0], "bias")
 
+    def _number(self, value: ir.Value) -> Polynomial | None:
+        """A constant that is read everywhere."""
+        op, found = producer(value), _constant(value)
+        if op is not None and found is not None:
+            self._first([op])
+        return found
+
     def _extra(self, value: ir.Value, kind: str) -> Polynomial:
         for known, (other, _) in self.extras.items():
             if other == value:
@@ -200,7 +209,9 @@ class _Walk:
         self.ops += [each for each in ops if each not in self.ops]
 
 
-_FUNCTIONS: tuple[Atom, ...] = (("relu", atom(X)), ("truncf", atom(X)))
+_FUNCTIONS: tuple[Atom, ...] = tuple(
+    (name, atom(X)) for name in ("relu", "relu_ordered", "at_most_6", "truncf")
+)
 
 
 def producer(value: ir.Value) -> ir.Operation | None:
@@ -214,25 +225,38 @@ def last_of(rank: int) -> ir.AffineMap:
     return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(rank - 1)])
 
 
-def _repeated(value: ir.Value) -> list[ir.Operation] | None:
-    """The ops that repeat a vector along all dimensions but the last; None where a value is no such thing."""
+def start_of_bias(root: ir.Operation) -> tuple[list[ir.Operation], tuple[str, ...], list[ir.Value]]:
+    """What a root op's sums start from, where that is a repeated vector: its ops, the step, the vector."""
+    value = root.operands[len(root.operands) - 1]
+    rank = ir.RankedTensorType(value.type).rank
+    for dimension, name in ((rank - 1, "bias"), (1, "channel_bias")):
+        ops = _repeated(value, dimension)
+        if ops is not None:
+            return ops, (name,), [ops[-1].operands[0]]
+    return [], (), []
+
+
+def _repeated(value: ir.Value, dimension: int | None = None) -> list[ir.Operation] | None:
+    """The ops that repeat a vector along all dimensions but one, by default the last; None for others."""
     op = producer(value)
     if op is None or op.name not in ("linalg.generic", "linalg.broadcast") or len(op.operands) != 2:
         return None
     rank = ir.RankedTensorType(value.type).rank
+    kept = rank - 1 if dimension is None else dimension
     empty = producer(op.operands[1])
     if empty is None or empty.name != "tensor.empty" or ir.RankedTensorType(op.operands[0].type).rank != 1:
         return None
     if op.name == "linalg.broadcast":
         added = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
-        return [empty, op] if added == list(range(rank - 1)) else None
+        return [empty, op] if added == [each for each in range(rank) if each != kept] else None
     generic = op.opview
     assert isinstance(generic, linalg.GenericOp)
     maps = [ir.AffineMapAttr(each).value for each in generic.indexing_maps]
     block = op.regions[0].blocks[0]
     (*body, last) = (each.operation for each in block.operations)
     plain = not body and last.operands[0] == block.arguments[0]
-    return [empty, op] if plain and maps == [last_of(rank), ir.AffineMap.get_identity(rank)] else None
+    place = ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(kept)])
+    return [empty, op] if plain and maps == [place, ir.AffineMap.get_identity(rank)] else None
 
 
 def _constant(value: ir.Value) -> Polynomial | None:

@@ -34,7 +34,9 @@ class Problem:
         inputs: its operands, and then those of the epilogue.
         result: what comes out.
         epilogue: what is done with each sum, in order: `bias` (the next input is added along the last
-            dimension), `residual` (the next input is added), `relu`, `gelu`, `gelu_tanh`, `truncf`.
+            dimension), `channel_bias` (the next input is added along the second one: the channels of an
+            image that has them first), `residual` (the next input is added), `relu`, `relu_ordered` (which
+            makes 0 of a NaN), `at_most_6`, `gelu`, `gelu_tanh`, `truncf`.
         scale: what the scores of an attention are multiplied by.
         after: how many keys after its own place a query of an attention sees; None where it sees all.
     """

@@ -17,6 +17,10 @@ def evaluate(op: ir.Operation, operands: _Operands) -> Polynomial | None:
     """The result of an op; None for ops that no epilogue has, and for what is too long to be one."""
     if op.name == "arith.constant":
         return constant_of(op)
+    if op.name == "arith.cmpf":
+        predicate = _COMPARISONS.get(ir.IntegerAttr(op.attributes["predicate"]).value)
+        difference = _subtract(operands)
+        return None if predicate is None or difference is None else apply(predicate, difference)
     found = _OPS.get(op.name)
     return found(operands) if found is not None else None
 
@@ -27,6 +31,12 @@ def constant_of(op: ir.Operation) -> Polynomial | None:
     if not isinstance(constant, arith.ConstantOp):
         return None
     value = constant.value
+    if (
+        isinstance(value, ir.DenseFPElementsAttr)
+        and value.is_splat
+        and not ir.RankedTensorType(value.type).rank
+    ):
+        value = value.get_splat_value()
     return number(float(value.value)) if isinstance(value, ir.IntegerAttr | ir.FloatAttr) else None
 
 
@@ -43,6 +53,33 @@ def _maximum(operands: _Operands) -> Polynomial | None:
     """With 0; no other is looked for."""
     others = [each for each in operands if each.constant != 0]
     return apply("relu", others[0]) if len(others) == 1 else None
+
+
+def _minimum(operands: _Operands) -> Polynomial | None:
+    """With 6; no other is looked for."""
+    others = [each for each in operands if each.constant != 6]
+    return apply("at_most_6", others[0]) if len(others) == 1 else None
+
+
+def _select(operands: _Operands) -> Polynomial | None:
+    """A maximum with 0 or a minimum with 6, written as a comparison of what is chosen from.
+
+    Of a NaN an unordered comparison is true, and an ordered one is false.
+    """
+    condition, one, other = operands
+    ((factors, _), *rest) = condition.terms or (((), 0.0),)
+    if rest or len(factors) != 1 or factors[0][1] is None:
+        return None
+    name, difference = factors[0]
+    forward, backward = _subtract((one, other)), _subtract((other, one))
+    if name[1:] not in ("gt", "lt") or difference not in (forward, backward):
+        return None
+    larger = (name[1:] == "gt") == (difference == forward)
+    value, by = (one, other) if other.constant is not None else (other, one)
+    stays = (value is one) == (name[0] == "u")
+    if larger and by.constant == 0:
+        return apply("relu" if stays else "relu_ordered", value)
+    return apply("at_most_6", value) if by.constant == 6 and not larger and stays else None
 
 
 def _power(operands: _Operands) -> Polynomial | None:
@@ -79,6 +116,8 @@ _OPS: Mapping[str, Callable[[_Operands], Polynomial | None]] = {
     "arith.divf": _divide,
     "arith.negf": lambda operands: scale(operands[0], -1.0),
     "arith.maximumf": _maximum,
+    "arith.minimumf": _minimum,
+    "arith.select": _select,
     "arith.extf": _extend,
     "arith.truncf": _truncate,
     "math.fpowi": _power,
@@ -88,3 +127,15 @@ _OPS: Mapping[str, Callable[[_Operands], Polynomial | None]] = {
     "math.erfc": _erfc,
     "math.tanh": lambda operands: apply("tanh", operands[0]),
 }
+
+_COMPARISONS: Mapping[int, str] = {
+    2: "ogt",
+    3: "ogt",
+    4: "olt",
+    5: "olt",
+    9: "ugt",
+    10: "ugt",
+    11: "ult",
+    12: "ult",
+}
+"""By predicate; equal numbers are equal whichever is chosen."""

@@ -9,7 +9,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import func
 
 from iree_tuner.kernels.attention import find_attention
-from iree_tuner.kernels.epilogue import next_steps, producer
+from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.one_op import build_alone
 from iree_tuner.kernels.problem import Array, Problem
@@ -100,15 +100,16 @@ def _sites_of(root: ir.Operation) -> _Own:
     workload = next(filter(None, (family.describe(root) for family in _FAMILIES)), None)
     if workload is None or not _static(root):
         return []
-    start = _zeros(root)
+    start, epilogue, bias = _zeros(root), (), []
     if start is None:
+        start, epilogue, bias = start_of_bias(root)
+    if not start:
         return []
     function = _function_of(root)
-    inputs, ops = list(root.operands)[:-1], [*start, root]
+    inputs, ops = [*list(root.operands)[:-1], *bias], [*start, root]
     if len(set(inputs)) < len(inputs):
         return []  # a case has an argument for each
-    sites = [(_site(workload, inputs, ops, (), function), root)]
-    epilogue: tuple[str, ...] = ()
+    sites = [(_site(workload, inputs, ops, epilogue, function), root)]
     while (steps := next_steps(ops[-1].result)) is not None:
         epilogue, inputs = (*epilogue, *steps.names), [*inputs, *steps.inputs]
         if len(set(epilogue)) < len(epilogue) or len(set(inputs)) < len(inputs):

@@ -1,45 +1,109 @@
-// Matrix multiplication and convolution (nhwc, hwcf) of f32, one workgroup's part.
+// Matrix multiplication and convolution of f32: one workgroup's part.
 //
-// A convolution is a matrix multiplication whose rows are gathered: a row of the left operand is a pixel's
-// window. Rows of the result are cut into tiles of ROWS pixels of one line (of an image, or of all rows of a
-// matrix), columns into tiles of VECTORS vectors. A workgroup takes TILES tiles of rows and all columns of a
-// block of COLUMNS; it packs up to DEPTH rows of the right operand for a tile of columns, and runs them against its rows.
+// A convolution with channels last is a matrix multiplication whose rows are gathered: a row of the left operand is
+// a pixel's window. With channels first its columns are (WINDOWS), and its filters are the left operand. Rows of the result are cut into tiles of ROWS, columns into tiles of VECTORS vectors, the depth into parts of
+// DEPTH. A tile of sums stays in registers for a part. A workgroup computes TILES tiles of rows by COLUMNS columns.
+//
+// PACK_LEFT copies the workgroup's rows, a part of the depth at a time, into scratch memory: tiles may then reach over
+// lines of an image, and rows that are a power of two apart do not evict each other. Without it, a tile is
+// within one line. PACK_RIGHT copies a part of the right operand, a tile wide, to the stack, where it stays in the L1 cache
+// for all rows of the workgroup. Without it the right operand is read in place.
+//
+// DOT sums up along the depth in the lanes of a vector, and adds these at the end: what is best for a few rows where the
+// right operand has its depth contiguous. A tile is then VECTORS columns wide, and nothing is packed.
 //
 // All sizes are macros, so that the compiler sees constants:
 //   LINES, WIDTH, LINES_OF_IMAGE     lines altogether, pixels of a line, lines of one image
 //   IMAGE, LINE, PIXEL               elements from one image, line and pixel to the next in the left operand
 //   FILTERS, CHANNELS                columns of the result; depth at one place of the window
 //   PLACES, PLACE_OFFSETS            places of the window, and where their pixels are relative to the first
-//   RIGHT_ROW, RIGHT_COLUMN          elements from one row and column to the next in the right operand
-//   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES
+//   RIGHT_ROW, RIGHT_COLUMN          elements from one row and column to the next in the right operand; one of them is 1
+//   RESULT_ROW                       elements from one row to the next in the result
+//   BATCH_LEFT, BATCH_RIGHT, BATCH_RESULT   elements from one product to the next: a workgroup's z is its product
+//   SWAPPED                          whether the first operand is the right one
+//   WINDOW_WIDTH, WINDOW_LINE, WINDOW_PIXEL, WINDOW_CHANNEL, WINDOW_PLACES, WINDOW_OFFSETS   with WINDOWS: pixels of a
+//                                    line of columns; elements from one line, pixel and channel to the next in the right operand; its
+//                                    places
+//   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, DOT, UNROLL
+//   STRIDE                           elements from one row of the packed left operand to the next
 //   EXTRAS                           operands of the epilogue in their order: EXTRA(bias), EXTRA(residual)
 //   STEPS                            what is done with each sum, in order: STEP(bias), STEP(residual), STEP(relu),
 //                                    STEP(gelu), STEP(gelu_tanh)
 
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 typedef float vector __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int mask __attribute__((vector_size(LANES * 4)));
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 typedef long index;
 
+#if DOT
+#define WIDE VECTORS
+#define TAIL (FILTERS % WIDE)       /* columns of the last tile, where it is narrower */
+#define TAIL_VECTORS TAIL
+#define PART LANES
+#else
 #define WIDE (VECTORS * LANES)
+#define TAIL (FILTERS % WIDE)
+#define TAIL_VECTORS ((TAIL + LANES - 1) / LANES)
+#define PART (FILTERS % LANES ? FILTERS % LANES : LANES) /* columns of the last vector */
+#endif
+#if PACK_LEFT
+#define ALL_TILES ((LINES * WIDTH + ROWS - 1) / ROWS)
+#define ROWS_LEFT (LINES * WIDTH % ROWS)
+#define APART STRIDE
+#else
 #define ACROSS ((WIDTH + ROWS - 1) / ROWS)
 #define ALL_TILES (LINES * ACROSS)
-#define TOGETHER (CHANNELS < DEPTH ? DEPTH / CHANNELS : 1) /* places whose rows are packed at once */
+#define ROWS_LEFT (WIDTH % ROWS)
+#define APART PIXEL
+#endif
+#define TOGETHER (CHANNELS < DEPTH ? DEPTH / CHANNELS : 1) /* places of the window in one part of the depth */
 #define ALWAYS static inline __attribute__((always_inline))
+#define TEXT(x) _Pragma(#x)
 #ifdef __clang__
-#define UNROLL _Pragma("unroll")
+#define ALL _Pragma("unroll")
+#define TIMES(n) TEXT(unroll n)
 #else
-#define UNROLL _Pragma("GCC unroll 16")
+#define ALL _Pragma("GCC unroll 32")
+#define TIMES(n) TEXT(GCC unroll n)
 #endif
 
 static const index offsets[PLACES] = {PLACE_OFFSETS};
 
-ALWAYS const float *pixel_at(const float *left, index line, index pixel) {
-  return left + line / LINES_OF_IMAGE * IMAGE + line % LINES_OF_IMAGE * LINE + pixel * PIXEL;
+// The first elements of a vector; zeros behind them.
+ALWAYS vector load(const float *from, const int count) {
+  if (count == LANES) return *(const vector *)from;
+#if LANES == 16 && defined(__AVX512F__)
+  return (vector)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+#else
+  vector found = {0};
+  ALL for (int i = 0; i < count; i++) found[i] = from[i];
+  return found;
+#endif
+}
+
+ALWAYS void store(float *to, vector value, const int count) {
+  if (count == LANES) {
+    *(vector *)to = value;
+    return;
+  }
+#if LANES == 16 && defined(__AVX512F__)
+  _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)value);
+#else
+  ALL for (int i = 0; i < count; i++) to[i] = value[i];
+#endif
+}
+
+ALWAYS index pixel_at(index line, index pixel) {
+  return line / LINES_OF_IMAGE * IMAGE + line % LINES_OF_IMAGE * LINE + pixel * PIXEL;
 }
 
 // Operands of the epilogue; those that it has not are null.
 typedef struct {
-  const float *bias, *residual;
+  const float *bias, *channel_bias, *residual;
 } extras;
 
 // Comparisons with a NaN are false, and it stays.
@@ -85,74 +149,269 @@ ALWAYS vector tanh_of(vector x) {
 }
 
 // The steps of an epilogue, of a vector at a place in the result and its column.
-#define STEP_OF(name) ALWAYS vector name##_of(vector x, extras given, index place, index column)
-STEP_OF(bias) { return x + *(const vector *)(given.bias + column); }
-STEP_OF(residual) { return x + *(const vector *)(given.residual + place); }
+#define STEP_OF(name) ALWAYS vector name##_of(vector x, extras given, index place, index row, index column, const int count)
+STEP_OF(bias) { return x + load(given.bias + column, count); }
+STEP_OF(channel_bias) { return x + given.channel_bias[row]; }
+STEP_OF(residual) { return x + load(given.residual + place, count); }
 STEP_OF(relu) { return choose(x <= all(0), all(0), x); }
+STEP_OF(relu_ordered) { return choose(x > all(0), x, all(0)); }
+STEP_OF(at_most_6) { return choose(x >= all(6), all(6), x); }
 STEP_OF(gelu) { return x * 0.5f * (erf_of(x * 0.70710678f) + 1); }
 STEP_OF(gelu_tanh) { return x * 0.5f * (tanh_of(0.79788456f * (x + 0.044715f * x * x * x)) + 1); }
 
-#define STEP(name) sum = name##_of(sum, given, place, column);
-ALWAYS vector finished(vector sum, extras given, index place, index column) {
+#define STEP(name) sum = name##_of(sum, given, place, row, column, count);
+ALWAYS vector finished(vector sum, extras given, index place, index row, index column, const int count) {
   STEPS
   return sum;
 }
 
-// One tile, whose first number is at `start` in the result, in the column `column`.
-ALWAYS void tile(const float *left, const float *packed, extras given, float *result, index start, index column,
-                 index place, index places, index depth, const int rows, int first, int last) {
+// One tile, whose first number is at `start` in the result, in the column `column`; `part` columns of its last vector are.
+ALWAYS void tile(const float *left, const float *right, const index right_row, extras given, float *result, index start,
+                 index row, index column, index place, index places, index depth, const int rows, const int vectors,
+                 const int part, int first, int last) {
   vector sums[ROWS][VECTORS];
-  UNROLL for (int r = 0; r < rows; r++) {
-    UNROLL for (int v = 0; v < VECTORS; v++)
-      sums[r][v] = first ? all(0) : *(const vector *)(result + start + r * FILTERS + v * LANES);
+  ALL for (int r = 0; r < rows; r++) {
+    __builtin_prefetch(result + start + r * RESULT_ROW, 1);
+    ALL for (int v = 0; v < vectors; v++) sums[r][v] = all(0);
   }
   for (index p = place; p < place + places; p++) {
-    const float *from = left + offsets[p];
-    for (index k = 0; k < depth; k++, packed += WIDE) {
-      UNROLL for (int r = 0; r < rows; r++) {
-        const float one = from[r * PIXEL + k];
-        UNROLL for (int v = 0; v < VECTORS; v++) sums[r][v] += one * ((const vector *)packed)[v];
+    const float *from = left + (PACK_LEFT ? (p - place) * depth : offsets[p]);
+    TIMES(UNROLL) for (index k = 0; k < depth; k++) {
+      vector across[VECTORS];
+      ALL for (int v = 0; v < vectors; v++)
+        across[v] = load(right + v * LANES, PACK_RIGHT || v + 1 < vectors ? LANES : part);
+      ALL for (int r = 0; r < rows; r++) {
+        const vector one = all(from[r * APART + k]);
+        ALL for (int v = 0; v < vectors; v++) sums[r][v] += one * across[v];
       }
+      right += right_row;
     }
   }
-  UNROLL for (int r = 0; r < rows; r++) {
-    UNROLL for (int v = 0; v < VECTORS; v++) {
-      const index at = start + r * FILTERS + v * LANES;
-      *(vector *)(result + at) = last ? finished(sums[r][v], given, at, column + v * LANES) : sums[r][v];
+  ALL for (int r = 0; r < rows; r++) {
+    ALL for (int v = 0; v < vectors; v++) {
+      const index at = start + r * RESULT_ROW + v * LANES;
+      const int count = v + 1 < vectors ? LANES : part;
+      vector sum = sums[r][v];
+      if (!first) sum += load(result + at, count);
+      store(result + at, last ? finished(sum, given, at, row + r, column + v * LANES, count) : sum, count);
     }
   }
 }
 
-ALWAYS void pack(const float *right, float *packed, index depth) {
-  for (index k = 0; k < depth; k++)
-    for (int c = 0; c < WIDE; c++) packed[k * WIDE + c] = right[k * RIGHT_ROW + c * RIGHT_COLUMN];
+// The sum of a vector's numbers.
+ALWAYS float total(vector x) {
+#if LANES == 16
+  x += __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+  x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+#elif LANES == 8
+  x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+  x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+#else
+  x += __builtin_shufflevector(x, x, 2, 3, 0, 1);
+#endif
+  return x[0] + x[1];
+}
+
+// One tile of DOT: `columns` rows of the transposed right operand.
+ALWAYS void dots(const float *left, const float *right, extras given, float *result, index start, index row, index column,
+                 const int rows, const int columns) {
+  vector sums[ROWS][VECTORS];
+  ALL for (int r = 0; r < rows; r++)
+    ALL for (int c = 0; c < columns; c++) sums[r][c] = all(0);
+#define STEP_OF_DOTS(count)                                                             \
+  vector down[ROWS];                                                                    \
+  ALL for (int r = 0; r < rows; r++) down[r] = load(left + r * APART + k, count);       \
+  ALL for (int c = 0; c < columns; c++) {                                               \
+    const vector one = load(right + c * RIGHT_COLUMN + k, count);                       \
+    ALL for (int r = 0; r < rows; r++) sums[r][c] += down[r] * one;                     \
+  }
+  index k = 0;
+  TIMES(UNROLL) for (; k + LANES <= CHANNELS; k += LANES) { STEP_OF_DOTS(LANES) }
+  if (CHANNELS % LANES) { STEP_OF_DOTS(CHANNELS % LANES) }
+  ALL for (int r = 0; r < rows; r++) {
+    const index at = start + r * RESULT_ROW;
+    vector found = all(0);
+    ALL for (int c = 0; c < columns; c++) found[c] = total(sums[r][c]);
+    store(result + at, finished(found, given, at, row + r, column, columns), columns);
+  }
+}
+
+// Four vectors of four, apart by `row`, transposed.
+ALWAYS void turn(const float *from, index row, float *to, index to_row) {
+  const four a = *(const four *)from, b = *(const four *)(from + row);
+  const four c = *(const four *)(from + 2 * row), d = *(const four *)(from + 3 * row);
+  const four e = __builtin_shufflevector(a, b, 0, 4, 1, 5), f = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const four g = __builtin_shufflevector(c, d, 0, 4, 1, 5), h = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  *(four *)to = __builtin_shufflevector(e, g, 0, 1, 4, 5);
+  *(four *)(to + to_row) = __builtin_shufflevector(e, g, 2, 3, 6, 7);
+  *(four *)(to + 2 * to_row) = __builtin_shufflevector(f, h, 0, 1, 4, 5);
+  *(four *)(to + 3 * to_row) = __builtin_shufflevector(f, h, 2, 3, 6, 7);
+}
+
+#if WINDOWS
+static const index window_offsets[WINDOW_PLACES] = {WINDOW_OFFSETS};
+
+// The rows of the right operand from `k` on, a tile of pixels wide. Of a vector's pixels those of one line follow each other.
+ALWAYS void pack_windows(const float *image, float *packed, index column, index k, index depth, const int vectors,
+                         const int part) {
+  const int wide = vectors * LANES, columns = wide - LANES + part;
+  index where[WIDE];
+  for (int c = 0; c < columns; c++) {
+    const index pixel = column + c;
+    where[c] = pixel / WINDOW_WIDTH * WINDOW_LINE + pixel % WINDOW_WIDTH * WINDOW_PIXEL;
+  }
+#if LANES == 16 && defined(__AVX512F__) && WINDOW_PIXEL == 1
+  // Pieces of vectors that are in one line: which numbers, and where the first number of the vector would be.
+  struct { __mmask16 which; int first; index from; } pieces[WIDE];
+  int count = 0;
+  for (int c = 0; c < columns; c++) {
+    if (c % LANES == 0 || where[c] != where[c - 1] + 1) {
+      pieces[count].which = 0;
+      pieces[count].first = c % LANES == 0;
+      pieces[count++].from = where[c] - c % LANES;
+    }
+    pieces[count - 1].which |= (__mmask16)(1u << c % LANES);
+  }
+#endif
+  index channel = k / WINDOW_PLACES, place = k % WINDOW_PLACES;
+  for (index each = 0; each < depth; each++, packed += wide) {
+    const float *from = image + channel * WINDOW_CHANNEL + window_offsets[place];
+    if (++place == WINDOW_PLACES) place = 0, channel++;
+#if LANES == 16 && defined(__AVX512F__) && WINDOW_PIXEL == 1
+    __m512 found = _mm512_setzero_ps();
+    float *to = packed - LANES;
+    for (int p = 0; p < count; p++) {
+      if (pieces[p].first) {
+        found = _mm512_setzero_ps();
+        to += LANES;
+      }
+      found = _mm512_mask_loadu_ps(found, pieces[p].which, from + pieces[p].from);
+      _mm512_store_ps(to, found);
+    }
+#else
+    for (int c = 0; c < columns; c++) packed[c] = from[where[c]];
+    for (int c = columns; c < wide; c++) packed[c] = 0;
+#endif
+  }
+}
+#endif
+
+// `depth` rows of the right operand, a tile wide.
+ALWAYS void pack_right(const float *right, float *packed, index depth, const int vectors, const int part) {
+  const int wide = vectors * LANES, columns = wide - LANES + part;
+  if (RIGHT_COLUMN == 1) {
+    for (index k = 0; k < depth; k++)
+      ALL for (int v = 0; v < vectors; v++)
+        *(vector *)(packed + k * wide + v * LANES) =
+            load(right + k * RIGHT_ROW + v * LANES, v + 1 < vectors ? LANES : part);
+    return;
+  }
+  index k = 0;
+  for (; k + 16 <= depth; k += 16)  // a line of the cache at once
+    for (int c = 0; c < columns / 4 * 4; c += 4)
+      ALL for (int each = 0; each < 16; each += 4)
+        turn(right + c * RIGHT_COLUMN + k + each, RIGHT_COLUMN, packed + (k + each) * wide + c, wide);
+  for (int c = columns / 4 * 4; c < columns; c++)
+    for (index each = 0; each < k; each++) packed[each * wide + c] = right[c * RIGHT_COLUMN + each];
+  for (; k < depth; k++)
+    for (int c = 0; c < columns; c++) packed[k * wide + c] = right[c * RIGHT_COLUMN + k];
+  for (index each = 0; each < depth; each++)
+    for (int c = columns; c < wide; c++) packed[each * wide + c] = 0;
+}
+
+// The rows from `begin` to `end`, of all places of a part of the depth.
+ALWAYS void pack_left(const float *left, float *packed, index begin, index end, index place, index places, index k,
+                      index depth) {
+  for (index row = begin; row < end; row++, packed += STRIDE) {
+    const float *from = left + pixel_at(row / WIDTH, row % WIDTH) + k;
+    float *to = packed;
+    for (index p = place; p < place + places; p++, to += depth) {
+      const float *part = from + offsets[p];
+      index each = 0;
+      for (; each + LANES <= depth; each += LANES) *(vector *)(to + each) = *(const vector *)(part + each);
+      for (; each < depth; each++) to[each] = part[each];
+    }
+  }
+}
+
+// All tiles of rows against a tile of columns.
+ALWAYS void down(const float *left, const float *right, const index right_row, extras given, float *result, index begin,
+                 index end, index column, index place, index places, index k, index depth, const int vectors,
+                 const int part, int first, int last) {
+  for (index t = begin; t < end; t++) {
+#if PACK_LEFT
+    const index row = t * ROWS, full = row + ROWS <= LINES * WIDTH;
+    const float *from = left + (t - begin) * ROWS * STRIDE;
+#else
+    const index line = t / ACROSS, pixel = t % ACROSS * ROWS, row = line * WIDTH + pixel, full = pixel + ROWS <= WIDTH;
+    const float *from = left + pixel_at(line, pixel) + k;
+#endif
+    const index start = row * RESULT_ROW + column;
+#if DOT
+    if (ROWS_LEFT == 0 || full)
+      dots(from, right, given, result, start, row, column, ROWS, vectors);
+    else
+      dots(from, right, given, result, start, row, column, ROWS_LEFT, vectors);
+#else
+    if (ROWS_LEFT == 0 || full)
+      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS, vectors, part, first, last);
+    else
+      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS_LEFT, vectors, part, first, last);
+#endif
+  }
+}
+
+// A tile of columns, packed if it is to be.
+ALWAYS void column_tile(const float *left, const float *right, extras given, float *result, index begin, index end,
+                        index column, index place, index places, index k, index depth, const int vectors,
+                        const int part, int first, int last) {
+  const float *from = right + (place * CHANNELS + k) * RIGHT_ROW + column * RIGHT_COLUMN;
+#if PACK_RIGHT
+  float packed[DEPTH * WIDE] __attribute__((aligned(64)));
+#if WINDOWS
+  pack_windows(right, packed, column, k, depth, vectors, part);
+#else
+  for (index p = 0; p < places; p++)
+    pack_right(from + p * CHANNELS * RIGHT_ROW, packed + p * depth * vectors * LANES, depth, vectors, part);
+#endif
+  down(left, packed, vectors * LANES, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
+#else
+  down(left, from, RIGHT_ROW, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
+#endif
 }
 
 #define EXTRA(name) const float *name,
-void ENTRY(const float *left, const float *right, EXTRAS float *result, index x, index y, index z) {
+#if PACK_LEFT
+#define SCRATCH float *scratch,
+#else
+#define SCRATCH
+#endif
+void ENTRY(const float *one, const float *other, EXTRAS float *result, SCRATCH index x, index y, index z) {
 #undef EXTRA
 #define EXTRA(name) .name = name,
-  const extras given = {EXTRAS};
-  float packed[DEPTH * WIDE] __attribute__((aligned(64)));
+  extras given = {EXTRAS};
+  const float *left = (SWAPPED ? other : one) + z * BATCH_LEFT, *right = (SWAPPED ? one : other) + z * BATCH_RIGHT;
+  result += z * BATCH_RESULT;
+  if (given.residual) given.residual += z * BATCH_RESULT;
   const index begin = y * TILES, end = begin + TILES < ALL_TILES ? begin + TILES : ALL_TILES;
-  (void)z;
-  for (index column = x * COLUMNS; column < (x + 1) * COLUMNS; column += WIDE)
-    for (index place = 0; place < PLACES; place += TOGETHER)
-      for (index k = 0; k < CHANNELS; k += DEPTH) {
-        const index places = PLACES - place < TOGETHER ? PLACES - place : TOGETHER;
-        const index depth = CHANNELS - k < DEPTH ? CHANNELS - k : DEPTH;
-        const int first = place == 0 && k == 0, last = place + TOGETHER >= PLACES && k + DEPTH >= CHANNELS;
-        for (index p = 0; p < places; p++)
-          pack(right + ((place + p) * CHANNELS + k) * RIGHT_ROW + column * RIGHT_COLUMN, packed + p * depth * WIDE,
-               depth);
-        for (index t = begin; t < end; t++) {
-          const index line = t / ACROSS, pixel = t % ACROSS * ROWS;
-          const float *from = pixel_at(left, line, pixel) + k;
-          const index start = (line * WIDTH + pixel) * FILTERS + column;
-          if (WIDTH % ROWS == 0 || pixel + ROWS <= WIDTH)
-            tile(from, packed, given, result, start, column, place, places, depth, ROWS, first, last);
-          else
-            tile(from, packed, given, result, start, column, place, places, depth, WIDTH % ROWS, first, last);
-        }
-      }
+  const index stop = (x + 1) * COLUMNS < FILTERS ? (x + 1) * COLUMNS : FILTERS;
+  for (index place = 0; place < PLACES; place += TOGETHER)
+    for (index k = 0; k < CHANNELS; k += DEPTH) {
+      const index places = PLACES - place < TOGETHER ? PLACES - place : TOGETHER;
+      const index depth = CHANNELS - k < DEPTH ? CHANNELS - k : DEPTH;
+      const int first = place == 0 && k == 0, last = place + TOGETHER >= PLACES && k + DEPTH >= CHANNELS;
+      const float *from = left;
+#if PACK_LEFT
+      float *packed = scratch + ((z * ((ALL_TILES + TILES - 1) / TILES) + y) * ((FILTERS + COLUMNS - 1) / COLUMNS) + x) * TILES * ROWS * STRIDE;
+      const index rows = end * ROWS < LINES * WIDTH ? end * ROWS : LINES * WIDTH;
+      pack_left(left, packed, begin * ROWS, rows, place, places, k, depth);
+      from = packed;
+#endif
+      index column = x * COLUMNS;
+      for (; column + WIDE <= stop; column += WIDE)
+        column_tile(from, right, given, result, begin, end, column, place, places, k, depth, VECTORS, LANES, first, last);
+      if (TAIL && column < stop)
+        column_tile(from, right, given, result, begin, end, column, place, places, k, depth, TAIL_VECTORS, PART, first, last);
+    }
 }

@@ -18,15 +18,17 @@ def run(code, inputs, shape, folder):
     """Link the object, and call it for every workgroup on a result full of NaN."""
     path = folder / f"{abs(hash(code.data))}"
     path.with_suffix(".o").write_bytes(code.data)
-    path.with_suffix(".c").write_text(_caller(code.entry, len(inputs) + 1))
+    arrays = [*inputs, np.full(shape, np.nan, np.float32)]
+    if code.scratch_bytes:
+        arrays.append(np.full(code.scratch_bytes // 4, np.nan, np.float32))
+    path.with_suffix(".c").write_text(_caller(code.entry, len(arrays)))
     files = [path.with_suffix(".o"), path.with_suffix(".c")]
     subprocess.run([compiler(), "-shared", "-fPIC", *files, "-o", path.with_suffix(".so")], check=True)
     call = ctypes.CDLL(path.with_suffix(".so")).call
-    result = np.full(shape, np.nan, np.float32)
-    pointers = [each.ctypes.data_as(ctypes.c_void_p) for each in (*inputs, result)]
+    pointers = [each.ctypes.data_as(ctypes.c_void_p) for each in arrays]
     for place in itertools.product(*map(range, code.launch.workgroups)):
         call(*pointers, *map(ctypes.c_long, place))
-    return result
+    return arrays[len(inputs)]
 
 
 def _caller(entry, bindings):

@@ -27,12 +27,15 @@ FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthChec
 @FEW
 @given(
     steps=st.lists(st.sampled_from(STEPS), unique=True, min_size=1), m=st.integers(1, 40),
-    k=st.integers(1, 300), together=st.booleans(), inside=st.booleans(), pick=st.floats(0, 0.999),
+    n=st.integers(1, 40), k=st.integers(1, 300), together=st.booleans(), inside=st.booleans(),
+    pick=st.floats(0, 0.999),
 )  # fmt: skip
-@example(steps=["residual", "gelu", "bias"], m=13, k=260, together=True, inside=True, pick=0.0)
-@example(steps=["bias", "gelu_tanh", "residual", "relu"], m=13, k=600, together=False, inside=False, pick=0.5)
-def test_steps_in_any_order(steps, m, k, together, inside, pick, tmp_path):
-    text = with_epilogue(m, 32, k, steps, together=together, inside=inside)
+@example(steps=["residual", "gelu", "bias"], m=13, n=32, k=260, together=True, inside=True, pick=0.0)
+@example(
+    steps=["bias", "gelu_tanh", "residual", "relu"], m=13, n=37, k=600, together=False, inside=False, pick=0.5
+)
+def test_steps_in_any_order(steps, m, n, k, together, inside, pick, tmp_path):
+    text = with_epilogue(m, n, k, steps, together=together, inside=inside)
     problem = site_in(text).problem
     assert problem.epilogue == tuple(steps)
     assert KERNEL.refuses(problem) == ""
@@ -73,7 +76,16 @@ def test_functions_are_as_near_as_the_source_says(name, tmp_path):
     assert len(x) % lanes() == 0
     macros = dict.fromkeys(("LINES", "WIDTH", "LINES_OF_IMAGE", "ROWS", "VECTORS", "TILES", "PLACES"), 1)
     macros |= dict.fromkeys(("IMAGE", "LINE", "PIXEL", "PLACE_OFFSETS"), 0) | {"COLUMNS": lanes(), "DEPTH": 8}
-    macros |= {"FILTERS": 16, "CHANNELS": 8, "RIGHT_ROW": 16, "RIGHT_COLUMN": 1, "LANES": lanes()}
+    macros |= {
+        "FILTERS": 16,
+        "CHANNELS": 8,
+        "RIGHT_ROW": 16,
+        "RIGHT_COLUMN": 1,
+        "RESULT_ROW": 16,
+        "LANES": lanes(),
+    }
+    macros |= {"PACK_LEFT": 0, "PACK_RIGHT": 0, "DOT": 0, "UNROLL": 1, "STRIDE": 16}
+    macros |= dict.fromkeys(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT", "SWAPPED", "WINDOWS"), 0)
     macros |= {"EXTRAS": "", "STEPS": "", "ENTRY": "kernel"}
     path = tmp_path / "functions.c"
     path.write_text(SOURCE.format(source=code_file.replace("__init__.py", "gemm_f32.c"), name=name))

@@ -1,23 +1,26 @@
-"""The C kernel computes what numpy computes, with every tile, for sizes that tiles do not divide."""
+"""The C kernel computes what numpy computes, with any knobs and vectors, for sizes that nothing divides."""
 
 import itertools
+import os
 
 import numpy as np
 import pytest
 from c_objects import arrays, run
 from epilogues import with_epilogue
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from problems import conv, matmul, site_in
 
-from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.problem import KernelError, conv_of, gemm_of
+from iree_tuner.kernels.c_gemm import CGemm, lanes
+from iree_tuner.kernels.problem import KernelError, conv_of
 from iree_tuner.targets import parse_target
 
 KERNEL = CGemm()
 HOST = parse_target("llvm-cpu:host")
 
 pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
+WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
+TURNED = matmul(8, 16, 32, transposed=True).replace("(m, k)>", "(k, m)>").replace("8x32", "32x8")
 FEW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -31,38 +34,155 @@ def expected_conv(image, filter_, found):
     return total
 
 
+def chosen(problem, pick, **wanted):
+    """One of the variants that have some knobs, or of all where none has; with those knobs."""
+    variants = KERNEL.variants(problem, HOST)
+    found = [each for each in variants if wanted.items() <= each.items()] or variants
+    return found[int(pick * len(found))]
+
+
 @FEW
 @given(
-    m=st.integers(1, 70),
-    k=st.integers(1, 300),
-    wide=st.integers(1, 4),
-    transposed=st.booleans(),
+    m=st.integers(1, 70), n=st.integers(1, 70), k=st.integers(1, 300), transposed=st.booleans(),
+    width=st.sampled_from(WIDTHS), left=st.integers(0, 1), right=st.integers(0, 1), dot=st.integers(0, 1),
     pick=st.floats(0, 0.999),
-)
-def test_products(m, k, wide, transposed, pick, tmp_path):
-    problem = site_in(matmul(m, 16 * wide, k, transposed=transposed)).problem
+)  # fmt: skip
+@example(m=13, n=33, k=257, transposed=False, width=WIDTHS[-1], left=1, right=1, dot=0, pick=0)
+@example(m=13, n=33, k=257, transposed=True, width=WIDTHS[-1], left=0, right=1, dot=0, pick=0)
+@example(m=7, n=19, k=37, transposed=True, width=WIDTHS[0], left=0, right=0, dot=1, pick=0.5)
+def test_products(m, n, k, transposed, width, left, right, dot, pick, tmp_path):
+    problem = site_in(matmul(m, n, k, transposed=transposed)).problem
     assert KERNEL.refuses(problem) == ""
-    variants = KERNEL.variants(problem, HOST)
-    code = KERNEL.make(problem, HOST, variants[int(pick * len(variants))])
-    left, right = arrays(problem)
-    found = gemm_of(problem)
-    want = left.astype(np.float64) @ (right.T if found.transposed else right)
-    np.testing.assert_allclose(run(code, (left, right), want.shape, tmp_path), want, rtol=1e-4, atol=1e-4)
+    knobs = chosen(problem, pick, lanes=width, pack_left=left, pack_right=right, dot=dot)
+    inputs = arrays(problem)
+    want = inputs[0].astype(np.float64) @ (inputs[1].T if transposed else inputs[1])
+    found = run(KERNEL.make(problem, HOST, knobs), inputs, want.shape, tmp_path)
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
 
 
 @FEW
 @given(
     size=st.tuples(st.integers(1, 9), st.integers(1, 15)), channels=st.sampled_from([1, 3, 16, 40, 130]),
-    stride=st.integers(1, 2), dilation=st.integers(1, 2), more=st.integers(0, 2), pick=st.floats(0, 0.999),
+    filters=st.sampled_from([5, 32, 70]), stride=st.integers(1, 2), dilation=st.integers(1, 2),
+    more=st.integers(0, 2), width=st.sampled_from(WIDTHS), left=st.integers(0, 1), pick=st.floats(0, 0.999),
 )  # fmt: skip
-def test_convolutions(size, channels, stride, dilation, more, pick, tmp_path):
-    problem = site_in(conv(size, channels, 32, stride=stride, dilation=dilation, more=more)).problem
+def test_convolutions(size, channels, filters, stride, dilation, more, width, left, pick, tmp_path):
+    problem = site_in(conv(size, channels, filters, stride=stride, dilation=dilation, more=more)).problem
     assert KERNEL.refuses(problem) == ""
-    variants = KERNEL.variants(problem, HOST)
-    code = KERNEL.make(problem, HOST, variants[int(pick * len(variants))])
+    code = KERNEL.make(problem, HOST, chosen(problem, pick, lanes=width, pack_left=left))
     image, filter_ = arrays(problem)
     want = expected_conv(image, filter_, conv_of(problem))
     np.testing.assert_allclose(run(code, (image, filter_), want.shape, tmp_path), want, rtol=1e-4, atol=1e-3)
+
+
+def named(op, left, right, result):
+    """A function of one named op on zeros."""
+    a, b, r = (f"tensor<{'x'.join(map(str, each))}xf32>" for each in (left, right, result))
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> {r} {{
+      %zero = arith.constant 0.0 : f32
+      %empty = tensor.empty() : {r}
+      %init = linalg.fill ins(%zero : f32) outs(%empty : {r}) -> {r}
+      %r = linalg.{op} ins(%a, %b : {a}, {b}) outs(%init : {r}) -> {r}
+      return %r : {r}
+    }}"""
+
+
+TURNED_BATCH = "batch_matmul indexing_maps = [{}]".format(
+    ", ".join(f"affine_map<(b, m, n, k) -> (b, {each})>" for each in ("m, k", "n, k", "m, n"))
+)
+
+
+@pytest.mark.parametrize("pick", [0.0, 0.6])
+@pytest.mark.parametrize(
+    ("op", "sums", "left", "right", "result"),
+    [
+        ("vecmat", "k,kn->n", (70,), (70, 39), (39,)),
+        ("matvec", "mk,k->m", (39, 70), (70,), (39,)),
+        ("batch_matmul", "bmk,bkn->bmn", (3, 5, 19), (3, 19, 21), (3, 5, 21)),
+        (TURNED_BATCH, "bmk,bnk->bmn", (3, 5, 19), (3, 21, 19), (3, 5, 21)),
+        ("batch_vecmat", "bk,bkn->bn", (3, 19), (3, 19, 21), (3, 21)),
+    ],
+)
+def test_other_products(op, sums, left, right, result, pick, tmp_path):
+    problem = site_in(named(op, left, right, result)).problem
+    assert KERNEL.refuses(problem) == ""
+    inputs = arrays(problem)
+    want = np.einsum(sums, *(each.astype(np.float64) for each in inputs))
+    found = run(KERNEL.make(problem, HOST, chosen(problem, pick)), inputs, result, tmp_path)
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
+
+
+def channels_first(size, channels, filters, window, stride, *, bias):
+    """A convolution of two images as PyTorch exports it: it starts from its bias, and ends with a relu6."""
+    high, wide = ((each - 1) * stride + window for each in size)
+    image = f"tensor<2x{channels}x{high}x{wide}xf32>"
+    filter_ = f"tensor<{filters}x{channels}x{window}x{window}xf32>"
+    result, pair = f"tensor<2x{filters}x{size[0]}x{size[1]}xf32>", "tensor<2xi64>"
+    start = f"linalg.fill ins(%zero : f32) outs(%empty : {result}) -> {result}"
+    if bias:
+        start = (
+            f"linalg.broadcast ins(%c : tensor<{filters}xf32>) outs(%empty : {result}) dimensions = [0, 2, 3]"
+        )
+    four = 'iterator_types = ["parallel", "parallel", "parallel", "parallel"]'
+    body = """
+        ^bb0(%x: f32, %y: f32, %o: f32):
+          %1 = arith.cmpf PREDICATE, %x, %y : f32
+          %2 = arith.select %1, %x, %y : f32
+          linalg.yield %2 : f32"""
+    return f"""
+    #id = affine_map<(a, b, c, d) -> (a, b, c, d)>
+    #none = affine_map<(a, b, c, d) -> ()>
+    func.func @main(%a: {image}, %b: {filter_}{f", %c: tensor<{filters}xf32>" if bias else ""}) -> {result} {{
+      %zero = arith.constant 0.0 : f32
+      %low = arith.constant dense<0.0> : tensor<f32>
+      %high = arith.constant dense<6.0> : tensor<f32>
+      %empty = tensor.empty() : {result}
+      %start = {start}
+      %r = linalg.conv_2d_nchw_fchw {{
+            strides = dense<{stride}> : {pair}, dilations = dense<1> : {pair}}}
+          ins(%a, %b : {image}, {filter_}) outs(%start : {result}) -> {result}
+      %v = linalg.generic {{indexing_maps = [#id, #none, #id], {four}}}
+          ins(%r, %low : {result}, tensor<f32>) outs(%empty : {result}) {{{body.replace("PREDICATE", "ogt")}
+      }} -> {result}
+      %w = linalg.generic {{indexing_maps = [#none, #id, #id], {four}}}
+          ins(%high, %v : tensor<f32>, {result}) outs(%empty : {result}) {{{body.replace("PREDICATE", "olt")}
+      }} -> {result}
+      return %w : {result}
+    }}"""
+
+
+@FEW
+@given(
+    size=st.tuples(st.integers(1, 9), st.integers(1, 40)), channels=st.sampled_from([1, 3, 16, 40]),
+    filters=st.sampled_from([5, 32]), window=st.sampled_from([1, 3]), stride=st.integers(1, 2),
+    bias=st.booleans(), width=st.sampled_from(WIDTHS), pick=st.floats(0, 0.999),
+)  # fmt: skip
+@example(size=(9, 7), channels=40, filters=32, window=3, stride=1, bias=True, width=WIDTHS[-1], pick=0)
+@example(size=(9, 7), channels=40, filters=32, window=1, stride=1, bias=True, width=WIDTHS[-1], pick=0)
+def test_channels_first(size, channels, filters, window, stride, bias, width, pick, tmp_path):
+    text = channels_first(size, channels, filters, window, stride, bias=bias)
+    problem = site_in(text).problem
+    assert problem.epilogue == (*["channel_bias"] * bias, "relu_ordered", "at_most_6")
+    assert KERNEL.refuses(problem) == ""
+    image, filter_, *extra = arrays(problem)
+    image[-1, 0, -1, -1] = np.nan
+    windows = np.lib.stride_tricks.sliding_window_view(image.astype(np.float64), (window, window), (2, 3))
+    want = np.einsum("ncyxhw,fchw->nfyx", windows[:, :, ::stride, ::stride], filter_)
+    want = want + extra[0][:, None, None] if bias else want
+    want = np.minimum(np.where(want > 0, want, 0), 6)
+    code = KERNEL.make(problem, HOST, chosen(problem, pick, lanes=width))
+    found = run(code, (image, filter_, *extra), want.shape, tmp_path)
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-3)
+
+
+def test_the_first_variants_differ_and_use_what_there_is():
+    """A search that ends early has tried several tiles, each cut for all workers."""
+    first = KERNEL.variants(site_in(matmul(128, 768, 768)).problem, HOST)[:8]
+    assert len({(each["rows"], each["vectors"]) for each in first}) >= 3
+    for knobs in first:
+        launch = KERNEL.make(site_in(matmul(128, 768, 768)).problem, HOST, knobs).launch
+        assert launch.workgroups[0] * launch.workgroups[1] >= min(2, len(os.sched_getaffinity(0)))
 
 
 @pytest.mark.parametrize("variant", [0, -1])
@@ -82,7 +202,7 @@ def test_bias_and_relu(variant, tmp_path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (matmul(16, 20, 16), "20 columns are not a multiple of 16"),
+        (TURNED, "it is no product or convolution whose layouts are read in place"),
         (matmul(16, 16, 16, element="f16"), "its types are f16, f16, f32, not f32"),
     ],
 )

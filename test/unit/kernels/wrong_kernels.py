@@ -42,14 +42,14 @@ class WrongGrid(_Planted):
 
 
 class TooFar(_Planted):
-    """It is started with one workgroup too many, which writes over other columns."""
+    """It takes rows of the result for shorter than they are, and writes over those before."""
 
     name = "too_far"
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        code = super().make(problem, target, knobs)
-        x, y, z = code.launch.workgroups
-        return replace(code, launch=replace(code.launch, workgroups=(x + 1, y, z)))
+        m, n, k = problem.workload.loops
+        shorter = replace(problem.workload, loops=(m, n - 1, k))
+        return super().make(replace(problem, workload=shorter), target, knobs)
 
 
 class Changing(_Planted):

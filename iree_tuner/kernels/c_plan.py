@@ -1,0 +1,212 @@
+"""Variants of the C kernel: which are legal for a problem, and what each probably costs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from iree_tuner.kernels.c_shape import Shape
+from iree_tuner.kernels.kernel import Knobs
+
+_TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
+    16: (
+        (6, 4), (8, 3), (9, 3), (7, 3), (12, 2), (14, 2), (13, 2), (10, 2), (8, 2), (4, 6), (5, 5), (3, 7),
+        (2, 8), (2, 12), (1, 8), (1, 16), (1, 24), (24, 1), (28, 1), (4, 2), (2, 4), (1, 1),
+    ),
+    8: ((6, 2), (5, 2), (4, 3), (4, 2), (3, 4), (2, 6), (2, 4), (1, 8), (1, 12), (12, 1), (14, 1), (1, 1)),
+    4: ((8, 3), (7, 3), (6, 4), (12, 2), (14, 2), (4, 6), (2, 8), (1, 8), (1, 16), (24, 1), (4, 2), (1, 1)),
+}  # fmt: skip
+"""Rows and vectors of a tile of sums, by the f32 of a vector. AVX-512 and NEON have 32 registers, AVX2 has
+16, and the operands need some."""
+
+_DOTS: Mapping[int, tuple[tuple[int, int], ...]] = {
+    16: ((1, 8), (1, 16), (1, 4), (2, 8), (3, 6), (4, 5), (4, 6), (6, 4)),
+    8: ((1, 8), (1, 4), (2, 5), (3, 3), (4, 2)),
+    4: ((1, 4), (2, 4), (4, 4), (6, 4)),
+}
+"""Rows and columns of a tile whose sums lie in all lanes of a vector: no more columns than lanes."""
+
+_DEPTHS = (256, 512, 128, 384)
+_MOST_STACK = 64 << 10  # the runtime gives a worker 128 KiB
+_MOST_SCRATCH = 1 << 20
+_L2 = 768 << 10  # of the cache, for the rows of a workgroup that are read again
+_LINE = 16  # f32 in a line of the cache
+_FMA_CYCLES = 4  # until a sum can be added to again
+_TILE_CYCLES, _WORKGROUP_CYCLES = 30.0, 2000.0
+_TOTAL_CYCLES = 8.0  # to add the numbers of a vector
+_WAIT = 0.04  # of a workgroup, that the others wait for it
+_PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_FEW_PARTS = 3  # ways to cut a problem into workgroups that are tried with a tile
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A shape cut as knobs say.
+
+    Attributes:
+        shape: what is computed.
+        knobs: `rows`, `vectors`, `lanes`, `depth`, `pack_left`, `pack_right`, `dot`, `tiles`,
+            `columns`, `unroll`.
+    """
+
+    shape: Shape
+    knobs: Knobs
+
+    @property
+    def wide(self) -> int:
+        """Columns of a tile."""
+        return self.knobs["vectors"] * (1 if self.knobs["dot"] else self.knobs["lanes"])
+
+    @property
+    def across(self) -> tuple[int, int]:
+        """How many tiles of rows there are between two ends, and how often that is repeated."""
+        whole = self.knobs["pack_left"]
+        return (self.shape.rows, 1) if whole else (self.shape.width, self.shape.lines)
+
+    @property
+    def all_tiles(self) -> int:
+        """Of rows."""
+        length, times = self.across
+        return times * -(-length // self.knobs["rows"])
+
+    @property
+    def workgroups(self) -> tuple[int, int]:
+        """Across and down."""
+        return -(-self.shape.columns // self.knobs["columns"]), -(-self.all_tiles // self.knobs["tiles"])
+
+    @property
+    def part(self) -> int:
+        """The most of the depth that is summed up at once."""
+        channels, depth = self.shape.channels, self.knobs["depth"]
+        if channels >= depth:
+            return depth
+        return channels * min(depth // channels, len(self.shape.offsets))
+
+    @property
+    def stride(self) -> int:
+        """Elements from one packed row to the next: an odd number of lines, so that rows evict no others."""
+        lines = -(-self.part // _LINE)
+        return (lines + 1 - lines % 2) * _LINE
+
+    @property
+    def scratch_bytes(self) -> int:
+        """For the packed rows of all workgroups."""
+        if not self.knobs["pack_left"]:
+            return 0
+        across, down = self.workgroups
+        return (
+            self.shape.batch[0] * across * down * self.knobs["tiles"] * self.knobs["rows"] * self.stride * 4
+        )
+
+    def legal(self) -> bool:
+        """Whether it fits into stack and scratch memory."""
+        on_stack = self.knobs["pack_right"] * self.knobs["depth"] * self.wide * 4
+        return on_stack <= _MOST_STACK and self.scratch_bytes <= _MOST_SCRATCH
+
+    def cycles(self, workers: int) -> float:
+        """About how long it takes on so many workers, in cycles of two vector operations."""
+        across, down = self.workgroups
+        shape, knobs = self.shape, self.knobs
+        columns, tiles = min(knobs["columns"], shape.columns), min(knobs["tiles"], self.all_tiles)
+        length, times = self.across
+        full, left = divmod(length, knobs["rows"])
+        row_tiles = [(knobs["rows"], full * times), (left, times if left else 0)]
+        whole, rest = divmod(columns, self.wide)
+        last = rest if knobs["dot"] else -(-rest // knobs["lanes"])
+        column_tiles = [(knobs["vectors"], whole), (last, 1 if rest else 0)]
+        one = sum(
+            count * many * self._tile_cycles(height, width)
+            for height, count in row_tiles
+            for width, many in column_tiles
+        )
+        found = one * tiles / self.all_tiles
+        found += self._packing(columns, tiles)
+        if tiles * knobs["rows"] * self.part * 4 > _L2 and whole + bool(rest) > 1:
+            found *= 1.1
+        return (-(-across * down * shape.batch[0] // workers) + _WAIT) * (found + _WORKGROUP_CYCLES)
+
+    def _packing(self, columns: int, tiles: int) -> float:
+        shape, knobs = self.shape, self.knobs
+        right = 0.4 if shape.right_row == 1 else (8.0 if shape.windows else 3.0) / knobs["lanes"]
+        found = knobs["pack_right"] * shape.depth * columns * right
+        if knobs["pack_left"]:
+            left = 0.15 if shape.channels >= _LINE else 1.5
+            found += tiles * knobs["rows"] * shape.depth * left
+        return found
+
+    def _tile_cycles(self, rows: int, vectors: int) -> float:
+        """Of a tile: its products or their latency, a little for loads, and what is done once."""
+        depth = self.shape.depth
+        step = max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2) + 0.05 * (rows + vectors)
+        if self.knobs["dot"]:
+            return step * depth / self.knobs["lanes"] + rows * vectors * _TOTAL_CYCLES + _TILE_CYCLES
+        return step * depth + -(-depth // self.part) * _TILE_CYCLES
+
+
+def plans(shape: Shape, widths: tuple[int, ...]) -> list[Plan]:
+    """The legal ones, those that are probably fast first, and of different tiles in turns."""
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    costs: list[tuple[float, int, Plan]] = []
+    for lanes in widths:
+        slower = 1.0 if lanes == widths[0] else 1.5
+        for base in _tiles_of(shape, lanes):
+            own = [plan for each in base for plan in _cheapest(shape, each, workers)]
+            own.sort(key=lambda each: each.cycles(workers))
+            costs += [
+                (plan.cycles(workers) * slower * (1 + 0.01 * place), len(costs) + place, plan)
+                for place, plan in enumerate(own)
+            ]
+    return [plan for _, _, plan in sorted(costs, key=lambda each: each[:2])]
+
+
+def _tiles_of(shape: Shape, lanes: int) -> Iterator[list[dict[str, int]]]:
+    """For each tile that is not larger than the result the choices of all other knobs but workgroups."""
+    depths = dict.fromkeys(_depth_of(shape, depth) for depth in _DEPTHS)
+    rights = (1,) if shape.windows or (shape.right_row == 1 and shape.columns > 1) else (0, 1)
+    for rows, vectors in _TILES[lanes]:
+        if rows > shape.rows or (vectors > 2 and (vectors - 1) * lanes >= shape.columns):
+            continue
+        lefts = (0, 1) if rows <= shape.width else (1,)
+        unrolls = (1,) if rows >= 4 else (4, 1)
+        tile = {"rows": rows, "vectors": vectors, "lanes": lanes, "dot": 0}
+        names = ("depth", "pack_left", "pack_right", "unroll")
+        yield [
+            {**tile, **dict(zip(names, each, strict=True))}
+            for each in product(depths, lefts, rights, unrolls)
+        ]
+    for rows, columns in (
+        _DOTS[lanes] if shape.right_row == 1 and len(shape.offsets) == 1 and shape.windows is None else ()
+    ):
+        if rows <= shape.rows and columns <= shape.columns:
+            tile = {"rows": rows, "vectors": columns, "lanes": lanes, "dot": 1, "depth": shape.channels}
+            yield [{**tile, "pack_left": 0, "pack_right": 0, "unroll": each} for each in (1, 2)]
+
+
+def _cheapest(shape: Shape, base: Mapping[str, int], workers: int) -> list[Plan]:
+    """The best ways to cut the result into workgroups."""
+    found = [plan for plan in _cut(shape, base) if plan.legal()]
+    return sorted(found, key=lambda each: each.cycles(workers))[:_FEW_PARTS]
+
+
+def _depth_of(shape: Shape, depth: int) -> int:
+    """A part of the depth that leaves no small rest: whole places of a window, or equal parts of channels."""
+    if shape.channels < depth:
+        return shape.channels * max(1, min(depth // shape.channels, len(shape.offsets)))
+    return -(-shape.channels // -(-shape.channels // depth))
+
+
+def _cut(shape: Shape, base: Mapping[str, int]) -> Iterator[Plan]:
+    """A plan for each way to cut the result into workgroups."""
+    whole = Plan(shape, {**base, "tiles": 1, "columns": 1})
+    wide, tiles = whole.wide, whole.all_tiles
+    column_tiles = -(-shape.columns // wide)
+    seen: set[tuple[int, int]] = set()
+    for down, across in product(_PARTS, _PARTS):
+        if down * across > _PARTS[-1] or down > tiles or across > column_tiles:
+            continue
+        cut = -(-tiles // down), -(-column_tiles // across) * wide
+        if cut not in seen:
+            seen.add(cut)
+            yield Plan(shape, {**base, "tiles": cut[0], "columns": cut[1]})

@@ -1,0 +1,206 @@
+"""Contractions and convolutions as what the C kernel computes: batched products of rows by columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from iree_tuner.kernels.problem import Problem, conv_of
+from iree_tuner.ops.workload import Workload
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The right operand where its columns are pixels of an image with channels first.
+
+    Attributes:
+        width: pixels of a line of the result.
+        line, pixel: elements from one to the next in the image.
+        channel: elements from one channel to the next.
+        offsets: where the places of a window are, relative to its first.
+    """
+
+    width: int
+    line: int
+    pixel: int
+    channel: int
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A product whose left rows may be windows of pixels with channels last.
+
+    Attributes:
+        lines, width: of pixels, all images together; each pixel is a row. A matrix is one line.
+        lines_of_image: how many of them are one image's.
+        image, line, pixel: elements from one to the next in the left operand.
+        columns: of the result.
+        channels: depth at one place of the window.
+        offsets: where the places' pixels are, relative to the first.
+        right_row, right_column: elements from one row and column to the next in the right operand.
+        result_row: elements from one row to the next in the result.
+        batch: products, and elements from one to the next in both operands and the result.
+        swapped: whether the left operand is the problem's second one.
+        windows: how columns are read instead, where the right operand is an image.
+    """
+
+    lines: int
+    width: int
+    lines_of_image: int
+    image: int
+    line: int
+    pixel: int
+    columns: int
+    channels: int
+    offsets: tuple[int, ...]
+    right_row: int
+    right_column: int
+    result_row: int
+    batch: tuple[int, int, int, int] = (1, 0, 0, 0)
+    swapped: bool = False
+    windows: Windows | None = field(default=None)
+
+    @property
+    def rows(self) -> int:
+        """Of the result."""
+        return self.lines * self.width
+
+    @property
+    def depth(self) -> int:
+        """Products of a sum."""
+        return self.channels * len(self.offsets)
+
+
+def shape_of(problem: Problem) -> Shape | None:
+    """The problem as such a product; None where it is none."""
+    workload = problem.workload
+    if workload.dynamic:
+        return None
+    if workload.family == "contraction":
+        return _contraction(workload, (0, 1)) or _contraction(workload, (1, 0))
+    return _channels_last(problem) or _channels_first(problem)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """Loops of one role as one: its size, and elements from one to the next in operands and result."""
+
+    size: int
+    steps: tuple[int, ...]
+
+
+def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
+    """With the operands in an order: rows are the first one's, columns the second one's."""
+    places = [list(one.dimensions) for one in workload.maps]
+    if any(each is None for one in places for each in one):
+        return None
+    left, right, result = (places[each] for each in (*order, 2))
+    steps = [_steps(place, workload.loops) for place in (left, right, result)]
+    roles = {
+        "batch": (True, True, True),
+        "m": (True, False, True),
+        "n": (False, True, True),
+        "k": (True, True, False),
+    }
+    found: dict[str, _Loop] = {}
+    for name, used in roles.items():
+        own = [
+            each
+            for each, size in enumerate(workload.loops)
+            if size > 1 and tuple(each in place for place in (left, right, result)) == used
+        ]
+        loop = _joined(own, workload.loops, steps)
+        if loop is None:
+            return None
+        found[name] = loop
+    covered = math.prod(each.size for each in found.values()) == math.prod(workload.loops)
+    batch, m, n, k = (found[name] for name in roles)
+    if not covered or (k.size > 1 and k.steps[0] != 1) or (n.size > 1 and n.steps[2] != 1):
+        return None
+    row, column = k.steps[1] if k.size > 1 else n.size, n.steps[1] if n.size > 1 else k.size
+    if 1 not in (row, column):
+        return None
+    if n.size == 1 and m.size > 1:
+        return None  # the other order has its rows as columns
+    return Shape(
+        1, m.size, 1, 0, 0, m.steps[0] if m.size > 1 else k.size, n.size, k.size, (0,), row, column,
+        m.steps[2] if m.size > 1 else n.size,
+        (batch.size, batch.steps[0], batch.steps[1], batch.steps[2]), order == (1, 0),
+    )  # fmt: skip
+
+
+def _steps(place: Sequence[int | None], sizes: Sequence[int]) -> dict[int, int]:
+    """Elements from one to the next of each loop in a dense array."""
+    found: dict[int, int] = {}
+    step = 1
+    for each in reversed(place):
+        if each is not None:
+            found[each] = step
+            step *= sizes[each]
+    return found
+
+
+def _joined(own: list[int], sizes: Sequence[int], steps: Sequence[dict[int, int]]) -> _Loop | None:
+    """Loops as one, where they follow each other in every array; None where they do not."""
+    if not own:
+        return _Loop(1, (0,) * len(steps))
+    first = next(each for each in steps if own[0] in each)
+    own = sorted(own, key=lambda each: -first[each])
+    for one, other in pairwise(own):
+        if any(one in each and each[one] != each[other] * sizes[other] for each in steps):
+            return None
+    return _Loop(math.prod(sizes[each] for each in own), tuple(each.get(own[-1], 0) for each in steps))
+
+
+def _channels_last(problem: Problem) -> Shape | None:
+    conv = conv_of(problem)
+    if conv is None:
+        return None
+    _, height, width, channels = problem.inputs[0].shape  # an image may have more than what is read
+    line = width * channels
+    offsets = _offsets(
+        (conv.window_h, conv.window_w), (conv.dilations[0] * line, conv.dilations[1] * channels)
+    )
+    last = (conv.filters, channels, offsets, conv.filters, 1, conv.filters)
+    if len(offsets) == 1 and conv.strides == (1, 1) and (height, width) == (conv.out_h, conv.out_w):
+        return Shape(1, conv.batch * height * width, 1, 0, 0, channels, *last)
+    return Shape(
+        conv.batch * conv.out_h, conv.out_w, conv.out_h, height * line, conv.strides[0] * line,
+        conv.strides[1] * channels, *last,
+    )  # fmt: skip
+
+
+def _offsets(window: tuple[int, int], steps: tuple[int, int]) -> tuple[int, ...]:
+    return tuple(y * steps[0] + x * steps[1] for y in range(window[0]) for x in range(window[1]))
+
+
+def _channels_first(problem: Problem) -> Shape | None:
+    """A convolution of `nchw` by `fchw`: rows are filters, columns pixels."""
+    workload = problem.workload
+    if workload.family != "convolution" or len(workload.loops) != 7:
+        return None
+    names = ("batch", "output_channel", "input_channel", "output_image", "filter")
+    roles = [workload.role(each) for each in names]
+    if [*map(len, roles)] != [1, 1, 1, 2, 2]:
+        return None
+    (n,), (f,), (c,), (y, x), (ky, kx) = roles
+    read, *others = (each.dimensions for each in workload.maps)
+    if others != [(f, c, ky, kx), (n, f, y, x)] or read[:2] != (n, c):
+        return None
+    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
+    if len(strides) != 2 or len(dilations) != 2:
+        return None
+    sizes = workload.loops
+    _, channels, height, width = problem.inputs[0].shape
+    offsets = _offsets((sizes[ky], sizes[kx]), (dilations[0] * width, dilations[1]))
+    depth, pixels = channels * len(offsets), sizes[y] * sizes[x]
+    plain = len(offsets) == 1 and tuple(strides) == (1, 1) and (height, width) == (sizes[y], sizes[x])
+    windows = Windows(sizes[x], strides[0] * width, strides[1], height * width, offsets)
+    return Shape(
+        1, sizes[f], 1, 0, 0, depth, pixels, depth, (0,), height * width, 1, pixels,
+        (sizes[n], 0, channels * height * width, sizes[f] * pixels), swapped=True,
+        windows=None if plain else windows,
+    )  # fmt: skip
