@@ -80,7 +80,7 @@ def _record_one(
     members = list(islice(space.shuffled(seed), count or None))
     ledger = records.ledger(kind.study, kind.reproduce)
     found = sample_space(baseline, kind, members, lab, effort.batch, records.stop, ledger, watch)
-    machine = machine_of(lab.target.device or "", dispatch.limits)
+    machine = machine_of(lab.measurer.facts, dispatch.limits)
     start = starting_point_of(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
     recording = Recording(kind.study(), found.trials, found.again_us, machine, start)
     return Recorded(name, recording, found.note, records.stop.requested)

@@ -397,4 +397,5 @@ class _TuningRun:
             choices=tuple(choices), steps=tuple(self.versions.steps), run=self.findings.records.run,
             kernels=tuple(chosen),
             kernels_target=self.competitors.outlook.target if self.competitors is not None else "",
+            facts=lab.measurer.facts,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.device_facts import DeviceFacts
 from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.execute.statistics import Comparison, Verdict
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
@@ -92,6 +93,7 @@ class TuningResult:
         time: how long each stage of the run took.
         kernels: the external kernels of the result: the dispatches and the code that replaces them.
         kernels_target: the executable target of the kernels.
+        facts: what the host of the device that judged says of it. None for this machine.
     """
 
     program: Program
@@ -114,6 +116,7 @@ class TuningResult:
     time: TimeUse = field(default_factory=TimeUse)
     kernels: tuple[tuple[Site, Code], ...] = ()
     kernels_target: str = ""
+    facts: DeviceFacts | None = None
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
@@ -266,7 +269,7 @@ def findings_of(result: TuningResult) -> list[Finding]:
     ))  # fmt: skip
     trials = (trial for each in result.results for trial in each.all_trials)
     found.append(("time", time_body(result.time)))
-    found.append(("conditions", conditions_body(setting_on(result.target), trials)))
+    found.append(("conditions", conditions_body(setting_on(result.target, result.facts), trials)))
     return [Finding(kind, body) for kind, body in found]
 
 

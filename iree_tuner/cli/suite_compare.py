@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import people
 from iree_tuner.cli.suite_outputs import SuiteOutputs
@@ -17,6 +18,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.suite.backends.backend import Backend
 from iree_tuner.suite.backends.registry import backend, backends
 from iree_tuner.suite.options import SuiteOptions
+from iree_tuner.suite.site import Place, Site, site_at
 from iree_tuner.suite.tuned import Tuning
 from iree_tuner.tuning.effort import EffortName
 from iree_tuner.tuning.options import Duration
@@ -66,22 +68,24 @@ def compare(
     if budget_s is not None and tune is None:
         raise UsageError("--budget requires --tune")
     tuning = Tuning(spec, tune, budget_s, db)
-    plan = replace(
-        options.plan(sources, outputs.output),
-        backends=_chosen(libraries, options.devices),
-        tuning=tuning if tuning != Tuning() else None,
-        cache=default_database().with_name("rooflines.json"),
-    )
-    return carry_out(plan, outputs, blocks=False)
+    warn_if_open(options.scheduler)
+    with site_at(options.scheduler) as site:
+        plan = replace(
+            options.plan(sources, outputs.output, site),
+            backends=_chosen(libraries, site, site.places(options.devices)),
+            tuning=tuning if tuning != Tuning() else None,
+            cache=default_database().with_name("rooflines.json"),
+        )
+        return carry_out(plan, outputs, site, blocks=False)
 
 
-def _chosen(libraries: str, devices: Sequence[str]) -> list[Backend]:
+def _chosen(libraries: str, site: Site, places: Sequence[Place]) -> list[Backend]:
     """The named libraries, or all that support one of the devices. Print a line for each other library."""
     if libraries != _ALL:
         return [] if libraries == "none" else [backend(each) for each in libraries.split(",")]
     found: list[Backend] = []
     for each in backends().values():
-        reasons = [each.missing(device) for device in devices]
+        reasons = [site.library(place, each).missing for place in places]
         if all(reasons):
             people.print(f"{each.name} skipped: {reasons[0]}", style="yellow", markup=False)
         else:

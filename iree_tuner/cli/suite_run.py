@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import people
 from iree_tuner.cli.suite_outputs import SuiteOutputs
@@ -19,6 +20,7 @@ from iree_tuner.suite.patterns import patterns_of
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.results import Results, write_csv
 from iree_tuner.suite.session import run_suite
+from iree_tuner.suite.site import Site, site_at
 from iree_tuner.suite.tuned import Tuning
 
 _OPTIONS, _OUTPUTS = SuiteOptions(), SuiteOutputs()
@@ -61,26 +63,28 @@ def run(
     against
         Also measure the code of this earlier run, interleaved with the new code: a folder of results.
     """
-    plan = replace(
-        options.plan(sources or ("generated",), outputs.output),
-        tuning=Tuning(spec=spec) if spec is not None else None,
-        choice=choice_of(configurations, seed) if configurations is not None else None,
-        patterns=patterns_of(dispatches),
-        against=against,
-        launches=options.launches or (_LAUNCHES_BESIDE if against else 1),
-        cache=default_database().with_name("rooflines.json"),
-    )
-    return carry_out(plan, outputs, blocks=True)
+    warn_if_open(options.scheduler)
+    with site_at(options.scheduler) as site:
+        plan = replace(
+            options.plan(sources or ("generated",), outputs.output, site),
+            tuning=Tuning(spec=spec) if spec is not None else None,
+            choice=choice_of(configurations, seed) if configurations is not None else None,
+            patterns=patterns_of(dispatches),
+            against=against,
+            launches=options.launches or (_LAUNCHES_BESIDE if against else 1),
+            cache=default_database().with_name("rooflines.json"),
+        )
+        return carry_out(plan, outputs, site, blocks=True)
 
 
-def carry_out(plan: Plan, outputs: SuiteOutputs, *, blocks: bool) -> int:
+def carry_out(plan: Plan, outputs: SuiteOutputs, site: Site, *, blocks: bool) -> int:
     """Carry out a plan. Returns exit status 1 if something failed."""
     if outputs.csv is not None and not outputs.csv.resolve().parent.is_dir():
         raise TunerError("no such folder", location=str(outputs.csv.parent))
     if plan.against is not None and plan.against.resolve() == plan.folder.resolve():
         raise UsageError("--against and --output are the same folder")
     with SuiteProgress(people, as_json=outputs.as_json, blocks=blocks) as progress:
-        results = run_suite(plan, progress)
+        results = run_suite(plan, progress, site=site)
     if outputs.csv is not None:
         write_csv(results.rows, outputs.csv)
         people.print(f"Writing performance report to {outputs.csv}", markup=False)

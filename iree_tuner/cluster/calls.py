@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 from iree_tuner.cluster.line import Line, LineLostError
 from iree_tuner.cluster.wire import Parcel, UntypedError, read_value, unpack, write
 from iree_tuner.compiler.calls import TIMEOUT_S, Calls
+from iree_tuner.compiler.ends import HostLost
 from iree_tuner.compiler.slot import Call, CallFuture, Span
-from iree_tuner.compiler.worker import Crash, Lost, Timeout, WorkerError
+from iree_tuner.compiler.worker import Lost, Timeout, WorkerError
 
 if TYPE_CHECKING:
     from iree_tuner.cluster.cluster import Cluster, Member
@@ -43,12 +44,18 @@ class ClusterCalls(Calls):
         cluster: it.
         place: `compile`, `load`, or a device's URI.
         workers: those that may take a call now.
+        alone: in a process of its own there (a room, see `serve.Host`), which keeps what calls leave in it.
+            Where its host is lost, calls end as `HostLost`, and are not made again in another process.
     """
 
-    def __init__(self, cluster: Cluster, place: str, workers: Callable[[], Sequence[Member]]) -> None:
+    def __init__(
+        self, cluster: Cluster, place: str, workers: Callable[[], Sequence[Member]], *, alone: bool = False
+    ) -> None:
         self._cluster = cluster
         self._place = place
         self._workers = workers
+        self._room = f"{_run}-{next(_numbers)}" if alone else ""
+        self._at: Line | None = None  # where the room is
         self._lock = Lock()
         self._open: dict[str, CallFuture] = {}
         self._under_way: dict[str, int] = {}  # by address
@@ -112,9 +119,11 @@ class ClusterCalls(Calls):
         return tuple(self._spans)
 
     def close(self) -> None:
-        """Cancel what has not ended. The workers stay."""
+        """Cancel what has not ended. The workers stay; a room ends."""
         self._closed = True
         self.cancel_all()
+        if self._at is not None:
+            asyncio.run_coroutine_threadsafe(self._at.leave(self._room), self._cluster.loop)
 
     def _ended(self, name: str) -> None:
         with self._lock:
@@ -129,7 +138,7 @@ class ClusterCalls(Calls):
                 if await self._attempt(call, f"{name}.{attempt}" if attempt else name, parcel, over):
                     return
                 await asyncio.sleep(_LOOK_S)
-            call.end(error=WorkerError(Crash(None, "", f"its worker was lost {_ATTEMPTS} times")))
+            call.end(error=WorkerError(HostLost(None, "", f"its worker was lost {_ATTEMPTS} times")))
         except (WorkerError, UntypedError) as error:
             call.end(error=error if isinstance(error, WorkerError) else WorkerError(Lost(str(error))))
         except BaseException as error:  # nobody else would tell
@@ -140,9 +149,13 @@ class ClusterCalls(Calls):
         line = await self._line(over)
         if line is None:
             return True
+        if self._room:
+            if self._at not in (None, line):
+                raise WorkerError(HostLost(None, "", f"{line.address} was lost, and what its process held"))
+            self._at = line
         self._under_way[line.address] = self._under_way.get(line.address, 0) + 1
         asking = asyncio.ensure_future(
-            line.call(name, self._place, parcel, call.timeout_s, self._cluster.holders)
+            line.call(name, self._place, parcel, call.timeout_s, self._cluster.holders, self._room)
         )
         call.future.begun = True
         ending = asyncio.ensure_future(over.wait())
@@ -156,6 +169,8 @@ class ClusterCalls(Calls):
             try:
                 reply = asking.result()
             except LineLostError:
+                if self._room:
+                    raise WorkerError(HostLost(None, "", f"{line.address} was lost")) from None
                 return False
             self._tell(call, parcel, reply, line)
             return True
@@ -180,7 +195,7 @@ class ClusterCalls(Calls):
                 if not self._cluster.connected:
                     raise WorkerError(Lost(f"the scheduler at {self._cluster.address} did not reconnect"))
                 raise WorkerError(
-                    Crash(None, "", f"no worker of {self._cluster.address} can make the call any more")
+                    HostLost(None, "", f"no worker of {self._cluster.address} can make the call any more")
                 )
             await asyncio.sleep(_LOOK_S / 4)
         return None

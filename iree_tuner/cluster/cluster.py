@@ -136,10 +136,10 @@ class Cluster:
         """Compile slots that are there now."""
         return sum(each.slots for each in self.members())
 
-    def target(self, uris: Sequence[str], chip: str) -> Target:
+    def target(self, devices: Sequence[tuple[str, str]], chip: str) -> Target:
         """The target that devices run. Raises UsageError where they are not of one kind, TunerError."""
         found: list[tuple[str, Target]] = []
-        for uri, worker in self.find(uris):
+        for uri, worker in devices:
             with self.device_calls(uri, worker) as calls:
                 found.append((f"{uri} of {worker}", calls.call(target_for_device, uri, chip)))
         (first, target), *others = found
@@ -166,13 +166,13 @@ class Cluster:
             )  # fmt: skip
         return ClusterCalls(self, COMPILE, lambda: self._without(owners))
 
-    def device_calls(self, uri: str, worker: str) -> ClusterCalls:
-        """Calls on a device, one after the other."""
+    def device_calls(self, uri: str, worker: str, *, alone: bool = False) -> ClusterCalls:
+        """Calls on a device, one after the other; in the process that runs share, or `alone` in another."""
         return ClusterCalls(
-            self,
-            uri,
+            self, uri,
             lambda: [each for each in self.members() if each.name == worker and uri in each.devices],
-        )
+            alone=alone,
+        )  # fmt: skip
 
     def load_calls(self, devices: Sequence[tuple[str, str]]) -> ClusterCalls:
         """Calls beside the first device, that have its driver compile."""
@@ -181,14 +181,19 @@ class Cluster:
         )
 
     def find(self, uris: Sequence[str]) -> list[tuple[str, str]]:
-        """The devices with these URIs, each with its worker. Raises UsageError where there are none."""
+        """The devices with these URIs, each with its worker: `cuda://0`, or `cuda://0@WORKER` for one only.
+
+        Raises UsageError where there are none.
+        """
         every = [(uri, each.name) for each in self.members() for uri in each.devices]
-        found = [(uri, name) for wanted in uris for uri, name in every if uri == wanted]
-        missing = [uri for uri in uris if all(uri != each for each, _ in found)]
-        if missing:
-            known = ", ".join(f"{uri} of {name}" for uri, name in every) or "none"
-            raise UsageError(f"no worker has {missing[0]}", location=self.address, hint=f"devices: {known}")
-        return found
+        found: dict[tuple[str, str], None] = {}
+        for wanted in uris:
+            here = [(uri, name) for uri, name in every if wanted in (uri, f"{uri}{AT}{name}")]
+            if not here:
+                known = ", ".join(f"{uri} of {name}" for uri, name in every) or "none"
+                raise UsageError(f"no worker has {wanted}", location=self.address, hint=f"devices: {known}")
+            found |= dict.fromkeys(here)
+        return list(found)
 
     def close(self) -> None:
         """Leave it; a client that was given stays connected."""

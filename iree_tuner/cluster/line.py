@@ -67,13 +67,14 @@ class Line:
         self._listening = asyncio.create_task(self._listen(comm))
 
     async def call(
-        self, name: str, place: str, parcel: Parcel, timeout_s: float, elsewhere: Mapping[str, str]
-    ) -> bytes:
+        self, name: str, place: str, parcel: Parcel, timeout_s: float, elsewhere: Mapping[str, str],
+        room: str = "",
+    ) -> bytes:  # fmt: skip
         """Make a call; its reply.
 
         Args:
             name: unique.
-            place: see `serve.Host`.
+            place, room: see `serve.Host`.
             parcel: the function and its arguments.
             timeout_s: from its begin.
             elsewhere: addresses of workers that have what travels beside calls, by digest.
@@ -82,7 +83,7 @@ class Line:
             LineLostError: the connection ended before.
         """
         message = {
-            "call": name, "place": place, "data": parcel.data, "beside": list(parcel.beside),
+            "call": name, "place": place, "room": room, "data": parcel.data, "beside": list(parcel.beside),
             "files": parcel.files, "written": len(parcel.written), "timeout_s": timeout_s,
         }  # fmt: skip
         unknown = [each for each in parcel.beside if each not in self._there]
@@ -107,6 +108,12 @@ class Line:
             waiting.cancel()
             with suppress(LineLostError):
                 await self._write({"drop": name})
+
+    async def leave(self, room: str) -> None:
+        """End the process of a room there."""
+        if self._comm is not None and not self.lost:
+            with suppress(LineLostError):
+                await self._write({"leave": room})
 
     def holds(self, digest: str) -> None:
         """The worker has these bytes."""

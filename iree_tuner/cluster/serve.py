@@ -11,9 +11,9 @@ import asyncio
 import shutil
 import tempfile
 import time
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
@@ -69,8 +69,36 @@ class Store:
         return found
 
 
+class Turns:
+    """Whose turn it is at a device: calls of one room go together, those of others when all of them ended."""
+
+    def __init__(self) -> None:
+        self._groups: deque[tuple[str, list[None], asyncio.Event]] = deque()
+
+    @asynccontextmanager
+    async def turn(self, room: str) -> AsyncGenerator[None]:
+        """Wait for it, and have it."""
+        if not self._groups or self._groups[-1][0] != room:
+            self._groups.append((room, [], asyncio.Event()))
+        group = self._groups[-1]
+        group[1].append(None)
+        try:
+            if self._groups[0] is not group:
+                await group[2].wait()
+            yield
+        finally:
+            group[1].pop()
+            if not group[1]:
+                self._groups.remove(group)
+                if self._groups:
+                    self._groups[0][2].set()
+
+
 class Host:
     """The processes of a dask worker. Lives on its event loop.
+
+    A call at a device is made in the device's own process, which all runs share, or in a room: a process of
+    one client's, which holds what earlier calls left in it, and ends with the client's connection.
 
     Args:
         worker: it.
@@ -83,6 +111,8 @@ class Host:
         self.devices = tuple(devices)
         self._worker = worker
         self._pools: dict[str, Workers] = {}
+        self._rooms: dict[str, Workers] = {}
+        self._turns: dict[str, Turns] = {}
         self._store = Store(_HELD_BYTES)
         self._doing: dict[str, tuple[str, float]] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="iree_tuner_"))
@@ -95,8 +125,9 @@ class Host:
         return found | ({COMPILE: self.slots} if self.slots else {})
 
     async def session(self, comm: Comm) -> Status:
-        """Serve a client until its connection ends; its calls end then, too."""
+        """Serve a client until its connection ends; its calls and its rooms end then, too."""
         running: dict[str, asyncio.Task[None]] = {}
+        rooms: set[str] = set()
         writing = asyncio.Lock()
         parts: dict[tuple[str, str], list[bytes]] = {}
 
@@ -123,11 +154,16 @@ class Host:
                 elif (name := message.get("drop")) is not None:
                     if (task := running.get(name)) is not None:
                         task.cancel()
+                elif (room := message.get("leave")) is not None:
+                    rooms.discard(room)
+                    self._leave(room)
                 elif (what := message.get("ask")) is not None:
                     told = self.doing() if what == "doing" else versions_here()
                     await reply(f"{what}?", {"reply": pack(write(told))})
                 else:
                     name = message["call"]
+                    if message["room"]:
+                        rooms.add(message["room"])
                     for digest in message["beside"]:
                         if content := parts.pop((name, digest), None):
                             message["inside"][digest] = b"".join(content)
@@ -138,6 +174,8 @@ class Host:
             self._sessions.discard(comm)
             for task in list(running.values()):
                 task.cancel()
+            for room in rooms:
+                self._leave(room)
 
     def fetch(self, digests: Sequence[str]) -> dict[str, bytes]:
         """For another worker: what is here of these."""
@@ -152,7 +190,7 @@ class Host:
         self._closed = True
         for comm in self._sessions:
             comm.abort()
-        for pool in self._pools.values():
+        for pool in [*self._pools.values(), *self._rooms.values()]:
             pool.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -183,15 +221,18 @@ class Host:
                     self._store.put(digest, data)
 
     async def _make(self, message: Mapping[str, Any], known: dict[str, bytes]) -> bytes:
+        place, room = message["place"], message["room"]
+        async with self._turn(place, room):
+            return await self._made(message, known, self._pool(place, room))
+
+    async def _made(self, message: Mapping[str, Any], known: dict[str, bytes], pool: Workers) -> bytes:
         begun = time.time()
         own = Path(tempfile.mkdtemp(dir=self._folder)) if message["written"] else self._folder
         files = self._files() if message["files"] else self._folder
         try:
             function, args, kwargs = read_call(message["data"], known, files, own)
             del known
-            future = self._pool(message["place"]).submit(
-                function, *args, timeout_s=message["timeout_s"], **kwargs
-            )
+            future = pool.submit(function, *args, timeout_s=message["timeout_s"], **kwargs)
             ended: tuple[str, object] = "value", await asyncio.wrap_future(future)
         except WorkerError as error:
             ended = "end", error.end
@@ -211,7 +252,22 @@ class Host:
             self._store.put(digest, content())
         return pack(parcel)
 
-    def _pool(self, place: str) -> Workers:
+    def _turn(self, place: str, room: str) -> AbstractAsyncContextManager[None]:
+        """A device does one thing at a time, whoever asks for it."""
+        if place in (COMPILE, LOAD):
+            return nullcontext()
+        return self._turns.setdefault(place, Turns()).turn(room)
+
+    def _leave(self, room: str) -> None:
+        """End a room's process, which may take a while."""
+        if (pool := self._rooms.pop(room, None)) is not None:
+            asyncio.get_running_loop().run_in_executor(None, pool.close)
+
+    def _pool(self, place: str, room: str) -> Workers:
+        if room:
+            if room not in self._rooms:
+                self._rooms[room] = Workers(1, memory_bytes=None)
+            return self._rooms[room]
         if place not in self._pools:
             if place == COMPILE:
                 pool = Workers(self.slots, _COMPILES_PER_WORKER, yielding=bool(self.devices))

@@ -68,6 +68,11 @@ class Crash:
 
 
 @dataclass(frozen=True)
+class HostLost(Crash):
+    """The host that the call's process was on has gone, and with it what the process held."""
+
+
+@dataclass(frozen=True)
 class Timeout:
     """The call took longer than its limit, and its worker was killed."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -30,6 +31,39 @@ _GPU_CACHES_MIB = (
     ("MI355", 256), ("7900 XTX", 96), ("7900 XT", 80), ("W7900", 96), ("9070", 64), ("6900 XT", 128),
 )  # fmt: skip
 """Last-level caches by a part of the device's name; the first that fits."""
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """What the host of a device says of it.
+
+    Attributes:
+        name: of what runs the code.
+        driver: version of its driver.
+        units: cores or multiprocessors; 0 where unknown.
+        cores: of the host, that a process may use.
+        near_bytes, middle_bytes: of a core's own caches; 0 where unknown.
+        last_level_bytes: see `last_level_cache`.
+        rotation_bytes: see `rotation_bytes`.
+    """
+
+    name: str
+    driver: str
+    units: int
+    cores: int
+    near_bytes: int
+    middle_bytes: int
+    last_level_bytes: int
+    rotation_bytes: int
+
+
+@cache
+def facts_of(device_uri: str) -> DeviceFacts:
+    """What this host says of a device."""
+    return DeviceFacts(
+        *device_setting(device_uri), usable_cores(), *private_caches(), last_level_cache(device_uri),
+        rotation_bytes(device_uri),
+    )  # fmt: skip
 
 
 def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from iree_tuner.execute.device_facts import device_setting, last_level_cache, private_caches, usable_cores
+from iree_tuner.execute.device_facts import DeviceFacts
 from iree_tuner.targets import CpuLimits, Limits
 from iree_tuner.targets.machine import Machine
 
@@ -22,19 +22,18 @@ _SHARED_OF_MULTIPROCESSOR = (("H100", 228), ("H200", 228), ("A100", 164))
 """KiB that the workgroups of a multiprocessor divide; twice a workgroup's limit elsewhere."""
 
 
-def machine_of(device_uri: str, limits: Limits) -> Machine:
+def machine_of(facts: DeviceFacts, limits: Limits) -> Machine:
     """A device as a machine; `limits` are those of the code that it runs."""
     if isinstance(limits, CpuLimits):
-        near, middle = private_caches()
         wide = limits.native_vector_bytes >= _WIDE_VECTOR
         return Machine(
-            "cpu", device_setting(device_uri)[0], usable_cores(), limits.native_vector_bytes,
-            32 if wide else 16, near or _NEAR, middle or _MIDDLE, last_level_cache(device_uri),
+            "cpu", facts.name, facts.cores, limits.native_vector_bytes, 32 if wide else 16,
+            facts.near_bytes or _NEAR, facts.middle_bytes or _MIDDLE, facts.last_level_bytes,
         )  # fmt: skip
-    name, _, units = device_setting(device_uri)
-    units = units or next((count for part, count in _MULTIPROCESSORS if part in name), 0)
+    name = facts.name
+    units = facts.units or next((count for part, count in _MULTIPROCESSORS if part in name), 0)
     shared = next((size << 10 for part, size in _SHARED_OF_MULTIPROCESSOR if part in name), 0)
     return Machine(
         "gpu", name, units, limits.max_load_bits // 8, _GPU_REGISTERS,
-        shared or 2 * limits.shared_memory_bytes, 0, last_level_cache(device_uri),
+        shared or 2 * limits.shared_memory_bytes, 0, facts.last_level_bytes,
     )  # fmt: skip

@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import cached_property
 
 from iree_tuner.compiler.worker import Calls, Crash, Ok, Timeout, WorkerError, Workers
 from iree_tuner.execute.bench import Bench, JointBench
+from iree_tuner.execute.device_facts import DeviceFacts, facts_of
 from iree_tuner.execute.judging import JudgePlan, judge
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.sampling import ScreenPlan
@@ -68,6 +70,7 @@ class Measurer:
         self.device = device
         self.name = name or device
         # Drivers of GPUs map more than any limit that would mean something.
+        self._elsewhere = workers is not None
         self.workers = workers or (Workers(1) if on_host(device) else Workers(1, memory_bytes=None))
         self._screen = screen
         self._rounds = rounds
@@ -80,6 +83,11 @@ class Measurer:
     def start(self) -> Future[None]:
         """Have the worker begin to open the device. If it cannot, the first call says so."""
         return self.workers.submit(start_here, self.device)
+
+    @cached_property
+    def facts(self) -> DeviceFacts:
+        """What the device's host says of it. Raises WorkerError."""
+        return self.workers.call(facts_of, self.device) if self._elsewhere else facts_of(self.device)
 
     def submit_screen(
         self, vmfb: bytes, bench: AnyBench, limit_us: float | None = None, plan: ScreenPlan | None = None

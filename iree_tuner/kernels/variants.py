@@ -110,7 +110,7 @@ class KernelVariants:
 
     def study(self) -> StudyKey:
         """Of this kernel's code, on this problem and device."""
-        setting = setting_on(self._lab.target, cold=self._lab.cold)
+        setting = setting_on(self._lab.target, self._lab.measurer.facts, cold=self._lab.cold)
         return study_of(
             self.prepared.site, self.kernel, self.bench.harness, self.prepared.workload, self.size, setting
         )

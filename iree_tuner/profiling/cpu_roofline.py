@@ -23,7 +23,7 @@ from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.device_facts import device_setting, last_level_cache, private_caches, usable_cores
+from iree_tuner.execute.device_facts import DeviceFacts
 from iree_tuner.execute.measurer import Measurer
 from iree_tuner.execute.pool import Builder
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline, from_json, to_json
@@ -53,7 +53,7 @@ def cpu_roofline(
     Raises:
         TunerError: a probe did not run; its message says why.
     """
-    conditions = conditions_of(target)
+    conditions = conditions_of(target, measurer.facts)
     key = json.dumps(conditions, sort_keys=True)
     known = _read(cache).get(key) if cache else None
     if known is not None:
@@ -64,13 +64,12 @@ def cpu_roofline(
     return found
 
 
-def conditions_of(target: Target) -> dict[str, str]:
+def conditions_of(target: Target, facts: DeviceFacts) -> dict[str, str]:
     """What has to be equal for a roofline to be used again."""
-    processor, _, _ = device_setting(target.device or DEFAULT_DEVICE)
     release = installed()["iree-base-compiler"] or ""
     return {
-        "processor": processor,
-        "cores": str(usable_cores()),
+        "processor": facts.name,
+        "cores": str(facts.cores),
         "device": driver_of(target.device or DEFAULT_DEVICE),
         "target": target.chip.partition("+")[0],
         "compiler": release,
@@ -82,10 +81,10 @@ def measure_cpu(
 ) -> Roofline:
     """Measure it, which takes some ten seconds. Raises TunerError where a probe did not run."""
     probe = _Probe(target, compilers, builder, measurer)
-    units = 1 if on_one_core(measurer.device) else usable_cores()
+    units = 1 if on_one_core(measurer.device) else measurer.facts.cores
     peak = max(probe.multiply_adds_per_s(count, units) for count in _VECTORS)
-    middle = (private_caches()[1] or _UNKNOWN_CACHE) * units
-    last = last_level_cache(measurer.device)
+    middle = (measurer.facts.middle_bytes or _UNKNOWN_CACHE) * units
+    last = measurer.facts.last_level_bytes
     memory = min(_MOST_MEMORY, max(_LEAST_MEMORY, 4 * last))
     sizes = [(middle, middle // 2), (last, last // 2), (None, memory)]
     levels: list[MemoryLevel] = []

@@ -14,7 +14,7 @@ from iree_tuner.compiler.calls import SentPath
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.execute.device_facts import device_setting, last_level_cache
+from iree_tuner.execute.device_facts import DeviceFacts
 from iree_tuner.execute.measurer import Measurer
 from iree_tuner.execute.pool import Builder
 from iree_tuner.execute.program_request import request
@@ -106,11 +106,11 @@ def profile_program(
         else:
             chosen = "standalone"
             spent = time_alone(dispatches, tools.builder, tools.measurer, cold=tools.cold)
-        notes = _notes(measured, dispatches, chosen)
+        notes, facts = _notes(measured, dispatches, chosen), tools.measurer.facts
         if roofline is None and with_roofline:
             roofline, problem = roofline_for(target, tools, cache)
             notes += (problem,) if problem else ()
-    return _profile(program, target, chosen, measured, spent, dispatches, roofline, notes)
+    return _profile(program, target, chosen, measured, spent, dispatches, roofline, notes, facts)
 
 
 def _can_profile(target: Target, method: Method | None) -> bool:
@@ -153,15 +153,14 @@ def _measure(
 
 def _profile(
     program: Program, target: Target, method: Method, measured: MeasuredProgram, spent: dict[str, Spent],
-    dispatches: Sequence[Dispatch], roofline: Roofline | None, notes: tuple[str, ...],
+    dispatches: Sequence[Dispatch], roofline: Roofline | None, notes: tuple[str, ...], facts: DeviceFacts,
 ) -> Profile:  # fmt: skip
     whole_us = statistics.fmean(quieter(measured.samples_us, float))
     low, _, high = statistics.quantiles(measured.samples_us, n=4)
-    processor, driver, cores = device_setting(target.device or "")
     conditions = {
-        "processor": processor,
-        "cores": str(cores),
-        "driver": driver,
+        "processor": facts.name,
+        "cores": str(facts.units),
+        "driver": facts.driver,
         "compiler": installed()["iree-base-compiler"] or "",
         "runtime": installed()["iree-base-runtime"] or "",
         "date": datetime.now(UTC).date().isoformat(),
@@ -184,8 +183,9 @@ def roofline_for(target: Target, tools: Tools, cache: Path | None) -> tuple[Roof
             return cpu_roofline(target, tools.compilers, tools.builder, tools.measurer, cache), ""
         except TunerError as error:
             return None, str(error)
-    name = device_setting(device)[0]
-    found = datasheet_roofline(name, last_level_cache(device))
+    facts = tools.measurer.facts
+    name = facts.name
+    found = datasheet_roofline(name, facts.last_level_bytes)
     return (
         found,
         "" if found else f"no roofline: there is no data sheet for '{name}'",

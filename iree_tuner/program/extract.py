@@ -10,7 +10,8 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.diagnostics import Diagnostic
 from iree_tuner.compiler.session import CompilerSession
-from iree_tuner.compiler.worker import Workers, session_for
+from iree_tuner.compiler.worker import Calls as Workers
+from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.dynamic import dynamic_parts, why_refused
 from iree_tuner.ops.family import describe, family

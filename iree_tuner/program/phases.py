@@ -11,7 +11,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.diagnostics import Diagnostic
 from iree_tuner.compiler.session import Phase
-from iree_tuner.compiler.worker import Workers, session_for
+from iree_tuner.compiler.worker import Calls, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dumped import dumped_for
 from iree_tuner.program.source import Program
@@ -35,7 +35,7 @@ class Compiled:
 def compile_program(
     program: Program,
     target: Target,
-    workers: Workers,
+    workers: Calls,
     *,
     stop: Phase | None = None,
     output: Output = "vmfb",
@@ -53,7 +53,7 @@ def compile_program(
 
 
 def submit_program(
-    program: Program, target: Target, workers: Workers, *, filled: bool = False
+    program: Program, target: Target, workers: Calls, *, filled: bool = False
 ) -> Future[Compiled]:
     """Begin to compile to a VM module; the workers' `wait` raises what `compile_program` raises.
 

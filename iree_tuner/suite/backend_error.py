@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-Failure = Literal["cannot", "failed", "missing"]
+Failure = Literal["cannot", "failed", "lost", "missing"]
 """As `row.State` has them."""
 
 
 class BackendError(Exception):
-    """A back end is missing, cannot do an operation, or failed.
+    """A back end is missing, cannot do an operation, failed, or was lost with its host.
 
     Attributes:
         state: of the row that comes of it.

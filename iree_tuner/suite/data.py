@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from iree_tuner.compiler.calls import SentPath
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.data import dtype_of, random_values
 from iree_tuner.suite.backends.backend import Array
@@ -25,7 +26,7 @@ def write_inputs(operation: Operation, folder: Path) -> tuple[str, ...]:
             write_array(path, random_values(each.shape, each.element_type, seed, rng))
         except OSError as error:
             raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
-        paths.append(str(path))
+        paths.append(SentPath(path))
     return tuple(paths)
 
 

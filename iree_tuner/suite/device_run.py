@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Self
 
-from iree_tuner.compiler.worker import Ok, Workers
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.device_facts import device_setting
-from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.source import Program
 from iree_tuner.suite.backends.backend import Backend
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED, Iree
 from iree_tuner.suite.configurations import Configurations
+from iree_tuner.suite.device import Device
 from iree_tuner.suite.iree_build import Compilation, Version
 from iree_tuner.suite.item import Entrant, Item
 from iree_tuner.suite.lane import Lane
 from iree_tuner.suite.patterns import is_found
 from iree_tuner.suite.plan import Plan
-from iree_tuner.suite.programs import has_programs
+from iree_tuner.suite.programs import has_programs, load_programs
 from iree_tuner.suite.references import References
 from iree_tuner.suite.results import PROGRAMS, SPECS
 from iree_tuner.suite.row import Row, State
+from iree_tuner.suite.site import Place, Site
 from iree_tuner.suite.solving import SOLVER
 from iree_tuner.suite.tuned import tuned_version
 from iree_tuner.suite.watch import Watch
 from iree_tuner.targets import Target
-from iree_tuner.targets.runtime import RUNTIME_ERRORS, probe
-from iree_tuner.tuning.lab import Lab
 
-_PROBE_S = 120.0
+_MOST_LOST = 3
+"""Times that the worker of a device may be lost during one operation."""
+
 Known = Collection[tuple[str, str, str]]
 """Operation, back end and configuration of rows that there are already."""
 
@@ -41,63 +40,35 @@ class DeviceLostError(Exception):
     """A device does not answer any more; the message says how it failed."""
 
 
-@dataclass(frozen=True)
-class Device:
-    """A device that answers.
-
-    Attributes:
-        uri: as given.
-        target: what is compiled for.
-        name: as it names itself.
-        roofline: None where it is not known.
-    """
-
-    uri: str
-    target: Target
-    name: str
-    roofline: Roofline | None = None
-
-
-def why_lost(uri: str) -> str:
-    """Why a device does not answer; empty when it does. Asked in a process of its own."""
-    with Workers(1, memory_bytes=None) as workers:
-        end = workers.end(workers.submit(_probe_here, uri, timeout_s=_PROBE_S))
-        return end.value if isinstance(end, Ok) else str(end)
-
-
-def _probe_here(uri: str) -> str:
-    try:
-        probe(uri)
-    except (*RUNTIME_ERRORS, TunerError) as error:
-        return (str(error).splitlines() or ["no reason given"])[0]
-    return ""
-
-
 class DeviceRun:
     """What one device does.
 
     Args:
         plan: of the run.
         device: on which.
-        first: roofline of the run's first device, for times that are normalised.
+        every: all devices of the run.
+        site: where they are.
+        scratch: folder for inputs.
         watch: told of progress.
-        lost: says why a device does not answer; tests put another in its place.
+        why_lost: says why a device does not answer.
     """
 
     def __init__(
-        self, plan: Plan, device: Device, first: Roofline | None, scratch: Path, watch: Watch,
-        lost: Callable[[str], str] = why_lost,
+        self, plan: Plan, device: Device, every: Sequence[Device], site: Site, scratch: Path, watch: Watch,
+        why_lost: Callable[[Place], str],
     ) -> None:  # fmt: skip
         self._plan = plan
         self._device = device
-        self._first = first
+        self._first = every[0].roofline
+        self._site = site
         self._watch = watch
-        self._lost = lost
-        self._lab = Lab(device.target, plan.jobs, cold=plan.conditions.copies_bytes > 0)
+        self._why_lost = why_lost
+        cold, places = plan.conditions.copies_bytes > 0, [each.place for each in every]
+        self._lab = site.lab(device.target, device.place, places, plan.jobs, cold=cold)
         references = References(plan.reference) if plan.verify else None
         self._references = references
         self._lane = Lane(
-            device.uri, device.name, plan.conditions, references, device.roofline, scratch, plan.launches
+            device, lambda: site.process(device.place), plan.conditions, references, scratch, plan.launches
         )
         self._programs = plan.folder / PROGRAMS
 
@@ -109,8 +80,8 @@ class DeviceRun:
         """
         if self.is_known(item, known):
             return
-        uri = self._device.uri
-        self._watch.working(uri, f"compiling {item.operation.name}")
+        name = str(self._device.place)
+        self._watch.working(name, f"compiling {item.operation.name}")
         try:
             program = item.program()
         except TunerError as error:
@@ -118,10 +89,10 @@ class DeviceRun:
             return
         plain = self._plain(item, program)
         if any(not _is_known(item, each, known) for each in plain if each.backend.name != BEFORE):
-            self._watch.working(uri, f"measuring {item.operation.name}")
+            self._watch.working(name, f"measuring {item.operation.name}")
             yield from self._measured(item, plain, known)
         for entrants in self._chosen(item, program, plain, known):
-            self._watch.working(uri, f"measuring {item.operation.name}: {entrants[-1].configuration}")
+            self._watch.working(name, f"measuring {item.operation.name}: {entrants[-1].configuration}")
             yield from self._measured(item, entrants, known)
 
     def is_known(self, item: Item, known: Known) -> bool:
@@ -145,11 +116,17 @@ class DeviceRun:
         self.close()
 
     def _measured(self, item: Item, entrants: Sequence[Entrant], known: Known) -> Iterator[Row]:
-        rows = self._lane.measure(item.operation, entrants)
-        if any(row.state == "failed" for row in rows):
-            reason = self._lost(self._device.uri)
-            if reason:
-                raise DeviceLostError(reason)
+        for _ in range(_MOST_LOST):
+            rows = self._lane.measure(item.operation, entrants)
+            if any(row.state in ("failed", "lost") for row in rows):
+                reason = self._why_lost(self._device.place)
+                if reason:
+                    raise DeviceLostError(reason)
+            if all(row.state != "lost" for row in rows):
+                break
+            self._watch.noted(f"{self._device.place}: its worker was lost, and has come back")
+        else:
+            raise DeviceLostError(f"its worker was lost {_MOST_LOST} times")
         own = {
             (each.backend.name, each.configuration) for each in entrants if not _is_known(item, each, known)
         }
@@ -164,31 +141,33 @@ class DeviceRun:
         notes: dict[str, str] = {}
         if self._plan.tuning is not None:
             kept = self._plan.folder / SPECS / f"{item.operation.name}.mlir"
-            self._watch.working(self._device.uri, f"tuning {item.operation.name}")
+            self._watch.working(str(self._device.place), f"tuning {item.operation.name}")
             try:
-                tuned = tuned_version(program, self._lab, self._plan.tuning, kept, self._plan.chip)
+                tuned = tuned_version(
+                    program, self._lab, self._plan.tuning, kept, self._plan.chip,
+                    device=self._device.place.option, scheduler=self._site.scheduler,
+                )  # fmt: skip
             except TunerError as error:
-                entrants.append(Entrant(self._iree(TUNED), "spec", ("failed", f"not tuned: {error}")))
+                entrants.append(Entrant(Iree(TUNED), "spec", ("failed", f"not tuned: {error}")))
             else:
                 versions.append((TUNED, "spec", tuned.version))
                 notes[TUNED] = tuned.note
         begun = [(name, label, self._begin(program, version)) for name, label, version in versions]
         for name, label, compilation in begun:
-            problem = self._end(compilation, item, name)
-            entrants.append(Entrant(self._iree(name), label, problem, notes.get(name, "")))
+            made = self._end(compilation, item, Iree(name), label, name)
+            entrants.append(replace(made, note=notes.get(name, "")))
         entrants.sort(key=lambda each: each.backend.name != DEFAULT)
         if self._plan.against is not None:
             old = self._plan.against / PROGRAMS
             if has_programs(old, f"{item.operation.name}.{DEFAULT}"):
-                entrants.append(Entrant(replace(self._iree(DEFAULT), name=BEFORE, folder=str(old))))
+                entrants.append(self._saved(Iree(BEFORE), "", old, f"{item.operation.name}.{DEFAULT}"))
         entrants += [self._library(item, each) for each in self._plan.backends]
         return [each for each in entrants if self._wanted(item, each)]
 
     def _library(self, item: Item, backend: Backend) -> Entrant:
-        missing = backend.missing(self._device.uri)
-        if missing:
+        if missing := self._device.libraries[backend.name].missing:
             return Entrant(backend, problem=("missing", missing))
-        refused = backend.refuses(item.operation, self._device.uri)
+        refused = backend.refuses(item.operation, self._device.place.uri)
         return Entrant(backend, problem=("cannot", refused) if refused else None)
 
     def _chosen(
@@ -216,9 +195,7 @@ class DeviceRun:
         while chunk := self._some(versions):
             begun = [(each, self._begin(program, each)) for each in chunk]
             for version, compilation in begun:
-                problem = self._end(compilation, item, version.name)
-                backend = replace(self._iree(DEFAULT), compiled=version.name)
-                entrant = Entrant(backend, version.name, problem)
+                entrant = self._end(compilation, item, Iree(DEFAULT), version.name, version.name)
                 yield [entrant] if default is None else [default, entrant]
 
     def _some(self, versions: Iterator[Version]) -> list[Version]:
@@ -232,17 +209,24 @@ class DeviceRun:
         except TunerError as error:
             return str(error)
 
-    def _end(self, compilation: Compilation | str, item: Item, name: str) -> tuple[State, str] | None:
+    def _end(
+        self, compilation: Compilation | str, item: Item, backend: Iree, configuration: str, version: str
+    ) -> Entrant:
+        """What came of a compilation, which is kept under the version's name."""
         if isinstance(compilation, str):
-            return "failed", compilation
+            return Entrant(backend, configuration, ("failed", compilation))
+        stem = f"{item.operation.name}.{version}"
         try:
-            compilation.save(self._programs, f"{item.operation.name}.{name}")
+            compilation.save(self._programs, stem)
         except TunerError as error:
-            return "failed", f"compilation failed: {error}"
-        return None
+            return Entrant(backend, configuration, ("failed", f"compilation failed: {error}"))
+        return self._saved(backend, configuration, self._programs, stem)
 
-    def _iree(self, name: str) -> Iree:
-        return Iree(name, str(self._programs), name)
+    def _saved(self, backend: Iree, configuration: str, folder: Path, stem: str) -> Entrant:
+        try:
+            return Entrant(replace(backend, programs=load_programs(folder, stem)), configuration)
+        except TunerError as error:
+            return Entrant(backend, configuration, ("failed", str(error)))
 
     def _wanted(self, item: Item, entrant: Entrant) -> bool:
         """Whether regular expressions find it; the default always is there where configurations are."""
@@ -264,17 +248,21 @@ class DeviceRun:
     def _row(self, item: Item, backend: str, configuration: str, state: State, message: str) -> Row:
         operation = item.operation
         return Row(
-            operation.name, operation.kind, operation.arguments, backend, configuration, self._device.uri,
-            self._device.name, state, message=message,
+            operation.name, operation.kind, operation.arguments, backend, configuration,
+            str(self._device.place), self._device.name, state, message=message,
         )  # fmt: skip
 
 
-def device_at(uri: str, target: Target, lost: Callable[[str], str] = why_lost) -> Device:
+def device_at(
+    place: Place, target: Target, site: Site, backends: Sequence[Backend], why_lost: Callable[[Place], str]
+) -> Device:
     """A device that answers. Raises DeviceLostError for one that does not."""
-    reason = lost(uri)
+    reason = why_lost(place)
     if reason:
         raise DeviceLostError(reason)
-    return Device(uri, target, device_setting(uri)[0])
+    facts = site.facts(place)
+    libraries = {each.name: site.library(place, each) for each in backends}
+    return Device(place, target, facts.name, facts.last_level_bytes, libraries)
 
 
 def _is_known(item: Item, entrant: Entrant, known: Known) -> bool:

@@ -6,7 +6,8 @@ import signal
 from collections.abc import Callable
 from typing import Self, TypeVar
 
-from iree_tuner.compiler.worker import Crash, Ok, Workers
+from iree_tuner.compiler.calls import Calls
+from iree_tuner.compiler.ends import Crash, HostLost, Ok
 from iree_tuner.suite import hosted
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Backend, Job
@@ -32,14 +33,14 @@ class BackendHost:
     cores, and tells OpenMP and BLAS libraries how many these are.
 
     Args:
-        device: device URI.
+        process: starts one, where the device is.
         patience_s: what a call may take beside its work: to import, to compile, to copy.
     """
 
-    def __init__(self, device: str, *, patience_s: float = 300.0) -> None:
-        self.device = device
+    def __init__(self, process: Callable[[], Calls], *, patience_s: float = 300.0) -> None:
+        self._process = process
         self._patience_s = patience_s
-        self._workers: Workers | None = None
+        self._workers: Calls | None = None
         self._threads = 0
         self._jobs: dict[str, Job] = {}
 
@@ -63,10 +64,6 @@ class BackendHost:
                 is loaded in a fresh process if this one failed.
         """
         self._jobs.pop(slot, None)
-        if why := backend.missing(self.device):
-            raise BackendError("missing", why)
-        if why := backend.refuses(job.operation, self.device):
-            raise BackendError("cannot", why)
         if self._threads != job.conditions.threads:
             self.close()
         self._threads = job.conditions.threads
@@ -116,9 +113,11 @@ class BackendHost:
 
     def _ask(self, function: Callable[..., R], *args: object, limit_s: float) -> R:
         if self._workers is None:
-            self._workers = Workers(1, memory_bytes=None)
+            self._workers = self._process()
         try:
             end = self._workers.end(self._workers.submit(function, *args, timeout_s=limit_s))
+        except ImportError as error:  # of a back end that its host does not have
+            raise BackendError("missing", _short(str(error))) from None
         except BackendError as error:
             if error.state == "failed":
                 self.close()  # whatever state it has left the library and the device in
@@ -126,6 +125,8 @@ class BackendHost:
         if isinstance(end, Ok):
             return end.value
         self.close()
+        if isinstance(end, HostLost):
+            raise BackendError("lost", _short(end.reason))
         raise BackendError("failed", _short(_ending(end) if isinstance(end, Crash) else str(end)))
 
 

@@ -75,6 +75,10 @@ def load(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str =
     if any(each.job.operation != job.operation for each in _held.values()):
         forget()
     _drop(slot)
+    if why := backend.missing(job.device):
+        raise BackendError("missing", why)
+    if why := backend.refuses(job.operation, job.device):
+        raise BackendError("cannot", why)
     with _told():
         neighbour = _neighbour(backend, job) if job.conditions.neighbour_s else None
         running = [backend.load(job) for _ in range(job.conditions.streams)]

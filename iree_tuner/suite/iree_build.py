@@ -61,17 +61,17 @@ class Compilation:
         if version.spec:
             data = embed_bytes(data, version.spec, name=program.name)
         whole = replace(program, data=data)
-        self._whole: Future[Compiled] = submit_program(whole, self._lab.target, self._lab.compilers)
+        self._whole: Future[Compiled] = submit_program(whole, self._lab.target, self._lab.slots)
 
     def save(self, folder: Path, stem: str) -> None:
         """Wait for it, and write it. Raises TunerError where it does not compile."""
-        whole = self._lab.compilers.wait(self._whole).data
+        whole = self._lab.slots.wait(self._whole).data
         parts, note = self._parts() if self._with_parts else ([], "")
         save_programs(folder, stem, whole, parts, note)
 
     def _parts(self) -> tuple[list[tuple[Harness, bytes, int]], str]:
         """Each dispatch that is called, compiled alone; or none of them, and why."""
-        dispatches = extract(self._program, self._lab.target, self._lab.compilers).dispatches
+        dispatches = extract(self._program, self._lab.target, self._lab.slots).dispatches
         called = [each for each in dispatches if each.calls.count]
         for each in called:
             if each.harness is None or each.calls.in_loop:

@@ -7,15 +7,15 @@ device that has gone ends the lane, and what it had not measured is measured by 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
+from iree_tuner.compiler.calls import Calls
 from iree_tuner.execute.statistics import Floats
-from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED
@@ -23,6 +23,7 @@ from iree_tuner.suite.changes import ALIKE, WORTH, verdict_of
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.copies import copies_for
 from iree_tuner.suite.data import write_inputs
+from iree_tuner.suite.device import Device
 from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.item import Entrant
 from iree_tuner.suite.judged import beside, with_speedup, with_time
@@ -59,25 +60,23 @@ class Lane:
     """Measures operations on one device.
 
     Args:
-        device: its URI.
-        device_name: as it names itself.
+        device: it.
+        process: starts a process where it is, for a back end.
         conditions: of all samples.
         references: who says what is right; None to verify nothing.
-        roofline: of the device; None where it is not known.
         launches: how often everything is loaded anew for one operation; up to four times that where it is not
             clear yet what changed since an earlier run.
         scratch: folder for inputs.
     """
 
     def __init__(
-        self, device: str, device_name: str, conditions: Conditions, references: References | None,
-        roofline: Roofline | None, scratch: Path, launches: int = 1,
+        self, device: Device, process: Callable[[], Calls], conditions: Conditions,
+        references: References | None, scratch: Path, launches: int = 1,
     ) -> None:  # fmt: skip
-        self.device = device
-        self._device_name = device_name
+        self._device = device
+        self._process = process
         self._conditions = conditions
         self._references = references
-        self.roofline = roofline
         self._scratch = scratch
         self._launches = launches
         self._hosts: dict[str, BackendHost] = {}
@@ -119,7 +118,8 @@ class Lane:
 
     def _job(self, operation: Operation) -> Job:
         inputs = write_inputs(operation, self._scratch)
-        return Job(operation, inputs, self.device, self._conditions, copies_for(operation, self._conditions))
+        copies = copies_for(operation, self._conditions)
+        return Job(operation, inputs, self._device.place.uri, self._conditions, copies)
 
     def _expected(self, operation: Operation, job: Job) -> Expected:
         """The right result; nothing where nothing is to be verified."""
@@ -169,13 +169,13 @@ class Lane:
         """The process of a back end; one for all of IREE's versions: two that run the same code differ."""
         key = DEFAULT if entrant.backend.name in (TUNED, BEFORE) else entrant.backend.name
         if key not in self._hosts:
-            self._hosts[key] = BackendHost(self.device)
+            self._hosts[key] = BackendHost(self._process)
         return self._hosts[key]
 
     def _row(self, operation: Operation, entrant: Entrant, problem: str) -> Row:
         row = Row(
             operation.name, operation.kind, operation.arguments, entrant.backend.name, entrant.configuration,
-            self.device, self._device_name, flops=operation.flops, bytes=operation.bytes,
+            str(self._device.place), self._device.name, flops=operation.flops, bytes=operation.bytes,
             compute_type=operation.compute_type, message=entrant.note,
             reference=self._references.who(operation) if self._references else "",
         )  # fmt: skip
@@ -187,9 +187,9 @@ class Lane:
         return row
 
     def _finished(self, row: Row) -> Row:
-        share = None
-        if row.time_us and self.roofline is not None:
-            least = self.roofline.attainable_us(row.flops, row.bytes, row.compute_type)
+        share, roofline = None, self._device.roofline
+        if row.time_us and roofline is not None:
+            least = roofline.attainable_us(row.flops, row.bytes, row.compute_type)
             share = least / row.time_us if least else None
         return replace(row, roofline_share=share, at=time.time())
 

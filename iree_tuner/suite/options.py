@@ -12,15 +12,15 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.execute.device_facts import rotation_bytes, usable_cores
 from iree_tuner.suite.conditions import Conditions, Timing
 from iree_tuner.suite.element_types import own_f8
 from iree_tuner.suite.item import Item, items_from
 from iree_tuner.suite.patterns import is_found, patterns_of
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.references import TORCH
-from iree_tuner.targets import on_host, target_for_device
-from iree_tuner.tuning.options import DATABASE, MEASURING, DeviceOptions, Duration, at_least
+from iree_tuner.suite.site import Site
+from iree_tuner.targets import on_host
+from iree_tuner.tuning.options import DATABASE, MEASURING, ClusterOptions, Duration, at_least
 
 _USUAL, _MEASURED = "usual", "measured"
 CHECKING = Group("Verification", sort_key=5.5)
@@ -28,7 +28,7 @@ CHECKING = Group("Verification", sort_key=5.5)
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class SuiteOptions(DeviceOptions):
+class SuiteOptions(ClusterOptions):
     """The conditions under which operations are measured.
 
     Attributes
@@ -96,10 +96,7 @@ class SuiteOptions(DeviceOptions):
     def __post_init__(self) -> None:
         """Raises UsageError for values out of range, TunerError for a library that is not installed."""
         super().__post_init__()
-        cores = usable_cores()
-        if self.threads is not None and not 1 <= self.threads <= cores:
-            raise UsageError(f"--threads {self.threads}: this process may use {cores} cores")
-        at_least(1, streams=self.streams, rounds=self.rounds, launches=self.launches)
+        at_least(1, threads=self.threads, streams=self.streams, rounds=self.rounds, launches=self.launches)
         if self.seconds <= 0 or self.pause_s < 0:
             raise UsageError("seconds must be positive, and pause must not be negative")
         if self.rotate is not None and (self.warm or self.rotate < 0):
@@ -109,7 +106,7 @@ class SuiteOptions(DeviceOptions):
         if self.reference == TORCH and find_spec("torch") is None:
             raise TunerError("PyTorch is not installed", hint="pip install 'iree-tuner[compare]'")
 
-    def plan(self, sources: Sequence[str], folder: Path) -> Plan:
+    def plan(self, sources: Sequence[str], folder: Path, site: Site) -> Plan:
         """Plan a run of these operations on IREE without tuning under these conditions.
 
         Raises:
@@ -117,10 +114,10 @@ class SuiteOptions(DeviceOptions):
         """
         return Plan(
             name=" ".join(sources),
-            items=self.items(sources),
+            items=self.items(sources, site),
             devices=self.devices,
             folder=folder,
-            conditions=self.conditions(),
+            conditions=self.conditions(site),
             chip=self.chip,
             flags=self.flags,
             verify=self.verify,
@@ -133,22 +130,26 @@ class SuiteOptions(DeviceOptions):
             launches=self.launches or 1,
         )
 
-    def items(self, sources: Sequence[str]) -> list[Item]:
+    def items(self, sources: Sequence[str], site: Site) -> list[Item]:
         """The operations. Raises TunerError if none are left."""
-        targets = [self.on(target_for_device(uri, self.chip)) for uri in self.devices]
+        first = self.on(site.target(site.places(self.devices)[0], self.chip))
         patterns = patterns_of(self.only)
-        found = items_from(sources, own_f8(targets[0]))
+        found = items_from(sources, own_f8(first))
         left = [each for each in found if is_found(patterns, each.operation.name)]
         if not left:
             raise TunerError(f"none of {len(found)} operations matches '{self.only}'")
         return left
 
-    def conditions(self) -> Conditions:
-        """The conditions of the samples."""
-        copies = 0 if self.warm else max(map(rotation_bytes, self.devices))
+    def conditions(self, site: Site) -> Conditions:
+        """The conditions of the samples. Raises UsageError if `threads` exceeds the cores of a device's host."""
+        facts = [site.facts(each) for each in site.places(self.devices)]
+        copies = 0 if self.warm else max(each.rotation_bytes for each in facts)
+        cores = min(each.cores for each in facts)
+        if self.threads is not None and self.threads > cores:
+            raise UsageError(f"--threads {self.threads}: a process there may use {cores} cores")
         return Conditions(
             timing=self.timing or ("call" if self._on_host else "device"),
-            threads=(self.threads or usable_cores()) if self._on_host else 0,
+            threads=(self.threads or cores) if self._on_host else 0,
             copies_bytes=copies if self.rotate is None else self.rotate << 20,
             neighbour_s=self.neighbour_s or 0.0,
             streams=self.streams,

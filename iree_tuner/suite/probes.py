@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from iree_tuner.execute.device_facts import last_level_cache
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
+from iree_tuner.suite.device import Device
 from iree_tuner.suite.item import Item
 from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.matmul import Matmul
@@ -42,21 +42,18 @@ def probes(compute_types: Iterable[str], *, on_host: bool) -> list[Operation]:
     return found
 
 
-def measured_roofline(
-    device: str, name: str, compute_types: Iterable[str], measure: Measure, known: Roofline | None
-) -> Roofline:
+def measured_roofline(device: Device, compute_types: Iterable[str], measure: Measure) -> Roofline:
     """The best that was seen of each probe.
 
     Args:
-        device: URI.
-        name: as the device names itself.
+        device: it, with what is known otherwise: of its caches, and of types that no back end computes.
         compute_types: of the operations of a run.
         measure: rows of an operation, of all back ends.
-        known: what is known otherwise: of its caches, and of types that no back end computes.
     """
-    rows = [row for each in probes(compute_types, on_host=on_host(device)) for row in measure(Item(each))]
+    known, host = device.roofline, on_host(device.place.uri)
+    rows = [row for each in probes(compute_types, on_host=host) for row in measure(Item(each))]
     ran = [row for row in rows if row.time_us]
-    peaks = dict(known.flops_per_s) if known and on_host(device) else {}
+    peaks = dict(known.flops_per_s) if known and host else {}
     for row in ran:
         if row.kind == Matmul.kind and row.gflops:
             peaks[row.compute_type] = max(peaks.get(row.compute_type, 0.0), row.gflops * 1e9)
@@ -66,14 +63,14 @@ def measured_roofline(
     levels = _levels(device, known, stream)
     best = sorted({row.backend for row in ran})
     how = f"measured with matrix products and a memory stream, the best of {', '.join(best)}"
-    made = Roofline(name, tuple(sorted(peaks.items())), levels, how)
+    made = Roofline(device.name, tuple(sorted(peaks.items())), levels, how)
     today = datetime.now(UTC).date().isoformat()
     return replace(made, conditions=(("date", today),))
 
 
-def _levels(device: str, known: Roofline | None, stream: float | None) -> tuple[MemoryLevel, ...]:
+def _levels(device: Device, known: Roofline | None, stream: float | None) -> tuple[MemoryLevel, ...]:
     """Caches as they are known, and the memory as it was measured."""
-    near = known.levels[:-1] if known else (MemoryLevel(None, last_level_cache(device)),)
+    near = known.levels[:-1] if known else (MemoryLevel(None, device.last_level_bytes),)
     if stream is None:
         return (*near, known.levels[-1]) if known else near
     return (*near, MemoryLevel(stream))

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from iree_tuner.compiler.calls import SentPath
 from iree_tuner.errors import TunerError
 from iree_tuner.program.bindings import Harness
 
@@ -25,12 +26,12 @@ class Part:
 
     Attributes:
         harness: what runs it alone; without its module.
-        vmfb: the harness, compiled: a file.
+        vmfb: the harness, compiled: a file's path.
         calls: how often one invocation of the program runs it.
     """
 
     harness: Harness
-    vmfb: Path
+    vmfb: SentPath
     calls: int
 
 
@@ -39,12 +40,12 @@ class Programs:
     """An operation, compiled.
 
     Attributes:
-        program: the whole program, a file.
+        program: the whole program: a file's path.
         parts: its dispatches; empty where their device time was not asked for, or cannot be had.
         note: why it cannot.
     """
 
-    program: Path
+    program: SentPath
     parts: tuple[Part, ...] = ()
     note: str = ""
 
@@ -85,10 +86,10 @@ def load_programs(folder: Path, stem: str) -> Programs:
     try:
         index = json.loads(path.read_text(encoding="utf-8"))
         parts = tuple(
-            Part(_from_json(each["harness"]), folder / each["vmfb"], int(each["calls"]))
+            Part(_from_json(each["harness"]), SentPath(folder / each["vmfb"]), int(each["calls"]))
             for each in index["parts"]
         )
-        return Programs(folder / index["program"], parts, str(index["note"]))
+        return Programs(SentPath(folder / index["program"]), parts, str(index["note"]))
     except FileNotFoundError:
         raise TunerError("the compiled program is missing", location=str(path)) from None
     except (OSError, ValueError, KeyError, TypeError) as error:

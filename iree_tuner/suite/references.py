@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from iree_tuner.compiler.calls import SentPath
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.data import read_inputs, write_array
@@ -67,7 +68,7 @@ class References:
             self._workers.call(expected_here, operation, inputs, *paths, library, timeout_s=_TIMEOUT_S)
         except (WorkerError, CannotError, MemoryError) as error:
             return Expected(problem=f"not verified: {library} failed: {error}")
-        self._known[operation] = Expected(*paths)
+        self._known[operation] = Expected(*map(SentPath, paths))
         return self._known[operation]
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,17 +18,18 @@ from iree_tuner.files import read_json
 from iree_tuner.profiling.roofline import Roofline, from_json, to_json
 from iree_tuner.profiling.run import Tools, roofline_for
 from iree_tuner.suite.backends.iree import DEFAULT
-from iree_tuner.suite.device_run import Device, DeviceLostError, DeviceRun, device_at, why_lost
+from iree_tuner.suite.device import Device
+from iree_tuner.suite.device_run import DeviceLostError, DeviceRun, device_at
 from iree_tuner.suite.item import Item
 from iree_tuner.suite.plan import Plan
 from iree_tuner.suite.probes import measured_roofline
 from iree_tuner.suite.results import Results, ResultsFolder, read_results
 from iree_tuner.suite.row import Row
 from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.site import Place, Site
 from iree_tuner.suite.watch import Watch
-from iree_tuner.targets import Target, on_host, target_for_device
+from iree_tuner.targets import Target, on_host
 from iree_tuner.targets.user_flags import with_user_flags
-from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
 
 _WAIT_S = 0.5
@@ -39,33 +40,36 @@ _AGAIN = ("missing", "lost")
 Lost = Callable[[str], str]
 
 
-def run_suite(plan: Plan, watch: Watch, lost: Lost = why_lost) -> Results:
+def run_suite(plan: Plan, watch: Watch, lost: Lost | None = None, *, site: Site | None = None) -> Results:
     """Do what is planned, or what is left of it; Ctrl-C ends it after the operation at hand.
 
     Args:
         plan: what to do.
         watch: told of progress; from several threads, one at a time.
         lost: says why a device does not answer; tests put another in its place.
+        site: where the devices are; this machine by default, a cluster with `site_at(client)`.
 
     Raises:
         TunerError: no device answers, the folder has another run's results, or it cannot be written.
         UsageError: a device that is none.
     """
     check_release()
-    return _Session(plan, watch, lost).run()
+    site = site or Site()
+    return _Session(plan, watch, site, (lambda place: lost(str(place))) if lost else site.why_lost).run()
 
 
 class _Session:
     """The state that threads share, one for each device."""
 
-    def __init__(self, plan: Plan, watch: Watch, lost: Lost) -> None:
+    def __init__(self, plan: Plan, watch: Watch, site: Site, why_lost: Callable[[Place], str]) -> None:
         self._plan = plan
+        self._site = site
         self._watch = _OneAtATime(watch)
-        self._lost = lost
+        self._why_lost = why_lost
         self._folder = ResultsFolder(plan.folder)
         self._lock = threading.Condition()
         self._busy = 0  # operations that devices have taken
-        self._on_host = threading.Lock()  # devices that compute on the host's cores take turns
+        self._hosts: dict[str, threading.Lock] = {}  # devices that compute on a host's cores take turns
         self._stop = StopRequest(watch.stopping)
         self._error: Exception | None = None
         self._left = deque(plan.items)
@@ -75,7 +79,8 @@ class _Session:
         """All of it."""
         plan = self._plan
         targets = {
-            uri: with_user_flags(target_for_device(uri, plan.chip), plan.flags) for uri in plan.devices
+            place: with_user_flags(self._site.target(place, plan.chip), plan.flags)
+            for place in self._site.places(plan.devices)
         }
         self._rows = self._known()
         devices = self._devices(targets)
@@ -84,9 +89,7 @@ class _Session:
         self._watch.planned(len(plan.items))
         with self._stop, tempfile.TemporaryDirectory(prefix="iree_tuner_") as scratch:
             threads = [
-                threading.Thread(
-                    target=self._serve, args=(each, devices[0].roofline, Path(scratch)), daemon=True
-                )
+                threading.Thread(target=self._serve, args=(each, devices, Path(scratch)), daemon=True)
                 for each in devices
             ]
             for each in threads:
@@ -118,33 +121,34 @@ class _Session:
         done = (each for each in there.rows if each.state not in _AGAIN)
         return {(each.operation, each.backend, each.configuration) for each in done}
 
-    def _devices(self, targets: dict[str, Target]) -> list[Device]:
+    def _devices(self, targets: dict[Place, Target]) -> list[Device]:
         """Those that answer, with their rooflines. Raises TunerError where none does."""
         found: list[Device] = []
         reasons: list[str] = []
         given = _given_rooflines(self._plan.rooflines)
-        for uri, target in targets.items():
-            self._watch.working(uri, "opening the device")
+        for place, target in targets.items():
+            self._watch.working(str(place), "opening the device")
             try:
-                device = device_at(uri, target, self._lost)
+                device = device_at(place, target, self._site, self._plan.backends, self._why_lost)
             except DeviceLostError as error:
-                reasons.append(f"{uri}: {error}")
-                self._watch.noted(f"{uri} skipped, as it does not respond: {error}")
+                reasons.append(f"{place}: {error}")
+                self._watch.noted(f"{place} skipped, as it does not respond: {error}")
                 continue
-            found.append(replace(device, roofline=given.get(uri) or self._roofline(device)))
+            roofline = given.get(str(place)) or given.get(place.uri) or self._roofline(device)
+            found.append(replace(device, roofline=roofline))
         if not found:
             raise TunerError(f"no device responds: {'; '.join(reasons)}")
         return found
 
     def _roofline(self, device: Device) -> Roofline | None:
-        self._watch.working(device.uri, "measuring the roofline")
-        with Lab(device.target, 1) as lab:
+        self._watch.working(str(device.place), "measuring the roofline")
+        with self._site.lab(device.target, device.place, [device.place], 1, cold=True) as lab:
             tools = Tools(lab.compilers, lab.builder, lab.measurer, lab.cold)
             roofline, problem = roofline_for(device.target, tools, self._plan.cache)
         if self._plan.probe:
             return self._probed(replace(device, roofline=roofline))
         if problem:
-            self._watch.noted(f"{device.uri}: no roofline: {problem}")
+            self._watch.noted(f"{device.place}: no roofline: {problem}")
         return roofline
 
     def _probed(self, device: Device) -> Roofline:
@@ -156,29 +160,38 @@ class _Session:
                 verify=False, against=None, launches=1,
             )  # fmt: skip
             kinds = [each.operation.compute_type for each in self._plan.items]
-            with DeviceRun(plan, device, None, Path(folder), self._watch, self._lost) as running:
-                return measured_roofline(
-                    device.uri, device.name, kinds, lambda item: running.measure(item, ()), device.roofline
-                )  # fmt: skip
+            with DeviceRun(
+                plan, device, [device], self._site, Path(folder), self._watch, self._why_lost
+            ) as running:
+                return measured_roofline(device, kinds, lambda item: running.measure(item, ()))
 
     def _facts(self, devices: Sequence[Device]) -> RunFacts:
         plan = self._plan
-        versions = {each.name: each.version() for each in plan.backends if each.version()}
+        versions = {
+            name: library.version
+            for device in reversed(devices)
+            for name, library in device.libraries.items()
+            if library.version
+        }
         against = read_results(plan.against).facts.id if plan.against is not None else ""
         return RunFacts(
             id=time.strftime("%Y%m%dT%H%M%S-") + secrets.token_hex(3), name=plan.name, commit=plan.commit,
             compiler=installed()["iree-base-compiler"] or "", versions=versions,
-            devices={each.uri: each.name for each in devices},
-            rooflines={each.uri: to_json(each.roofline) for each in devices if each.roofline is not None},
+            devices={str(each.place): each.name for each in devices},
+            rooflines={
+                str(each.place): to_json(each.roofline) for each in devices if each.roofline is not None
+            },
             conditions=plan.conditions, against=against, started=time.time(),
         )  # fmt: skip
 
-    def _serve(self, device: Device, first: Roofline | None, scratch: Path) -> None:
+    def _serve(self, device: Device, every: Sequence[Device], scratch: Path) -> None:
         """One device's thread."""
-        own = scratch / f"{len(device.uri)}-{secrets.token_hex(3)}"
+        own = scratch / secrets.token_hex(6)
         own.mkdir()
         try:
-            with DeviceRun(self._plan, device, first, own, self._watch, self._lost) as running:
+            with DeviceRun(
+                self._plan, device, every, self._site, own, self._watch, self._why_lost
+            ) as running:
                 while self._go_on(running, device):
                     pass
         except Exception as error:  # told by the thread that waits
@@ -192,13 +205,13 @@ class _Session:
             return False
         lost = False
         try:
-            with self._on_host if on_host(device.uri) else nullcontext():
+            with self._alone(device.place):
                 for row in running.measure(item, self._rows):
                     self._add(row)
             self._watch.done(item.operation.name)
         except DeviceLostError as error:
             lost = True
-            self._watch.noted(f"{device.uri} no longer responds: {error}")
+            self._watch.noted(f"{device.place} no longer responds: {error}")
         finally:
             with self._lock:
                 self._busy -= 1
@@ -206,6 +219,13 @@ class _Session:
                     self._left.appendleft(item)
                 self._lock.notify_all()
         return not lost
+
+    def _alone(self, place: Place) -> AbstractContextManager[object]:
+        """Where it computes on the cores of its host: nothing else of this run does."""
+        if not on_host(place.uri):
+            return nullcontext()
+        with self._lock:
+            return self._hosts.setdefault(place.worker, threading.Lock())
 
     def _next(self) -> Item | None:
         """An operation; None when there will be none: one that a device had when it went away comes back."""
@@ -234,7 +254,7 @@ class _Session:
                     operation.arguments,
                     DEFAULT,
                     "default",
-                    devices[-1].uri,
+                    str(devices[-1].place),
                     devices[-1].name,
                     "lost",
                     message="no device responds any more",

@@ -54,7 +54,9 @@ class Tuned:
     note: str = ""
 
 
-def tuned_version(program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: str) -> Tuned:
+def tuned_version(
+    program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: str, *, device: str, scheduler: str | None,
+) -> Tuned:  # fmt: skip
     """An operation's tuned version.
 
     Args:
@@ -62,7 +64,7 @@ def tuned_version(program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: 
         lab: where; nothing else is to use its device meanwhile.
         tuning: where from.
         kept: file in which the operation's own spec is kept, .mlir.
-        chip: as `tune_module` takes it.
+        chip, device, scheduler: as `tune_module` takes them.
 
     Raises:
         TunerError: the spec cannot be read, the database has nothing of the operation, or it cannot be tuned.
@@ -74,8 +76,9 @@ def tuned_version(program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: 
             return _from_store(program, lab, tuning.db)
     if not kept.is_file():
         options = TuningOptions(
-            device=lab.target.device or "", chip=chip, jobs=lab.jobs, effort=tuning.effort or "quick",
-            budget_s=tuning.budget_s, db=tuning.db, profile=False, compiler_flags=lab.target.user_flags,
+            device=device, scheduler=scheduler, chip=chip, jobs=None if scheduler else lab.jobs,
+            effort=tuning.effort or "quick", budget_s=tuning.budget_s, db=tuning.db,
+            profile=False, compiler_flags=lab.target.user_flags,
         )  # fmt: skip
         tune_apart(program, options, kept)
     return _of_spec(kept, lab)
@@ -93,7 +96,7 @@ def _from_store(program: Program, lab: Lab, db: Path) -> Tuned:
     tasks = read_tasks(program, lab, Silent())
     with Store.open(db, readonly=True) as store:
         known = summaries(store)
-    setting = setting_on(lab.target, cold=lab.cold)
+    setting = setting_on(lab.target, lab.measurer.facts, cold=lab.cold)
     entries: list[SpecEntry] = []
     for each in measure_baselines(tasks, lab, StopRequest()):
         for summary in known:

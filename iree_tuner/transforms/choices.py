@@ -107,8 +107,8 @@ class ScriptChoices:
         code = hashlib.sha256("".join(fingerprint(each.bench.harness) for each in self._subjects).encode())
         text = self._script.chosen({knob.name: knob.values[0] for knob in self._script.knobs}).data
         return StudyKey(
-            setting_on(self._lab.target, cold=self._lab.cold), self._workload, code.hexdigest()[:16],
-            hashlib.sha256(text).hexdigest()[:16], f"{SCRIPT}{self.name}", self.size,
+            setting_on(self._lab.target, self._lab.measurer.facts, cold=self._lab.cold), self._workload,
+            code.hexdigest()[:16], hashlib.sha256(text).hexdigest()[:16], f"{SCRIPT}{self.name}", self.size,
         )  # fmt: skip
 
     def submit(

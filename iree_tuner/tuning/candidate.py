@@ -162,13 +162,13 @@ class Configurations:
     def strategy(self, name: str, seed: int) -> Strategy:
         """By its name, starting at the compiler's choice."""
         limits = self.baseline.task.dispatches[0].limits
-        landscape = SpaceLandscape(self.space, machine_of(self.bench.device, limits))
+        landscape = SpaceLandscape(self.space, machine_of(self._lab.measurer.facts, limits))
         return make_strategy(name, landscape, seed, self._start)
 
     def study(self) -> StudyKey:
         """Of the space, for this code, on this device."""
         return StudyKey(
-            setting=setting_on(self._lab.target, cold=self._lab.cold),
+            setting=setting_on(self._lab.target, self._lab.measurer.facts, cold=self._lab.cold),
             workload=self.baseline.task.workload,
             code=fingerprint(self.bench.harness),
             space=self.space.fingerprint,

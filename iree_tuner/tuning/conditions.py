@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.execute.device_facts import device_setting
+from iree_tuner.execute.device_facts import DeviceFacts, facts_of
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.space.configuration import Configuration
@@ -14,29 +14,29 @@ from iree_tuner.targets import Target
 from iree_tuner.tuning.task import Task
 
 
-def setting_on(target: Target, *, cold: bool = True) -> Setting:
-    """The setting of this process on this machine."""
+def setting_on(target: Target, facts: DeviceFacts | None = None, *, cold: bool = True) -> Setting:
+    """The setting of this process, with a device whose host says this of it; by default of this machine."""
     versions = installed()
     uri = target.device or ""
-    processor, driver, cores = device_setting(uri)
+    facts = facts or facts_of(uri)
     return Setting(
         compiler=versions["iree-base-compiler"] or "",
         runtime=versions["iree-base-runtime"] or "",
         target=str(target),
         flags=target.flags,
         device=uri.partition("://")[0],
-        processor=processor,
-        cores=cores,
-        driver=driver,
+        processor=facts.name,
+        cores=facts.units,
+        driver=facts.driver,
         cold=cold,
     )
 
 
 def entry_with_provenance(
-    task: Task, configuration: Configuration, comparison: Comparison, target: Target
+    task: Task, configuration: Configuration, comparison: Comparison, target: Target, facts: DeviceFacts
 ) -> SpecEntry:
     """A spec entry that says where and how its gain was measured."""
-    setting = setting_on(target)
+    setting = setting_on(target, facts)
     measured = Provenance(
         speedup=comparison.speedup,
         interval=comparison.interval,

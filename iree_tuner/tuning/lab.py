@@ -47,8 +47,10 @@ class Lab:
         target: what is tuned for, on its device.
         jobs: compile workers; one a core by default.
         devices: further devices of the same kind, on which candidates are measured side by side.
-        cluster: whose workers compile candidates and measure, in the place of this machine: the target's
-            device and the others are theirs. Programs are compiled here.
+        cluster: whose workers compile candidates and measure, in the place of this machine. What only one
+            candidate needs is compiled by `slots`; what is of the program, here.
+        owned: the cluster's devices that are measured on, each with its worker; the first is the target's.
+        quiet: further ones of these that somebody else measures on meanwhile.
         cold: see `execute.bench.Bench`.
         restriction: what of each space is searched.
 
@@ -56,6 +58,7 @@ class Lab:
         UsageError: there is no device, or another number of workers is needed.
 
     Attributes:
+        slots: who compile candidates; `compilers`, where there is no cluster.
         loader: has the driver compile ahead of measuring, where it does so at all.
         alternate: whether the devices compute on the cores that compile: nothing may compile meanwhile.
         on_host: whether they are processors.
@@ -66,6 +69,7 @@ class Lab:
     def __init__(
         self, target: Target, jobs: int | None = None, *, devices: Sequence[str] = (), cold: bool = True,
         restriction: Restriction = EVERYTHING, cluster: Cluster | None = None,
+        owned: Sequence[tuple[str, str]] = (), quiet: Sequence[tuple[str, str]] = (),
     ) -> None:  # fmt: skip
         if target.device is None:
             raise UsageError(f"target {target} has no device to measure on", hint="give a device")
@@ -83,10 +87,9 @@ class Lab:
         self.compilers = Workers(
             self._jobs, tasks_per_worker=_COMPILES_PER_WORKER, yielding=not self.alternate
         )
-        found = cluster.find((target.device, *devices)) if cluster else []
-        self._candidates: Calls = cluster.compile_calls(found) if cluster else self.compilers
-        self.builder = Builder(target, self._candidates)
-        self.loader = loader_for(target.device, self._jobs, cluster.load_calls(found) if cluster else None)
+        self.slots: Calls = cluster.compile_calls([*owned, *quiet]) if cluster else self.compilers
+        self.builder = Builder(target, self.slots)
+        self.loader = loader_for(target.device, self._jobs, cluster.load_calls(owned) if cluster else None)
         self._scratch = tempfile.TemporaryDirectory(prefix="iree_tuner_", ignore_cleanup_errors=True)
         self._number = itertools.count()
         self._room = shutil.disk_usage(self._scratch.name).free // 4
@@ -94,7 +97,7 @@ class Lab:
         self._opening: list[Future[None]] = []
         self.measurers = [
             Measurer(uri, cluster.device_calls(uri, worker), name=f"{uri} of {worker}")
-            for uri, worker in found
+            for uri, worker in owned
         ] if cluster else [Measurer(uri) for uri in (target.device, *devices)]  # fmt: skip
 
     @property
@@ -107,14 +110,14 @@ class Lab:
         """All who work for a run, with their names."""
         found: list[tuple[str, Calls]] = [("compiler", self.compilers)]
         if self._cluster:
-            found.append(("compile slot", self._candidates))
+            found.append(("compile slot", self.slots))
         return found + [(each.name, each.workers) for each in self.measurers]
 
     def on(self, target: Target) -> Lab:
         """The same workers for another target of the same device: the same chip with other options."""
         other = copy.copy(self)
         other.target = target
-        other.builder = Builder(target, self._candidates)
+        other.builder = Builder(target, self.slots)
         return other
 
     def start(self) -> None:
@@ -153,7 +156,7 @@ class Lab:
     def close(self) -> None:
         """Stop all workers."""
         self.compilers.close()
-        self._candidates.close()
+        self.slots.close()
         if self.loader is not None:
             self.loader.close()
         for measurer in self.measurers:
@@ -188,9 +191,9 @@ def lab_for(
     from iree_tuner.cluster.cluster import Cluster
 
     with Cluster(scheduler) as cluster:
-        target = options.on(cluster.target(options.devices, options.chip))
+        owned = cluster.find(options.devices)
+        target = options.on(cluster.target(owned, options.chip))
         with Lab(
-            target, options.jobs, devices=options.devices[1:], cold=cold, restriction=restriction,
-            cluster=cluster,
-        ) as lab:  # fmt: skip
+            target, options.jobs, cold=cold, restriction=restriction, cluster=cluster, owned=owned
+        ) as lab:
             yield lab

@@ -152,7 +152,7 @@ def _finals(
             finals[first] = _everywhere(workload, final, lab, everywhere)
         promised = workload in queue.promising
         note = note_of(workload, finals.get(first), engine, lost, findings, promised=promised)
-        results.append(workload.result(finals, note, lab.target))
+        results.append(workload.result(finals, note, lab))
         watch.finished(results[-1])
     return results
 

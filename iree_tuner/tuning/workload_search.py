@@ -8,7 +8,6 @@ from dataclasses import replace
 from iree_tuner.execute.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import Baseline
 from iree_tuner.tuning.candidate import CandidateKind, Configurations
 from iree_tuner.tuning.conditions import entry_with_provenance
@@ -114,12 +113,12 @@ class WorkloadSearch:
         """Whether there is more to try."""
         return any(search.open for search in self.searches)
 
-    def result(self, finals: Mapping[Search, Final], note: str, target: Target) -> WorkloadResult:
+    def result(self, finals: Mapping[Search, Final], note: str, lab: Lab) -> WorkloadResult:
         """What came of it, with finals or without."""
         searches, final = self.searches, Final(None, None)
         if self.configurations is not None:
             final = finals.get(searches[0], final)
-        entries = [self._entry(each, target) for each in final.named]
+        entries = [self._entry(each, lab) for each in final.named]
         won = entries[:1] if final.winner is not None else []
         own = [search for search in searches if search.kind is self.configurations]
         competitors = [
@@ -138,12 +137,14 @@ class WorkloadSearch:
             bool(won) and self.corrects,
         )  # fmt: skip
 
-    def _entry(self, winner: Final, target: Target) -> SpecEntry:
+    def _entry(self, winner: Final, lab: Lab) -> SpecEntry:
         assert winner.winner is not None
         assert winner.comparison is not None
         assert self.configurations is not None
         configuration = self.configurations.configuration(winner.winner.assignment)
-        return entry_with_provenance(self.task, configuration, winner.comparison, target)
+        return entry_with_provenance(
+            self.task, configuration, winner.comparison, lab.target, lab.measurer.facts
+        )
 
     def _cap(self, suggested: int, *, has_starters: bool) -> int:
         """Trials at most. With a budget only the time counts: the queue knows what is not worth it."""

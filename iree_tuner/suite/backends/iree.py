@@ -22,7 +22,7 @@ from iree_tuner.suite.backends.backend import Array, Job
 from iree_tuner.suite.data import read_inputs
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
-from iree_tuner.suite.programs import Programs, load_programs
+from iree_tuner.suite.programs import Programs
 from iree_tuner.targets.registry import on_host, on_one_core
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
@@ -35,17 +35,15 @@ _TITLES = {DEFAULT: "IREE", TUNED: "IREE, tuned", BEFORE: "IREE, earlier run"}
 
 @dataclass(frozen=True)
 class Iree:
-    """Operations that lie compiled in a folder.
+    """An operation that is compiled.
 
     Attributes:
         name: `DEFAULT`, `TUNED`, `BEFORE`.
-        folder: of the programs.
-        compiled: the version of the code, behind an operation's name there.
+        programs: its code; None where it did not compile.
     """
 
     name: str = DEFAULT
-    folder: str = ""
-    compiled: str = DEFAULT
+    programs: Programs | None = None
 
     @property
     def title(self) -> str:
@@ -69,9 +67,10 @@ class Iree:
         job = _in_own_stream(job)
         if job.conditions.threads and on_host(job.device) and not on_one_core(job.device):
             rt.flags.parse_flags(f"--task_topology_group_count={job.conditions.threads}")
-        programs = load_programs(Path(self.folder), f"{job.operation.name}.{self.compiled}")
+        if self.programs is None:
+            raise CannotError("it is not compiled")
         try:
-            return IreeRunning(job, programs)
+            return IreeRunning(job, self.programs)
         except RUNTIME_ERRORS as error:
             raise CannotError(f"the program does not load: {first_line(error)}") from None
 
@@ -99,7 +98,7 @@ class IreeRunning:
             for part in programs.parts:
                 copies = max(1, job.conditions.copies_bytes // part.harness.stride)
                 memory = _memory(part.harness, job.device, copies)
-                loaded = LoadedDispatch(part.vmfb.read_bytes(), part.harness, job.device, memory)
+                loaded = LoadedDispatch(Path(part.vmfb).read_bytes(), part.harness, job.device, memory)
                 loaded.run(1)
                 self._parts.append((loaded, part.calls))
 
@@ -117,10 +116,10 @@ class IreeRunning:
 class _Whole:
     """The program's one function, called as its users call it."""
 
-    def __init__(self, job: Job, path: Path) -> None:
+    def __init__(self, job: Job, path: str) -> None:
         config, hal = device_for(job.device)
         self._device = config.device
-        module = rt.VmModule.mmap(config.vm_instance, str(path))
+        module = rt.VmModule.mmap(config.vm_instance, path)
         self._context = rt.VmContext(config.vm_instance, modules=[hal, module])
         function = module.lookup_function("main")
         if function is None:

@@ -186,15 +186,15 @@ def test_calls_of_a_worker_that_is_asked_to_end_are_made_by_the_next(cluster, pr
 
 
 def test_devices_of_a_run_are_of_one_kind(cluster, monkeypatch):
-    assert cluster.target(["local-task"], "host").device == "local-task"
-    monkeypatch.setattr(cluster, "find", lambda _: [("local-task", "board"), ("local-task", "board")])
+    devices = [("local-task", "board")]
+    assert cluster.target(devices, "host").device == "local-task"
     chips = iter(["znver4", "znver3"])
     monkeypatch.setattr(
         "iree_tuner.cluster.cluster.ClusterCalls.call",
         lambda self, function, uri, chip: function(uri, next(chips)),
     )
     with pytest.raises(UsageError, match="is not of the same kind as local-task of board"):
-        cluster.target(["local-task"], "host")
+        cluster.target(2 * devices, "host")
 
 
 @pytest.mark.exhaustive

@@ -1,6 +1,7 @@
 """Rooflines: arithmetic, JSON, data sheets, and the file that keeps what was measured."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.device_facts import facts_of
 from iree_tuner.profiling import cpu_roofline as probes
 from iree_tuner.profiling.datasheets import datasheet_roofline
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline, from_json, to_json
@@ -102,7 +104,7 @@ def test_a_device_without_a_data_sheet_has_no_roofline() -> None:
 
 
 def test_a_measured_roofline_is_kept_and_used_again(tmp_path, cpu, monkeypatch) -> None:
-    taken = []
+    taken, here = [], SimpleNamespace(facts=facts_of("local-task"))
 
     def measure(*arguments):
         taken.append(arguments)
@@ -111,10 +113,10 @@ def test_a_measured_roofline_is_kept_and_used_again(tmp_path, cpu, monkeypatch) 
     monkeypatch.setattr(probes, "measure_cpu", measure)
     cache = tmp_path / "new" / "rooflines.json"
     for _ in range(2):
-        assert probes.cpu_roofline(cpu, None, None, None, cache) == SIMPLE
+        assert probes.cpu_roofline(cpu, None, None, here, cache) == SIMPLE
     assert len(taken) == 1
     cache.write_text("not json")
-    assert probes.cpu_roofline(cpu, None, None, None, cache) == SIMPLE
+    assert probes.cpu_roofline(cpu, None, None, here, cache) == SIMPLE
     assert len(taken) == 2
     assert len(json.loads(cache.read_text())) == 1
 

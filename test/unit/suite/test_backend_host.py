@@ -29,6 +29,7 @@ from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.copies import copies_for
 from iree_tuner.suite.cores import use_cores
 from iree_tuner.suite.host import BackendHost
+from iree_tuner.suite.site import Place, Site
 
 QUICK = Conditions(threads=1, batch_s=0.002, pause_s=0.0)
 
@@ -60,8 +61,8 @@ def want(tmp_path):
 class OneBackend(BackendHost):
     """The process of one back end, which is not told each time."""
 
-    def __init__(self, backend, device, patience_s=60.0):
-        super().__init__(device, patience_s=patience_s)
+    def __init__(self, backend, patience_s=60.0):
+        super().__init__(lambda: Site().process(Place("local-task")), patience_s=patience_s)
         self.backend = backend
 
     def load(self, job, expected="", magnitudes="", slot=""):
@@ -73,7 +74,7 @@ def host():
     hosts = []
 
     def start(backend, patience_s=60.0):
-        hosts.append(OneBackend(backend, "local-task", patience_s=patience_s))
+        hosts.append(OneBackend(backend, patience_s))
         return hosts[-1]
 
     yield start
@@ -84,7 +85,7 @@ def host():
 @pytest.fixture(scope="module")
 def shared():
     """A host that goes on from test to test, each of which leaves it with a process that works."""
-    with OneBackend(Fake(), "local-task") as found:
+    with OneBackend(Fake()) as found:
         yield found
 
 
@@ -168,20 +169,15 @@ def test_after_a_failure_the_process_is_another_one_and_after_a_refusal_it_is_no
         return json.loads(one.load(job()).note)["pid"]
 
     first = pid()
-    for how, same in (("cannot", True), ("error", False)):
-        one.backend = Failing(how=how)
-        with pytest.raises(BackendError):
-            one.load(job())
-        assert (pid() == first) is same
-
-
-def test_what_is_missing_or_refused_starts_no_process(host, job):
-    for backend, state in ((Missing(), "missing"), (Refusing(), "cannot")):
-        one = host(backend)
+    for backend, state, same in (
+        (Failing(how="cannot"), "cannot", True), (Missing(), "missing", True), (Refusing(), "cannot", True),
+        (Failing(how="error"), "failed", False),
+    ):  # fmt: skip
+        one.backend = backend
         with pytest.raises(BackendError) as caught:
             one.load(job())
         assert caught.value.state == state
-        assert one._workers is None
+        assert (pid() == first) is same
 
 
 def test_a_process_that_ends_while_it_is_sampled(host, job, want, tmp_path):

@@ -30,13 +30,13 @@ def test_calls_write_to_an_argument_and_results_are_right_all_the_same(tmp_path:
 
     config = rt.Config(device=rt.get_device("local-sync"))
     context = rt.SystemContext(config=config)
-    path = str(load_programs(tmp_path, f"{OPERATION.name}.iree").program)
-    context.add_vm_module(rt.VmModule.mmap(context.instance, path))
+    programs = load_programs(tmp_path, f"{OPERATION.name}.iree")
+    context.add_vm_module(rt.VmModule.mmap(context.instance, programs.program))
     held = [rt.asdevicearray(config.device, np.array(each)) for each in (a, b, c)]
     context.modules.module["main"](*held)
     assert not np.allclose(held[2].to_host(), c), "mended: the workaround can go"
 
     job = Job(OPERATION, inputs, "local-sync", Conditions())
-    running = Iree(folder=str(tmp_path)).load(job)
+    running = Iree(programs=programs).load(job)
     running.run(3)
     np.testing.assert_allclose(running.result(), a @ b + c, rtol=1e-4, atol=1e-4)

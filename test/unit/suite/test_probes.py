@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
+from iree_tuner.suite.device import Device
 from iree_tuner.suite.item import Item
 from iree_tuner.suite.probes import measured_roofline, probes
 from iree_tuner.suite.row import Row
+from iree_tuner.suite.site import Place
+from iree_tuner.targets import target_for_device
 
 KNOWN = Roofline("host", (("f32", 1e9), ("i8", 7e9)), (MemoryLevel(5e9, 1 << 20), MemoryLevel(1e9)))
+
+
+def device(known: Roofline | None) -> Device:
+    return Device(Place("local-task"), target_for_device("local-task"), "host", 1 << 20, roofline=known)
 
 
 def rows(item: Item) -> list[Row]:
@@ -37,7 +44,7 @@ def test_each_type_is_probed_once_and_floats_always() -> None:
 
 
 def test_the_best_of_all_back_ends_counts() -> None:
-    made = measured_roofline("local-task", "host", ["f16"], rows, KNOWN)
+    made = measured_roofline(device(KNOWN), ["f16"], rows)
     assert dict(made.flops_per_s) == {"f32": pytest.approx(8e12), "f16": pytest.approx(8e12), "i8": 7e9}
     near, far = made.levels
     assert near == KNOWN.levels[0]
@@ -51,7 +58,7 @@ def test_where_no_stream_ran_the_memory_is_what_was_known(known: Roofline | None
     def products(item: Item) -> list[Row]:
         return rows(item) if item.operation.kind == "matmul" else []
 
-    made = measured_roofline("local-task", "host", [], products, known)
+    made = measured_roofline(device(known), [], products)
     if known is None:
         (cache,) = made.levels
         assert cache.bytes_per_s is None

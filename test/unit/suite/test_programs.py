@@ -18,9 +18,9 @@ HARNESS = Harness(
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     save_programs(tmp_path, "op.iree", b"whole", [(HARNESS, b"part", 2)])
     found = load_programs(tmp_path, "op.iree")
-    assert found.program.read_bytes() == b"whole"
+    assert Path(found.program).read_bytes() == b"whole"
     (part,) = found.parts
-    assert (part.vmfb.read_bytes(), part.calls) == (b"part", 2)
+    assert (Path(part.vmfb).read_bytes(), part.calls) == (b"part", 2)
     assert (part.harness.function, part.harness.bindings) == (HARNESS.function, HARNESS.bindings)
     assert part.harness.stride == HARNESS.stride
     assert has_programs(tmp_path, "op.iree")

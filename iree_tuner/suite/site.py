@@ -1,0 +1,164 @@
+"""Where the devices of a run are: on this machine, or with workers of a cluster (docs/cluster.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from iree_tuner.cluster import need_dask
+from iree_tuner.compiler.worker import Calls, Ok, Workers
+from iree_tuner.errors import TunerError
+from iree_tuner.execute.device_facts import DeviceFacts, facts_of
+from iree_tuner.suite.backends.backend import Backend
+from iree_tuner.targets import Target, target_for_device
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, probe
+from iree_tuner.tuning.lab import Lab
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from iree_tuner.cluster.cluster import Cluster
+
+R = TypeVar("R")
+
+_PROBE_S = 120.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A device, and the worker that owns it; none on this machine."""
+
+    uri: str
+    worker: str = ""
+
+    @property
+    def option(self) -> str:
+        """What `--device` calls it."""
+        return f"{self.uri}@{self.worker}" if self.worker else self.uri
+
+    def __str__(self) -> str:
+        return f"{self.uri} of {self.worker}" if self.worker else self.uri
+
+
+@dataclass(frozen=True)
+class Library:
+    """A back end's library at a place: its version, or why it cannot be used."""
+
+    missing: str
+    version: str
+
+
+class Site:
+    """This machine's devices, or those of a cluster's workers.
+
+    All that depends on a device's host is asked there: the same functions are called here, or by the worker.
+
+    Args:
+        cluster: it; None for this machine.
+    """
+
+    def __init__(self, cluster: Cluster | None = None) -> None:
+        self._cluster = cluster
+        self.facts = cache(self._facts)
+
+    @property
+    def scheduler(self) -> str | None:
+        """The cluster's address."""
+        return self._cluster.address if self._cluster else None
+
+    def places(self, uris: Sequence[str]) -> list[Place]:
+        """The devices with these URIs. Raises UsageError where there are none."""
+        if self._cluster is None:
+            return [Place(uri) for uri in uris]
+        return [Place(*each) for each in self._cluster.find(uris)]
+
+    def process(self, place: Place) -> Calls:
+        """A process of one's own at a device's host, which keeps what calls leave in it."""
+        if self._cluster is None:
+            return Workers(1, memory_bytes=None)
+        return self._cluster.device_calls(place.uri, place.worker, alone=True)
+
+    def ask(self, place: Place, function: Callable[..., R], *args: object) -> R:
+        """What a function returns at a device's host. Raises what it raises, and WorkerError."""
+        if self._cluster is None:
+            return function(*args)
+        with self._cluster.device_calls(place.uri, place.worker) as calls:
+            return calls.call(function, *args)
+
+    def target(self, place: Place, chip: str) -> Target:
+        """What is compiled for. Raises as `target_for_device`."""
+        return self.ask(place, target_for_device, place.uri, chip)
+
+    def _facts(self, place: Place) -> DeviceFacts:
+        """What the device's host says of it."""
+        return self.ask(place, facts_of, place.uri)
+
+    def library(self, place: Place, backend: Backend) -> Library:
+        """Whether a back end can be used there."""
+        try:
+            found = self.ask(place, library_here, backend, place.uri)
+        except ImportError as error:  # of the back end itself, where it is another package's
+            found = Library(f"the back end is not installed: {error}", "")
+        if found.missing and place.worker:
+            return Library(f"{found.missing} (on {place.worker})", found.version)
+        return found
+
+    def why_lost(self, place: Place) -> str:
+        """Why a device does not answer; empty when it does. Asked in a process of its own."""
+        with self.process(place) as calls:
+            end = calls.end(calls.submit(probe_here, place.uri, timeout_s=_PROBE_S))
+            return end.value if isinstance(end, Ok) else str(end)
+
+    def lab(
+        self, target: Target, place: Place, every: Sequence[Place], jobs: int | None, *, cold: bool
+    ) -> Lab:
+        """Who compiles for a device and measures on it.
+
+        Args:
+            target: of the device.
+            place: it.
+            every: all that are measured on meanwhile: where they compute, nothing compiles.
+            jobs: see `Lab`.
+            cold: see `Lab`.
+        """
+        if self._cluster is None:
+            return Lab(target, jobs, cold=cold)
+        owned, quiet = [(place.uri, place.worker)], [(each.uri, each.worker) for each in every]
+        return Lab(target, jobs, cold=cold, cluster=self._cluster, owned=owned, quiet=quiet)
+
+
+@contextmanager
+def site_at(scheduler: str | object | None) -> Generator[Site]:
+    """The devices of a cluster; of this machine, where none is given.
+
+    Args:
+        scheduler: its address, or a client of dask.distributed.
+
+    Raises:
+        TunerError: it is not there, or dask.distributed is not installed.
+    """
+    if scheduler is None:
+        yield Site()
+        return
+    need_dask()
+    from iree_tuner.cluster.cluster import Cluster
+
+    with Cluster(cast("str | Client", scheduler)) as cluster:
+        yield Site(cluster)
+
+
+def library_here(backend: Backend, uri: str) -> Library:
+    """What is known of a back end's library on this host."""
+    return Library(backend.missing(uri), backend.version())
+
+
+def probe_here(uri: str) -> str:
+    """Why a device of this host does not answer; empty when it does."""
+    try:
+        probe(uri)
+    except (*RUNTIME_ERRORS, TunerError) as error:
+        return (str(error).splitlines() or ["no reason given"])[0]
+    return ""
