@@ -36,12 +36,13 @@ def shipped(
     as_json
         One JSON object for each spec.
     """
-    if backend is not None and backend not in kinds():
-        raise UsageError(f"there is no backend '{backend}'", hint=f"there are: {', '.join(kinds())}")
+    backends = [name for name, kind in kinds().items() if kind.usual]
+    if backend is not None and backend not in backends:
+        raise UsageError(f"there is no backend '{backend}'", hint=f"there are: {', '.join(backends)}")
     context = new_context()
     names = ("backend", "spec", "workloads", "gain", "measured on", "date")
     listed = table(*names, words=("backend", "spec", "measured on"))
-    for each in (backend,) if backend else kinds():
+    for each in (backend,) if backend else backends:
         for path in shipped_specs(each):
             record = _record(each, path, explain(load_spec(path, context)))
             if as_json:
