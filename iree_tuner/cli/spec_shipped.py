@@ -38,12 +38,13 @@ def shipped(
     as_json
         Print JSON, one object per spec.
     """
-    if backend is not None and backend not in kinds():
-        raise UsageError(f"unknown backend '{backend}'", hint=f"one of: {', '.join(kinds())}")
+    backends = [name for name, kind in kinds().items() if kind.usual]
+    if backend is not None and backend not in backends:
+        raise UsageError(f"unknown backend '{backend}'", hint=f"one of: {', '.join(backends)}")
     context = new_context()
     names = ("backend", "spec", "workloads", "speedup", "measured on", "date")
     listed = table(*names, words=("backend", "spec", "measured on"))
-    for each in (backend,) if backend else kinds():
+    for each in (backend,) if backend else backends:
         for path in shipped_specs(each):
             record = _record(each, path, explain(load_spec(path, context)))
             if as_json:

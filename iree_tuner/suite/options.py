@@ -141,7 +141,7 @@ class SuiteOptions(ClusterOptions):
         return left
 
     def conditions(self, site: Site) -> Conditions:
-        """The conditions of the samples. Raises UsageError if `threads` exceeds the cores of a device's host."""
+        """The conditions of the samples. Raises UsageError for more threads than a host has cores."""
         facts = [site.facts(each) for each in site.places(self.devices)]
         copies = 0 if self.warm else max(each.rotation_bytes for each in facts)
         cores = min(each.cores for each in facts)
