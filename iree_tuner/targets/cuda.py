@@ -72,7 +72,7 @@ class Cuda(GpuKind):
         found = find_cuda_device(device)
         if found is None:
             known = ", ".join(f"cuda://{each.index} ({each.name})" for each in cuda_devices())
-            raise UsageError(f"there is no device '{device}'", hint=f"there are: {known}")
+            raise UsageError(f"no device '{device}'", hint=f"one of: {known}")
         return chip_for(found.capability) or super().chip_of(device)
 
     def devices(self) -> tuple[FoundDevice, ...]:

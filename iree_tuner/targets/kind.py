@@ -106,7 +106,8 @@ class TargetKind(Protocol):
         """What to compile for on a device. Raises UsageError where its driver does not say that."""
         known = ", ".join(self.chips[:8])
         raise UsageError(
-            f"say what '{device}' is: its driver does not tell here", hint=f"its chip: {known}, ..."
+            f"the chip of '{device}' is unknown, because its driver is not available",
+            hint=f"pass --chip: {known}, ...",
         )
 
     def devices(self) -> tuple[FoundDevice, ...]:

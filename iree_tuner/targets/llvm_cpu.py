@@ -66,7 +66,7 @@ class LlvmCpu(TargetKind):
         """See `TargetKind.target`."""
         driver, _, path = (device or "").partition("://")
         if path.partition("?")[0]:
-            raise UsageError(f"there is no device '{device}'", hint=f"the processor is {driver}")
+            raise UsageError(f"no device '{device}'", hint=f"the CPU is {driver}")
         chip = chip or "host"
         cpu, *options = chip.split("+")
         return Target(

@@ -34,7 +34,7 @@ def kind_named(name: str) -> TargetKind:
     """The one of that name. Raises UsageError where no installed package has it."""
     found = kinds().get(name)
     if found is None:
-        raise UsageError(f"there is no target '{name}'", hint=f"there are: {', '.join(kinds())}")
+        raise UsageError(f"unknown target '{name}'", hint=f"one of: {', '.join(kinds())}")
     return found
 
 
@@ -46,7 +46,7 @@ def kind_of_device(uri: str) -> TargetKind:
     found = _by_driver().get(driver_of(uri))
     if found is None:
         drivers = [driver for driver, kind in _by_driver().items() if kind.on_host]
-        raise UsageError(f"unknown device '{uri}'", hint=f"supported here: {', '.join(drivers)}")
+        raise UsageError(f"unknown device '{uri}'", hint=f"supported: {', '.join(drivers)}")
     return found
 
 
