@@ -90,8 +90,7 @@ class TuningArguments(TuningOptions):
 def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResult:
     """Search for faster compiler flags and configurations of a program, and return them with a tuning spec.
 
-    The program is an `ir.Module`, MLIR text or bytecode, or a path (also to an ONNX model). With several
-    GPUs, the final comparisons run on the first one.
+    `program` is an `ir.Module`, MLIR text or bytecode, or a path. Final comparisons run on the first device.
 
     Raises TunerError for a problem with the program or the database, UsageError for wrong arguments.
     """

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from iree_tuner.kernels.problem import Problem, conv_of
+from iree_tuner.ops.contraction import is_contraction
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 
 
@@ -79,7 +81,7 @@ def shape_of(problem: Problem) -> Shape | None:
     workload = problem.workload
     if workload.dynamic:
         return None
-    if workload.family == "contraction":
+    if is_contraction(workload):
         return _contraction(workload, (0, 1)) or _contraction(workload, (1, 0))
     return _channels_last(problem) or _channels_first(problem)
 
@@ -180,7 +182,7 @@ def _offsets(window: tuple[int, int], steps: tuple[int, int]) -> tuple[int, ...]
 def _channels_first(problem: Problem) -> Shape | None:
     """A convolution of `nchw` by `fchw`: rows are filters, columns pixels."""
     workload = problem.workload
-    if workload.family != "convolution" or len(workload.loops) != 7:
+    if not is_convolution(workload) or len(workload.loops) != 7:
         return None
     names = ("batch", "output_channel", "input_channel", "output_image", "filter")
     roles = [workload.role(each) for each in names]

@@ -10,6 +10,7 @@ from programs import BATCH_OF_ONE_CONVOLUTION, ZERO_MATMUL
 
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.device_facts import facts_of
 from iree_tuner.execute.worker import Timed
 from iree_tuner.profiling import run as runs
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, spent_in
@@ -192,6 +193,7 @@ class FakeBuilder:
 
 class FakeMeasurer:
     device = "local-task"
+    facts = facts_of("local-task")
 
     def time_default(self, bench, *, checked):
         assert not checked

@@ -34,7 +34,7 @@ def test_a_target_from_another_package_is_asked_for_by_name():
     assert target_for_device("local-task").backend == "llvm-cpu"
     with pytest.raises(UsageError, match="unknown target 'portable-cpu:znver4'"):
         parse_target("portable-cpu:znver4")
-    with pytest.raises(UsageError, match="cuda://0 does not run what portable-cpu compiles"):
+    with pytest.raises(UsageError, match="cuda://0 cannot run code of portable-cpu"):
         target_for_device("cuda://0", PORTABLE)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import iree_tuner
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.options import SuiteOptions
+from iree_tuner.suite.site import site_at
 from iree_tuner.tuning.options import RecordingOptions, TuningOptions
 
 NAMES = st.text("abcdefg_", min_size=1).map("x{}".format)
@@ -96,7 +97,6 @@ def test_the_function_takes_and_documents_each():
         (RecordingOptions, {"jobs": 0}, "jobs must be from 1 to "),
         (SuiteOptions, {"rounds": 0}, "rounds must be at least 1"),
         (SuiteOptions, {"device": ("local-task", "cuda://0")}, "CPUs and GPUs are measured in different"),
-        (SuiteOptions, {"threads": 10_000}, "this process may use"),
     ],
 )
 def test_each_is_checked_when_it_is_made(options, more, says):
@@ -108,3 +108,8 @@ def test_each_is_checked_when_it_is_made(options, more, says):
 def test_an_unknown_one_is_named():
     with pytest.raises(TypeError, match="budget"):
         iree_tuner.tune_module("p.mlir", budget=60)
+
+
+def test_a_suite_takes_no_more_threads_than_the_devices_host_has():
+    with site_at(None) as site, pytest.raises(UsageError, match="a process there may use"):
+        SuiteOptions(threads=10_000).conditions(site)
