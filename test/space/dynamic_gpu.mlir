@@ -7,13 +7,13 @@
 // CHECK: "dispatch": "bounded{{.*}}"loops": [128, 128, 512], {{.*}}"dynamic": [{"loop": 0, "lower": 1, "upper": 4096, "multiple": 1}]
 
 // CUDA: ok {{.*}} wg_0=1 wg_1=16
-// CUDA: divided{{.*}}: TileAndFuse: 2 of 2 compile
+// CUDA: divided{{.*}}: TileAndFuse: 2 of 2 samples compile
 // CUDA: ok {{.*}} pad_k=
-// CUDA: bounded{{.*}}: TileAndFuse: 2 of 2 compile
+// CUDA: bounded{{.*}}: TileAndFuse: 2 of 2 samples compile
 // HIP: ok {{.*}} wg_0=1 wg_1=16
-// HIP: divided{{.*}}: TileAndFuse: 2 of 2 compile
+// HIP: divided{{.*}}: TileAndFuse: 2 of 2 samples compile
 // HIP: ok {{.*}} pad_k=
-// HIP: bounded{{.*}}: TileAndFuse: 2 of 2 compile
+// HIP: bounded{{.*}}: TileAndFuse: 2 of 2 samples compile
 
 func.func @divided(%a: tensor<?x512xf16>, %b: tensor<512x256xf16>) -> tensor<?x256xf32> {
   %c0 = arith.constant 0 : index
