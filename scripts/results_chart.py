@@ -2,7 +2,8 @@
 
     python scripts/results_chart.py
 
-Reads benchmarks/results/cpu_models.json and gpu_models.json, writes docs/pictures/results-{cpu,gpu}-{light,dark}.svg.
+Reads benchmarks/results/cpu_models.json and gpu_models.json.
+Writes docs/pictures/results-{cpu,gpu}-{light,dark}.svg.
 Needs the extra `report`.
 """
 
@@ -27,11 +28,11 @@ def main() -> None:
     cpu = json.loads((RESULTS / "cpu_models.json").read_text(encoding="utf-8"))
     gpu = json.loads((RESULTS / "gpu_models.json").read_text(encoding="utf-8"))
     made = f"{cpu['device']}, {cpu['date']}, commit {cpu['commit']}"
-    dates = ", ".join(
+    runs = (
         f"{each['device'].split()[0]} {each['date']} ({each['commit']})" for each in gpu["models"]
     )
     PICTURES.mkdir(exist_ok=True)
-    for name, found, title in (("cpu", cpu, made), ("gpu", gpu, dates)):
+    for name, found, title in (("cpu", cpu, made), ("gpu", gpu, ", ".join(runs))):
         for mode in INK:
             spec = chart(found["models"], title, mode).to_json()
             path = PICTURES / f"results-{name}-{mode}.svg"

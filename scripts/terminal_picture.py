@@ -4,8 +4,8 @@
         iree-tuner tune examples/mlp_batch1.mlir --effort quick --no-db -o mlp.spec.mlir
     python scripts/terminal_picture.py docs/pictures/tune_mlp --redraw
 
-Writes NAME.txt (the command, the machine, the date, the commit and the output) and NAME.svg. `--redraw` draws the
-picture from NAME.txt again. The picture never shows anything that the command did not print.
+Writes NAME.txt (the machine, the date, the commit, the command and its output) and NAME.svg. `--redraw` draws
+NAME.svg from NAME.txt again. The picture never shows anything that the command did not print.
 """
 
 from __future__ import annotations
