@@ -28,9 +28,7 @@ def main() -> None:
     cpu = json.loads((RESULTS / "cpu_models.json").read_text(encoding="utf-8"))
     gpu = json.loads((RESULTS / "gpu_models.json").read_text(encoding="utf-8"))
     made = f"{cpu['device']}, {cpu['date']}, commit {cpu['commit']}"
-    runs = (
-        f"{each['device'].split()[0]} {each['date']} ({each['commit']})" for each in gpu["models"]
-    )
+    runs = (f"{each['device'].split()[0]} {each['date']} ({each['commit']})" for each in gpu["models"])
     PICTURES.mkdir(exist_ok=True)
     for name, found, title in (("cpu", cpu, made), ("gpu", gpu, ", ".join(runs))):
         for mode in INK:
