@@ -1,0 +1,63 @@
+"""What mkdocs does for the site beyond docs/: help texts, pages of other folders, links to them (mkdocs.yml).
+
+The reference of commands is made of the help texts that `test/unit/test_help.py` compares with the commands, and a
+page's `<!-- include FILE -->` becomes a code block with that file, so that the site has no copies of either.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from posixpath import dirname, normpath, relpath
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parent.parent
+HELP = ROOT / "test" / "unit" / "help"
+PAGES = {"CONTRIBUTING.md": "contributing.md", "benchmarks/README.md": "benchmarks-results.md"}
+"""Pages outside docs/, and where the site has them."""
+
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
+_INCLUDE = re.compile(r"<!-- include (\S+) -->")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages of other folders."""
+    for source, page in PAGES.items():
+        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Fill in the help texts and included files, and turn links out of docs/ into links of the site."""
+    del config
+    markdown = markdown.replace("<!-- commands -->", commands()) if "<!-- commands -->" in markdown else markdown
+    markdown = _INCLUDE.sub(lambda match: block((ROOT / match[1]).read_text(encoding="utf-8")), markdown)
+    place = page.file.src_uri
+    origin = {page: source for source, page in PAGES.items()}.get(place, f"docs/{place}")
+    return _LINK.sub(lambda match: link(match, origin, place, files), markdown)
+
+
+def link(match: re.Match[str], origin: str, place: str, files: Files) -> str:
+    """A link of the page at `place`, whose source is at `origin`; only its text where the site lacks the file."""
+    text, target, anchor = match[1], match[2], match[3] or ""
+    source = normpath(f"{dirname(origin)}/{target}") if dirname(origin) else normpath(target)
+    wanted = PAGES.get(source, source.removeprefix("docs/"))
+    if files.get_file_from_path(wanted):
+        return f"[{text}]({relpath(wanted, dirname(place) or '.')}{anchor})"
+    return text if (ROOT / source).exists() else match[0]
+
+
+def commands() -> str:
+    """A section for each command, with its help."""
+    sections: list[str] = []
+    for path in sorted(HELP.glob("*.txt")):
+        sections.append(f"## {path.stem.replace('_', ' ')}\n\n{block(path.read_text(encoding='utf-8'))}")
+    return "\n\n".join(sections)
+
+
+def block(text: str) -> str:
+    """A code block."""
+    return f"```text\n{text.rstrip()}\n```"
