@@ -1,7 +1,7 @@
 """What mkdocs does for the site beyond docs/: help texts, pages of other folders, links to them (mkdocs.yml).
 
-The reference of commands is made of the help texts that `test/unit/test_help.py` compares with the commands, and a
-page's `<!-- include FILE -->` becomes a code block with that file, so that the site has no copies of either.
+The reference of commands is made of the help texts that `test/unit/test_help.py` compares with the commands, so
+that the site has no copy of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ PAGES = {"CONTRIBUTING.md": "contributing.md", "benchmarks/README.md": "benchmar
 """Pages outside docs/, and where the site has them."""
 
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
-_INCLUDE = re.compile(r"<!-- include (\S+) -->")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -33,10 +32,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Fill in the help texts and included files, and turn links out of docs/ into links of the site."""
     del config
-    markdown = markdown.replace("<!-- commands -->", commands()) if "<!-- commands -->" in markdown else markdown
-    markdown = _INCLUDE.sub(lambda match: block((ROOT / match[1]).read_text(encoding="utf-8")), markdown)
+    markdown = re.sub("^<!-- commands -->$", lambda _: commands(), markdown, flags=re.MULTILINE)
     place = page.file.src_uri
-    origin = {page: source for source, page in PAGES.items()}.get(place, f"docs/{place}")
+    origin = {made: source for source, made in PAGES.items()}.get(place, f"docs/{place}")
     return _LINK.sub(lambda match: link(match, origin, place, files), markdown)
 
 
