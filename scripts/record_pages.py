@@ -2,9 +2,9 @@
 
     python scripts/record_pages.py docs/tutorial.md
 
-A command is the first line of a block of the kind `console`, after `$ `; the rest of the block is replaced by what
-it prints. Commands run one after the other in a folder of their own that has the checkout's `examples`, with a new
-database. A command that fails ends the script, and leaves the page as it was.
+A command is the first line of a block of the kind `console`, after `$ `. Its output replaces the rest of the
+block. Commands run one after the other in a temporary folder that has the checkout's `examples`, with a new
+database. A command that fails ends the script and leaves the page unchanged.
 """
 
 from __future__ import annotations

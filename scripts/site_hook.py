@@ -1,7 +1,7 @@
-"""What mkdocs does for the site beyond docs/: help texts, pages of other folders, links to them (mkdocs.yml).
+"""A hook of mkdocs (mkdocs.yml): adds the commands' help texts and pages outside docs/, and mends links to them.
 
-The reference of commands is made of the help texts that `test/unit/test_help.py` compares with the commands, so
-that the site has no copy of them.
+The reference of commands is made of the help texts that `test/unit/test_help.py` compares with the
+commands, so the site has no copy of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def link(match: re.Match[str], origin: str, place: str, files: Files) -> str:
-    """A link of the page at `place`, whose source is at `origin`; only its text where the site lacks the file."""
+    """A link of the page at `place`, made of the file `origin`. Only its text if the site lacks the file."""
     text, target, anchor = match[1], match[2], match[3] or ""
     source = normpath(f"{dirname(origin)}/{target}") if dirname(origin) else normpath(target)
     wanted = PAGES.get(source, source.removeprefix("docs/"))
