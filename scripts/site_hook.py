@@ -1,4 +1,4 @@
-"""A hook of mkdocs (mkdocs.yml): adds the commands' help texts and pages outside docs/, and mends links to them.
+"""A hook of mkdocs (mkdocs.yml): adds the commands' help and pages outside docs/, and mends links to them.
 
 The reference of commands is made of the help texts that `test/unit/test_help.py` compares with the
 commands, so the site has no copy of them.
