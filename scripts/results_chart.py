@@ -46,7 +46,11 @@ def chart(models: list[dict[str, Any]], title: str, mode: str) -> alt.ConcatChar
         alt.concat(*panels, columns=2, spacing={"row": 22, "column": 30})
         .properties(
             title=alt.TitleParams(
-                "Time of one call in ms (shorter is faster)", subtitle=title, anchor="start", fontSize=16
+                "Time of one call in ms (shorter is faster)",
+                subtitle=title,
+                anchor="start",
+                fontSize=16,
+                offset=12,
             )
         )
         .configure(background="transparent", font="Helvetica, Arial, sans-serif")
