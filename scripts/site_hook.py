@@ -1,0 +1,61 @@
+"""A hook of mkdocs (mkdocs.yml): adds the commands' help and pages outside docs/, and mends links to them.
+
+The reference of commands is made of the help texts that `test/unit/test_help.py` compares with the
+commands, so the site has no copy of them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from posixpath import dirname, normpath, relpath
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parent.parent
+HELP = ROOT / "test" / "unit" / "help"
+PAGES = {"CONTRIBUTING.md": "contributing.md", "benchmarks/README.md": "benchmarks-results.md"}
+"""Pages outside docs/, and where the site has them."""
+
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages of other folders."""
+    for source, page in PAGES.items():
+        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Fill in the help texts and included files, and turn links out of docs/ into links of the site."""
+    del config
+    markdown = re.sub("^<!-- commands -->$", lambda _: commands(), markdown, flags=re.MULTILINE)
+    place = page.file.src_uri
+    origin = {made: source for source, made in PAGES.items()}.get(place, f"docs/{place}")
+    return _LINK.sub(lambda match: link(match, origin, place, files), markdown)
+
+
+def link(match: re.Match[str], origin: str, place: str, files: Files) -> str:
+    """A link of the page at `place`, made of the file `origin`. Only its text if the site lacks the file."""
+    text, target, anchor = match[1], match[2], match[3] or ""
+    source = normpath(f"{dirname(origin)}/{target}") if dirname(origin) else normpath(target)
+    wanted = PAGES.get(source, source.removeprefix("docs/"))
+    if files.get_file_from_path(wanted):
+        return f"[{text}]({relpath(wanted, dirname(place) or '.')}{anchor})"
+    return text if (ROOT / source).exists() else match[0]
+
+
+def commands() -> str:
+    """A section for each command, with its help."""
+    sections: list[str] = []
+    for path in sorted(HELP.glob("*.txt")):
+        sections.append(f"## {path.stem.replace('_', ' ')}\n\n{block(path.read_text(encoding='utf-8'))}")
+    return "\n\n".join(sections)
+
+
+def block(text: str) -> str:
+    """A code block."""
+    return f"```text\n{text.rstrip()}\n```"
