@@ -55,7 +55,7 @@ class ClusterCalls(Calls):
         self._place = place
         self._workers = workers
         self._room = f"{_run}-{next(_numbers)}" if alone else ""
-        self._at: Line | None = None  # where the room is
+        self._at: Line | None = None  # where the room is, once a call has ended there
         self._lock = Lock()
         self._open: dict[str, CallFuture] = {}
         self._under_way: dict[str, int] = {}  # by address
@@ -149,10 +149,8 @@ class ClusterCalls(Calls):
         line = await self._line(over)
         if line is None:
             return True
-        if self._room:
-            if self._at not in (None, line):
-                raise WorkerError(HostLost(None, "", f"{line.address} was lost, and what its process held"))
-            self._at = line
+        if self._at not in (None, line):
+            raise WorkerError(HostLost(None, "", f"{self._place}: what its process held was lost"))
         self._under_way[line.address] = self._under_way.get(line.address, 0) + 1
         asking = asyncio.ensure_future(
             line.call(name, self._place, parcel, call.timeout_s, self._cluster.holders, self._room)
@@ -169,7 +167,7 @@ class ClusterCalls(Calls):
             try:
                 reply = asking.result()
             except LineLostError:
-                if self._room:
+                if self._at is not None:
                     raise WorkerError(HostLost(None, "", f"{line.address} was lost")) from None
                 return False
             self._tell(call, parcel, reply, line)
@@ -202,6 +200,7 @@ class ClusterCalls(Calls):
 
     def _tell(self, call: Call, parcel: Parcel, reply: bytes, line: Line) -> None:
         """Tell the caller how it ended. Raises UntypedError for what is no typed data."""
+        self._at = line if self._room else None
         data, beside = unpack(reply)
         kind, value, seconds, files = read_value(data, beside)
         for number, content in files.items():

@@ -18,6 +18,13 @@ def echo_here(value, seconds=0.0, log=""):
     return value
 
 
+def span_here(seconds):
+    """When it was made, and by whom."""
+    begin = time.monotonic()
+    time.sleep(seconds)
+    return begin, time.monotonic(), os.getpid()
+
+
 def fail_here(message):
     raise TunerError(message, location="there", hint="do something else")
 

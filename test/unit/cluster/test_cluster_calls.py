@@ -1,17 +1,20 @@
 """Calls on a cluster's workers end as those of processes on this machine do."""
 
+import itertools
 import os
 import time
 from concurrent.futures import CancelledError, wait
 from pathlib import Path
 
 import cluster_calls_here
+import psutil
 import pytest
 
 from iree_tuner.cluster.calls import ClusterCalls
 from iree_tuner.cluster.serve import Store
 from iree_tuner.cluster.wire import digest_of
 from iree_tuner.compiler.calls import SentPath, WrittenPath
+from iree_tuner.compiler.ends import HostLost
 from iree_tuner.compiler.worker import Crash, Lost, Timeout, WorkerError
 from iree_tuner.errors import TunerError, UsageError
 
@@ -147,6 +150,36 @@ def test_devices_have_one_worker_each(cluster):
         with pytest.raises(WorkerError):
             device.call(cluster_calls_here.die_here)
         assert device.call(cluster_calls_here.echo_here, 5) == 5
+
+
+def test_a_device_does_one_thing_at_a_time_in_whatever_process(cluster):
+    places = [cluster.device_calls("local-task", "board", alone=alone) for alone in (False, True, True)]
+    futures = [[each.submit(cluster_calls_here.span_here, 0.05) for each in places] for _ in range(4)]
+    spans = [[each.result(timeout=60) for each in column] for column in zip(*futures, strict=True)]
+    every = sorted(span for column in spans for span in column)
+    assert all(first[1] <= second[0] for first, second in itertools.pairwise(every))
+    pids = [{pid for _, _, pid in column} for column in spans]
+    assert [len(each) for each in pids] == [1, 1, 1], "each has a process that stays"
+    assert len(set.union(*pids)) == 3
+    for each in places:
+        each.close()
+    deadline = time.monotonic() + 60
+    while any(psutil.pid_exists(pid) for pid in pids[1] | pids[2]):
+        assert time.monotonic() < deadline, "rooms end when they are closed"
+        time.sleep(0.05)
+    assert psutil.pid_exists(*pids[0])
+
+
+def test_what_a_process_held_is_lost_with_its_worker(cluster, processes):
+    processes.start_worker("fragile", "--device", "local-sync")
+    processes.wait_for("fragile")
+    with cluster.device_calls("local-sync", "fragile", alone=True) as alone:
+        assert alone.call(cluster_calls_here.echo_here, 1) == 1
+        waiting = alone.submit(cluster_calls_here.echo_here, 2, 600.0)
+        processes.serving("fragile").kill()
+        for future in (waiting, alone.submit(cluster_calls_here.echo_here, 3)):
+            assert isinstance(alone.end(future), HostLost), "it is not made again in another process"
+    processes.stop("fragile")
 
 
 def test_where_a_device_computes_nothing_compiles(cluster, processes):
