@@ -6,7 +6,7 @@
 // RUN: not %iree_tuner compile %s -o %t.txt 2>&1 | FileCheck %s --check-prefix=NAME
 
 // TRIED: "program": "{{.*}}flags.mlir"
-// TRIED-SAME: "steps": [{"what": "data-tiling", "against": "the defaults"
+// TRIED-SAME: "steps": [{"what": "data-tiling", "against": "default flags"
 // TRIED-SAME: "what": "im2col"
 // COMPILED: "flags": ["--iree-hal-target-device=local"
 // GIVEN: "target": "llvm-cpu:host+im2col", {{.*}}"flags": []

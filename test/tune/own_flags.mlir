@@ -25,7 +25,7 @@
 // NONE: error: 'O3' is not a compiler flag (write it as --name or --name=value)
 // DECIDED: error: --iree-hal-target-device=cuda is set by iree-tuner (pass --target, or --device and --chip)
 // FILE: error: {{.*}}no: no such file
-// VALUES: error: 'vector_2' does not set values of a knob (as th_k=4 or wg_0=64,128)
+// VALUES: error: 'vector_2' does not set values of a knob (write th_k=4 or wg_0=64,128)
 // PIPELINE: error: not judged: no space of the pipeline Mmt4dTilingExpert, only of DoubleTilingExpert
 
 func.func @mm(%a: tensor<96x128xf32>, %b: tensor<128x64xf32>) -> tensor<96x64xf32> {
