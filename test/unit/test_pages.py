@@ -1,7 +1,8 @@
-"""Pages: relative links lead to files that exist, and README stays short."""
+"""Pages: relative links lead to files that exist, README stays short, and a table has its data's numbers."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -34,3 +35,16 @@ def test_links_are_found() -> None:
 
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
+
+
+def test_the_table_of_models_has_the_numbers_of_the_chart() -> None:
+    page = (ROOT / "docs" / "models.md").read_text()
+    results = json.loads((ROOT / "benchmarks" / "results" / "cpu_models.json").read_text())
+    assert f"commit\n{results['commit']}" in page or f"commit {results['commit']}" in page
+    for model in results["models"]:
+        (row,) = (line for line in page.splitlines() if line.startswith(f"| {model['title']} |"))
+        cells = [cell.strip() for cell in row.split("|")]
+        times = list(model["median_ms"].values())
+        assert [float(cells[n]) for n in (2, 3, 5, 6, 7, 8)] == times
+        gain = model["gain"]
+        assert cells[4] == f"**{gain['speedup']:.2f}x** ({gain['low']:.2f} to {gain['high']:.2f})"
