@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from amounts import amount
 from c_objects import arrays, run
 from epilogues import expected, gelu, gelu_tanh, with_epilogue
 from hypothesis import HealthCheck, example, given, settings
@@ -21,7 +22,9 @@ HOST = parse_target("llvm-cpu:host")
 STEPS = ("bias", "residual", "relu", "gelu", "gelu_tanh")
 
 pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
-FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=amount(4, 40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @FEW

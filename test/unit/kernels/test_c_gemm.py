@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from amounts import amount
 from c_objects import arrays, run
 from epilogues import with_epilogue
 from hypothesis import HealthCheck, example, given, settings
@@ -21,7 +22,9 @@ HOST = parse_target("llvm-cpu:host")
 pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
 TURNED = matmul(8, 16, 32, transposed=True).replace("(m, k)>", "(k, m)>").replace("8x32", "32x8")
-FEW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=amount(4, 32), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def expected_conv(image, filter_, found):
