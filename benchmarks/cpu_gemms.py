@@ -43,6 +43,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import find_sites
+from iree_tuner.suite.module import module_of
 
 BATCH_S, QUICK_S = 0.002, 0.0005
 LIBRARIES = ("openblas", "onednn_plain", "onednn_packed")
@@ -75,17 +76,8 @@ def main() -> None:
 
 def problem_of(shape: Shape) -> Problem:
     """As the kernel sees it."""
-    left, right, result = (f"tensor<{'x'.join(map(str, each))}xf32>" for each in shape.shapes)
-    text = f"""
-    func.func @main(%a: {left}, %b: {right}) -> {result} {{
-      %zero = arith.constant 0.0 : f32
-      %empty = tensor.empty() : {result}
-      %init = linalg.fill ins(%zero : f32) outs(%empty : {result}) -> {result}
-      %r = {shape.text()} ins(%a, %b : {left}, {right}) outs(%init : {result}) -> {result}
-      return %r : {result}
-    }}"""
-    with new_context(), ir.Location.unknown():
-        ((site,),) = find_sites(ir.Module.parse(text))
+    with new_context():
+        ((site,),) = find_sites(module_of(shape.operation, ir.Context.current))
     return site.problem
 
 

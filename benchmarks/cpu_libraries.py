@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from iree_tuner.kernels.c_gemm import CGemm, compiler
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.problem import Problem
+from iree_tuner.suite.kinds.convolution import Convolution as ImageConvolution
+from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.suite.operation import Operation
 from iree_tuner.targets import parse_target
 
 Array = NDArray[np.float32]
@@ -77,10 +80,10 @@ class Product:
         right = (self.n, self.k) if self.transposed else (self.k, self.n)
         return (self.m, self.k), right, (self.m, self.n)
 
-    def text(self) -> str:
-        """The op."""
-        maps = ", ".join(f"affine_map<(m, n, k) -> ({each})>" for each in ("m, k", "n, k", "m, n"))
-        return f"linalg.matmul {f'indexing_maps = [{maps}]' if self.transposed else ''}"
+    @property
+    def operation(self) -> Operation:
+        """The same in the suite, which makes its IR."""
+        return Matmul(m=self.m, n=self.n, k=self.k, layout="tn" if self.transposed else "tt")
 
     def gathered(self, left: Array) -> Array:
         """The left operand as a matrix."""
@@ -116,12 +119,14 @@ class Convolution:
         window = (self.window, self.window, self.channels, self.filters)
         return (1, image, image, self.channels), window, (1, self.size, self.size, self.filters)
 
-    def text(self) -> str:
-        """The op."""
-        return (
-            f"linalg.conv_2d_nhwc_hwcf {{strides = dense<{self.stride}> : tensor<2xi64>, "
-            "dilations = dense<1> : tensor<2xi64>}"
-        )
+    @property
+    def operation(self) -> Operation:
+        """The same in the suite, which makes its IR."""
+        _, height, width, _ = self.shapes[0]
+        return ImageConvolution(
+            h=height, w=width, c=self.channels, f=self.filters, kh=self.window, kw=self.window,
+            sh=self.stride, sw=self.stride,
+        )  # fmt: skip
 
     def gathered(self, left: Array) -> Array:
         """The left operand as a matrix: a row for each window."""

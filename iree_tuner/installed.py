@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
 
 from iree_tuner.errors import TunerError
+
+T = TypeVar("T")
 
 
 def brought(group: str, what: str) -> dict[str, EntryPoint]:
@@ -36,6 +39,29 @@ def usable(entry: EntryPoint, what: str, *arguments: object) -> object:
         raise
     except Exception as error:  # whatever another package's code does
         raise TunerError(f"the {what} '{entry.name}' ({entry.value}) cannot be used: {error}") from error
+
+
+def members(group: str, what: str, kind: type[T]) -> dict[str, T]:
+    """What the entry points of a group make, by name.
+
+    Args:
+        group: of entry points.
+        what: they are, for people.
+        kind: what each has to be.
+
+    Raises:
+        TunerError: as `brought` and `usable`, and where one is something else.
+    """
+    found: dict[str, T] = {}
+    for name, entry in brought(group, what).items():
+        made = usable(entry, what)
+        if not isinstance(made, kind):
+            raise TunerError(
+                f"the {what} '{name}' ({entry.value}) lacks members of {kind.__name__}",
+                hint=f"inherit from {kind.__module__}.{kind.__name__}",
+            )
+        found[name] = made
+    return found
 
 
 def _owner(entry: EntryPoint) -> str:

@@ -203,7 +203,7 @@ class _TuningRun:
             after = self._profiled_after(variant, verdict)
             result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem))
             result.profiles = (before, after)
-            result.time = self.timeline.use([(name, pool.spans) for name, pool in self.lab.pools])
+            result.time = self.lab.time_use(self.timeline)
             records = self.findings.records
             for found in findings_of(result):
                 records.write(
@@ -361,10 +361,10 @@ class _TuningRun:
 
     def _explain_flags(self) -> None:
         """Why flags were refused that give wrong results: the first of them, if there is time."""
-        refused = [version for version in self.versions.wrong if not version.entries]
         known = {found.version for found in self.blamed} | set(self.kernel_versions)
-        for version in [each for each in refused if each not in known][:1]:
-            self._blame(version)
+        refused = [each for each in self.versions.wrong if not each.entries and each not in known]
+        if refused and self.budget.explanation_fits(self.lab.time_use(self.timeline)):
+            self._blame(refused[0])
 
     def _profiled_after(self, variant: FlagVariant, verdict: Verdict) -> Profile | None:
         """Where the time goes with what is used; None where nothing changes, or there is no time to look."""

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
-from iree_tuner.installed import brought, usable
+from iree_tuner.installed import members
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.traits import Chain, MatchOp, Sums, flops_by_bodies, result_type, sums_of
 from iree_tuner.ops.workload import Workload
@@ -123,14 +123,4 @@ def describe(op: ir.Operation) -> Workload | None:
 
 @cache
 def _registered() -> dict[str, OpFamily]:
-    what = "op family"
-    found: dict[str, OpFamily] = {}
-    for name, entry in brought(GROUP, what).items():
-        made = usable(entry, what)
-        if not isinstance(made, OpFamily):
-            raise TunerError(
-                f"the {what} '{name}' ({entry.value}) lacks members of OpFamily",
-                hint="inherit from iree_tuner.ops.family.OpFamily",
-            )
-        found[name] = made
-    return found
+    return members(GROUP, "op family", OpFamily)

@@ -9,8 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from iree.compiler import ir
 
-from iree_tuner.errors import TunerError
-from iree_tuner.installed import brought, usable
+from iree_tuner.installed import members
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import Limits
 
@@ -61,14 +60,4 @@ def provider(family: str) -> SpaceProvider | None:
 
 @cache
 def _registered() -> dict[str, SpaceProvider]:
-    what = "spaces of the op family"
-    found: dict[str, SpaceProvider] = {}
-    for name, entry in brought(GROUP, what).items():
-        made = usable(entry, what)
-        if not isinstance(made, SpaceProvider):
-            raise TunerError(
-                f"the {what} '{name}' ({entry.value}) lack members of SpaceProvider",
-                hint="inherit from iree_tuner.space.providers.SpaceProvider",
-            )
-        found[name] = made
-    return found
+    return members(GROUP, "space provider", SpaceProvider)

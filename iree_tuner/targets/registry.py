@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.installed import brought, usable
+from iree_tuner.errors import UsageError
+from iree_tuner.installed import members
 from iree_tuner.targets.kind import TargetKind
 
 GROUP = "iree_tuner.targets"
@@ -18,15 +18,7 @@ DEFAULT_DEVICE = "local-task"
 @cache
 def kinds() -> dict[str, TargetKind]:
     """All of them by name, those that compute on the host first."""
-    what, found = "target", dict[str, TargetKind]()
-    for name, entry in brought(GROUP, what).items():
-        made = usable(entry, what)
-        if not isinstance(made, TargetKind):
-            raise TunerError(
-                f"the {what} '{name}' ({entry.value}) lacks members of TargetKind",
-                hint="inherit from iree_tuner.targets.kind.TargetKind",
-            )
-        found[name] = made
+    found = members(GROUP, "target", TargetKind)
     return dict(sorted(found.items(), key=lambda each: (not each[1].on_host, each[0])))
 
 

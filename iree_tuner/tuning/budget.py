@@ -18,7 +18,7 @@ from iree_tuner.execute.statistics import LEAST_PAIRS
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.finals import FinalPlan
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.timeline import Timeline
+from iree_tuner.tuning.timeline import APART, Timeline, TimeUse
 
 _SHORT_S = 300.0
 
@@ -154,6 +154,17 @@ class Budget:
         """Whether there is time for that, or to look who is to blame, with so much to follow."""
         most_s = min(_MOST_APART_PART * self.total_s, self.left_s - after_s)
         return not self.limited or self._apart_s < most_s
+
+    def explanation_fits(self, use: TimeUse) -> bool:
+        """Whether there is time to find out why a version is wrong that is not used.
+
+        Checks and explanations share a part of the budget, of which checks have taken theirs.
+
+        Args:
+            use: of the run's time so far. An explanation takes as long as the checks of dispatches took.
+        """
+        left_s = min(_MOST_APART_PART * self.total_s - use.checked_s, self.left_s)
+        return not self.limited or max(self._apart_s, use.seconds().get(APART, 0.0)) < left_s
 
     @property
     def _apart_s(self) -> float:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from iree_tuner.cluster.cluster import Cluster
-    from iree_tuner.tuning.options import ClusterOptions
+    from iree_tuner.tuning.timeline import Timeline, TimeUse
+from iree_tuner.tuning.options import ClusterOptions
 
 EVERYTHING = Restriction()
 
@@ -105,13 +106,13 @@ class Lab:
         """How many candidates compile at a time; of a cluster, now."""
         return max(1, self._cluster.slots) if self._cluster else self._jobs
 
-    @property
-    def pools(self) -> list[tuple[str, Calls]]:
-        """All who work for a run, with their names."""
-        found: list[tuple[str, Calls]] = [("compiler", self.compilers)]
+    def time_use(self, timeline: Timeline) -> TimeUse:
+        """Where the time of a run has gone so far, with what all workers did."""
+        pools: list[tuple[str, Calls]] = [("compiler", self.compilers)]
         if self._cluster:
-            found.append(("compile slot", self.slots))
-        return found + [(each.name, each.workers) for each in self.measurers]
+            pools.append(("compile slot", self.slots))
+        pools += [(each.name, each.workers) for each in self.measurers]
+        return timeline.use([(name, pool.spans) for name, pool in pools])
 
     def on(self, target: Target) -> Lab:
         """The same workers for another target of the same device: the same chip with other options."""

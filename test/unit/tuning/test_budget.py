@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
 from iree_tuner.tuning.effort import EFFORTS, effort_named
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.timeline import Timeline
+from iree_tuner.tuning.timeline import APART, Stage, Timeline, TimeUse, WorkerTimeline
 
 
 @dataclass
@@ -140,3 +140,19 @@ def test_slow_programs_have_fewer_versions_and_a_longer_verdict():
     moved = budget(120.0, clock, build_s=1.0, check_s=0.1, invocation_s=0.001, parts_bytes=4e9)
     assert not moved.apart_fits(moved.least_verdict_s(2)), "20 s, more than a part of the budget"
     assert not moved.apart_s
+
+
+def time_use(finals_s: float, apart_s: float) -> TimeUse:
+    """After finals' checks and the checks of dispatches, which took so long."""
+    apart = Stage(APART, 150.0, 150.0 + apart_s)
+    return TimeUse((apart,), (WorkerTimeline("cuda://0", (("agree_here", 140.0, 140.0 + finals_s),)),))
+
+
+def test_explanations_get_what_checks_leave_of_their_part():
+    clock = Clock()
+    kept = budget(200.0, clock, build_s=0.5, check_s=0.1, invocation_s=0.001)
+    assert kept.explanation_fits(time_use(6.4, 4.0)), "14.4 s of 16 with another 4"
+    assert not kept.explanation_fits(time_use(7.4, 5.0)), "17.4 s"
+    clock.now += 197.0
+    assert not kept.explanation_fits(time_use(6.4, 4.0)), "too late"
+    assert budget(math.inf, clock).explanation_fits(time_use(600.0, 60.0))
