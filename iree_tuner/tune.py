@@ -188,7 +188,7 @@ class _TuningRun:
                     given if choice.target == self.lab.target else self._read(self.lab.on(choice.target))
                 )
                 variants[choice.target] = variant = self._profiled(variant)
-                tuned.append(self._tuned(variant, 2 * len(kept), part))
+                tuned.append(self._tuned(variant, choice, 2 * len(kept), part))
             with self.timeline.stage("verdict"):  # all that is left to compile, at once
                 checks = [self._begin_last(each, variants[each.target]) for each in tuned]
                 self.versions.settle()
@@ -275,14 +275,14 @@ class _TuningRun:
             return None
         return self._profiled(given).profile
 
-    def _tuned(self, variant: FlagVariant, versions: int, part: float) -> TunedVariant:
+    def _tuned(self, variant: FlagVariant, choice: FlagChoice, versions: int, part: float) -> TunedVariant:
         """What came of a choice of flags."""
         competitors = self.competitors
         cap = most_variants(self.plan.effort.name, limited=self.plan.options.budget_s is not None)
         results = tune_variant(
             variant, self.findings, self.plan, self.budget, self.watch, versions=versions, part=part,
             competing=lambda key: [(kind, cap) for kind in competitors.of(key)] if competitors else (),
-            beside=competitors.beside(variant.tasks) if competitors else (),
+            beside=competitors.beside(variant.tasks, choice.speedup) if competitors else (),
         )  # fmt: skip
         target = variant.lab.target
         with self.timeline.stage("matcher check"):

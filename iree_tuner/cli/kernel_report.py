@@ -11,10 +11,11 @@ from pathlib import Path
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.execute.statistics import Comparison
-from iree_tuner.kernels.bench import SEARCH_FLAG, SPEC_FLAG, TUNED, InProgram, Outlook
+from iree_tuner.kernels.bench import TUNED, InProgram, Outlook
 from iree_tuner.kernels.contest import Contest
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.layers import Layer
+from iree_tuner.report.bodies import use_body
 from iree_tuner.targets import Target
 from iree_tuner.tuned import times_of
 
@@ -32,13 +33,8 @@ def told(knobs: Knobs) -> str:
 
 def tell_use(program: str, output: Path, target: Target, spec: Path | None = None) -> None:
     """Print the commands that compile a program with kernels, and with the tuning spec if there is one."""
-    people.print("to use it, run one of these:" if spec is None else "to use both, run:")
-    tuned = "" if spec is None else f" --spec {spec}"
-    lines = [f"iree-tuner compile {program}{tuned} --kernels {output} --target {target} -o kernels.vmfb"]
-    if spec is None:  # the same flags for the target, as executables are matched by them
-        flags = (*target.flags, f"{SPEC_FLAG}={output}", f"{SEARCH_FLAG}={output.parent}")
-        lines.append(f"iree-compile {program} {' '.join(flags)} -o kernels.vmfb")
-    for line in lines:
+    people.print("to use it:" if spec is None else "to use both:", style="bold")
+    for line in use_body(program, target.flags, spec, str(target), output).get("commands", ()):
         people.print(f"  {line}", soft_wrap=True, markup=False)
 
 

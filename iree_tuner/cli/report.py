@@ -23,8 +23,13 @@ from iree_tuner.tuning.timeline import TimeUse
 from iree_tuner.tuning.versions import ComparisonStep
 
 
-def report_result(console: Console, result: TuningResult, path: Path | None) -> None:
-    """Print the results and the commands that use the spec. `path` is None if no spec was written."""
+def report_result(
+    console: Console, result: TuningResult, path: Path | None, kernels: Path | None = None
+) -> None:
+    """Print the results and the commands that use them.
+
+    `path` is None if no spec was written, `kernels` if no kernel is part of the result.
+    """
     searched = _table(result)
     if searched.row_count:
         print_table(console, searched, spare=("default us", "tuned us", "tried"))
@@ -52,7 +57,7 @@ def report_result(console: Console, result: TuningResult, path: Path | None) -> 
     if path is None:
         return
     if result.entries or result.flags or result.kernels:
-        _tell_how_to_use(console, result, path)
+        _tell_how_to_use(console, result, path, kernels)
     else:
         why = "no candidate beats the compiler's default"
         if result.wins:
@@ -87,29 +92,31 @@ def _pace(pace: Pace) -> str:
     )
 
 
-def _tell_how_to_use(console: Console, result: TuningResult, path: Path) -> None:
+def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels: Path | None) -> None:
     if result.whole is not None and result.comparison is not None:
         console.print(f"program ({result.whole.function}): speedup {speedup_of(result.comparison)}")
     if result.flags:
         alone = f", {speedup_of(result.flags_alone)} alone" if result.flags_alone else ""
         console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True, markup=False)
     console.print(f"spec: {path}, configures {len(result.entries)} of {len(result.results)} workloads")
+    if kernels is not None:
+        console.print(f"kernels: {kernels}, replaces {len(result.kernels)} kinds of dispatches")
     for site, code in result.kernels:
         knobs = " ".join(f"{name}={value}" for name, value in code.knobs.items())
         console.print(f"kernel: {site.problem.name}: {code.entry} {knobs}", markup=False)
     if result.verdict == "tie":
         console.print("its dispatches are faster alone, but the program is not measurably faster")
     console.print("to use it anyway:" if result.verdict == "tie" else "to use it:", style="bold")
-    for command in how_to_use(result, path).get("commands", ()):
+    for command in how_to_use(result, path, kernels).get("commands", ()):
         console.print(f"  {command}", soft_wrap=True, markup=False)
 
 
-def how_to_use(result: TuningResult, path: Path) -> UseBody:
-    """Build the commands that apply a result whose spec is at a path."""
+def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> UseBody:
+    """Build the commands that apply a result whose spec is at a path, and whose kernels' spec, if any."""
     program = result.program
     # A dumped dispatch's spec applies to the program that the dispatch came from.
     name = program.name if own_target(program.data, program.name) is None else "PROGRAM.mlir"
-    return use_body(name, result.target.flags, str(path), str(result.target))
+    return use_body(name, result.target.flags, path, str(result.target), kernels)
 
 
 def _choices(result: TuningResult) -> Table:
@@ -124,14 +131,17 @@ def _choices(result: TuningResult) -> Table:
     return choices
 
 
-def result_to_json(result: TuningResult, path: Path | None) -> Iterator[dict[str, object]]:
-    """One object per workload, then one for the program. `path` is None if no spec was written."""
+def result_to_json(
+    result: TuningResult, path: Path | None, kernels: Path | None = None
+) -> Iterator[dict[str, object]]:
+    """One object per workload, then one for the program. A path is None if that file was not written."""
     for item in result.results:
         yield _workload_to_json(item)
     record: dict[str, object] = {
         "program": result.program.name,
         "target": str(result.target),
         "spec": str(path) if path else None,
+        "kernel_spec": str(kernels) if kernels else None,
         "workloads": len(result.results),
         "wins": len(result.wins),
         "speedup": result.speedup if result.judged else None,

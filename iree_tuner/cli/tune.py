@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -14,11 +15,10 @@ from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.database import NoDatabase, with_database
 from iree_tuner.cli.groups import OUTPUT
 from iree_tuner.cli.inputs import InputFlags, is_command, opened
-from iree_tuner.cli.kernel_report import tell_use
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.report import how_to_use, report_result, result_to_json
-from iree_tuner.errors import TunerError
+from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
@@ -41,8 +41,11 @@ class Outputs:
     output
         Write the spec to this file, .mlir or .mlirbc. Default: the program's name with .spec.mlir.
     kernels
-        Compare external kernels with the compiler's code too, and write those that make the program faster as
-        a second spec, .mlir (docs/kernels.md).
+        Write the external kernels that make the program faster to this second spec, .mlir (docs/kernels.md).
+        Default: the output's name with .kernels.mlir. Kernels are compared with the compiler's code in runs
+        of a minute or more, and in all runs with this option.
+    no_kernels
+        Compare no external kernels.
     vmfb
         Also write the compiled program, .vmfb.
     report
@@ -53,6 +56,7 @@ class Outputs:
 
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
     kernels: Annotated[Path | None, Parameter(group=CANDIDATES)] = None
+    no_kernels: Annotated[bool, Parameter(negative="", group=CANDIDATES)] = False
     vmfb: Path | None = None
     report: Path | None = None
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
@@ -87,33 +91,31 @@ def tune(
     path = planned_output(outputs.output or _beside(program), ".mlir", ".mlirbc")
     vmfb = planned_output(outputs.vmfb, ".vmfb") if outputs.vmfb else None
     page = planned_output(outputs.report, ".html") if outputs.report else None
-    kernel_spec = planned_output(outputs.kernels, ".mlir") if outputs.kernels else None
+    kernels = _kernels(options, outputs)
+    kernel_spec = planned_output(outputs.kernels or _kernels_beside(path), ".mlir") if kernels else None
     if page is not None:
         check_installed()
     if options.budget_s is not None:
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
     with Progress(people) as progress:
-        result = tune_program(
-            source, options, run=run, kernels=_kernels(options, kernel_spec), observer=progress
-        )
+        result = tune_program(source, options, run=run, kernels=kernels, observer=progress)
     if not result.judged:  # what an earlier run wrote stays
         return _not_judged(result, as_json=outputs.as_json)
-    path = _save(result, path)
+    path = _save(result.save, path)
+    if kernel_spec is not None:
+        kernel_spec = _save(result.save_kernels, kernel_spec) if result.kernels else None
     if vmfb is not None:
         write(vmfb, result.vmfb())
-    use = how_to_use(result, path)
+    use = how_to_use(result, path, kernel_spec)
     if page is not None:
         result.report([Finding("use", use)]).save(page)
-    if result.run and not result.failure and (result.entries or result.flags):
+    if result.run and not result.failure and (result.entries or result.flags or result.kernels):
         assert options.db is not None, "the run is in it"
         with Store.open(Path(options.db)) as store:
             store.add_finding(result.run, "use", use)
-    for record in result_to_json(result, path) if outputs.as_json else ():
+    for record in result_to_json(result, path, kernel_spec) if outputs.as_json else ():
         print_json(record)
-    report_result(answers_to(as_json=outputs.as_json), result, path)
-    if result.kernels and kernel_spec is not None:
-        result.save_kernels(kernel_spec)
-        tell_use(program, kernel_spec, result.target, path if result.entries or result.flags else None)
+    report_result(answers_to(as_json=outputs.as_json), result, path, kernel_spec)
     if result.failure:
         raise TunerError(result.failure)
     return _INTERRUPTED if result.interrupted else 0
@@ -130,28 +132,32 @@ def _not_judged(result: TuningResult, *, as_json: bool) -> int:
     raise TunerError(f"not judged: {result.why_not_judged or 'nothing was tried'}; no file was written")
 
 
-def _kernels(options: TuningOptions, spec: Path | None) -> tuple[Kernel, ...]:
-    """The kernels to compare. None without `--kernels`."""
-    if spec is None:
+def _kernels(options: TuningOptions, outputs: Outputs) -> tuple[Kernel, ...]:
+    """The kernels to compare. Raises UsageError for flags that exclude each other."""
+    asked = outputs.kernels is not None
+    if asked and outputs.no_kernels:
+        raise UsageError("--no-kernels excludes --kernels")
+    narrow = bool(options.pipelines or options.knobs or options.self_test)
+    if outputs.no_kernels or (not asked and (narrow or not options.is_long)):
         return ()
     backend = target_for_device(options.devices[0], options.chip).backend
     found = tuple(each for each in usual_kernels(backend) if not each.missing())
-    if not found:
+    if asked and not found:
         people.print(
             f"no kernel is installed for {backend}: iree-tuner kernel list shows all", style="yellow"
         )
     return found
 
 
-def _save(result: TuningResult, path: Path) -> Path:
-    """Write the spec.
+def _save(save: Callable[[Path], Path], path: Path) -> Path:
+    """Write a spec.
 
     If its path has become unwritable, write it to a temporary folder: it must not be lost.
     """
     try:
-        return result.save(path)
+        return save(path)
     except TunerError as error:
-        kept = result.save(Path(tempfile.mkdtemp(prefix="iree_tuner_")) / path.name)
+        kept = save(Path(tempfile.mkdtemp(prefix="iree_tuner_")) / path.name)
         people.print(f"{error}; the spec was written to {kept} instead", style="yellow", markup=False)
         return kept
 
@@ -160,3 +166,7 @@ def _beside(program: str) -> Path:
     path = program.split()[0] if is_command(program) else program
     name = "program" if program == "-" else Path(path).name.rsplit(".", 1)[0]
     return Path(f"{name}.spec.mlir")
+
+
+def _kernels_beside(spec: Path) -> Path:
+    return spec.with_name(f"{spec.name.rsplit('.', 1)[0].removesuffix('.spec')}.kernels.mlir")

@@ -44,17 +44,18 @@ class Competitors:
         """Those that compute a workload, by its key."""
         return [kind for kind in self.kinds if kind is not None and kind.workload == workload]
 
-    def beside(self, tasks: Sequence[Task]) -> list[tuple[Task, float]]:
-        """Workloads that only kernels compute, as flags have made others of them, with their time by default.
+    def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
+        """Workloads that only kernels compute, as flags have made others of them, with what is spent on them.
 
-        The time is in microseconds an invocation.
+        That is in microseconds an invocation: what the default takes, as much faster as the flags make the
+        program.
         """
         known = {task.workload.key for task in tasks}
         found: dict[str, tuple[Task, float]] = {}
         for (place, _, _), kind in zip(self.outlook.pairs, self.kinds, strict=True):
             if kind is not None and kind.workload not in known:
                 spent_us = kind.prepared.spent_us * len(place.functions)
-                found[kind.workload] = Task(kind.prepared.workload, ()), spent_us
+                found[kind.workload] = Task(kind.prepared.workload, ()), spent_us / faster
         return list(found.values())
 
 

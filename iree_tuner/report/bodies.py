@@ -5,11 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
+from pathlib import Path
 
 from iree_tuner.execute.readings import Readings
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
+from iree_tuner.kernels.bench import SEARCH_FLAG, SPEC_FLAG
 from iree_tuner.store.findings import ConditionsBody, TimeBody, UseBody, WholeBody, WorkloadBody
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.timeline import TimeUse
@@ -89,24 +91,34 @@ def readings_of(trials: Iterable[Trial]) -> Mapping[str, object]:
     return found
 
 
-def use_body(program: str, flags: Sequence[str], spec: str, target: str = "") -> UseBody:
+def use_body(
+    program: str, flags: Sequence[str], spec: str | Path | None, target: str = "",
+    kernels: Path | None = None,
+) -> UseBody:  # fmt: skip
     """Commands that compile a program with a spec: this project's, and the compiler's with it embedded.
 
     Args:
         program: path of the program, or what it was made from.
-        flags: of the target, and those that are part of the result.
-        spec: path of the spec.
+        flags: of the target, and those that are part of the result. Executables of kernels are matched by
+            them.
+        spec: path of the spec, if there is one.
         target: as `iree-tuner compile` takes it; its own default where not given.
+        kernels: path of the spec of external kernels, if there is one.
     """
-    quoted, path, options = shlex.quote(program), shlex.quote(spec), shlex.join(flags)
+    quoted = shlex.quote(program)
+    tuned = f" {shlex.quote(str(spec))}" if spec else ""
     chosen = f" --target {shlex.quote(target)}" if target not in ("", _USUAL) else ""
+    own, options = (f" --spec{tuned}" if tuned else ""), list(flags)
+    if kernels is not None:
+        own += f" --kernels {shlex.quote(str(kernels))}"
+        options += [f"{SPEC_FLAG}={kernels}", f"{SEARCH_FLAG}={kernels.parent}"]
+    # Not by the compiler's flag: GPUs ignore it, and elsewhere it may deadlock (docs/upstream).
+    embed = f"iree-tuner spec embed {quoted}{tuned}{chosen} -o tuned.mlir && " if tuned else ""
     commands = [
-        f"iree-tuner compile {quoted} --spec {path}{chosen} -o tuned.vmfb",
-        # Not by the compiler's flag: GPUs ignore it, and elsewhere it may deadlock (docs/upstream).
-        f"iree-tuner spec embed {quoted} {path}{chosen} -o tuned.mlir && "
-        f"iree-compile tuned.mlir {options} -o tuned.vmfb",
+        f"iree-tuner compile {quoted}{own}{chosen} -o tuned.vmfb",
+        f"{embed}iree-compile {'tuned.mlir' if embed else quoted} {shlex.join(options)} -o tuned.vmfb",
     ]
-    return {"spec": spec, "commands": commands}
+    return {"spec": str(spec or ""), "commands": commands}
 
 
 def time_body(use: TimeUse) -> TimeBody:

@@ -29,6 +29,8 @@ from iree_tuner.tuning.compiler_flags import DEVICE, CompilerFlags
 from iree_tuner.tuning.durations import parse_duration
 from iree_tuner.tuning.effort import EffortName, effort_named
 
+_LONG_S = 60.0
+
 P = ParamSpec("P")
 Options = TypeVar("Options")
 R = TypeVar("R")
@@ -213,6 +215,11 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
     def restriction(self) -> Restriction:
         """The part of each space to search."""
         return Restriction.of(self.pipelines, self.knobs)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the run takes a minute or more."""
+        return self.effort not in ("smoke", "quick") if self.budget_s is None else self.budget_s >= _LONG_S
 
     @property
     def recorded(self) -> dict[str, object]:

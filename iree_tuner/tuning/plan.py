@@ -11,8 +11,6 @@ from iree_tuner.spec.starters import Starter
 from iree_tuner.tuning.effort import Effort, effort_named
 from iree_tuner.tuning.options import TuningOptions
 
-_LONG_S = 60.0
-
 
 @dataclass(frozen=True)
 class TuningPlan:
@@ -41,14 +39,9 @@ class TuningPlan:
     @property
     def try_flags(self) -> bool:
         """Whether compiler flags are tried too."""
-        return self._is_long if self.options.try_flags is None else self.options.try_flags
+        return self.options.is_long if self.options.try_flags is None else self.options.try_flags
 
     @property
     def profiled(self) -> bool:
         """Whether the program is profiled, before and after."""
-        return self._is_long if self.options.profile is None else self.options.profile
-
-    @property
-    def _is_long(self) -> bool:
-        budget_s = self.options.budget_s
-        return self.options.effort not in ("smoke", "quick") if budget_s is None else budget_s >= _LONG_S
+        return self.options.is_long if self.options.profile is None else self.options.profile
