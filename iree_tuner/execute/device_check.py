@@ -14,7 +14,7 @@ import numpy.typing as npt
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.check_layout import ALLOW, CHECK, SURVEY, FloatOutput, float_outputs, words_in_row
 from iree_tuner.execute.data import dtype_of, span, written
-from iree_tuner.execute.memory import Memory, StagedMemory, filled, run_commands
+from iree_tuner.execute.memory import Memory, StagedMemory, filled, read_back, run_commands
 from iree_tuner.execute.numerics import Terms, largest_finite, median_of, tolerances
 from iree_tuner.execute.untouched import Kept
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
@@ -56,8 +56,8 @@ class CheckProgram:
         """
         words = self._as_words(exact), self._as_words(mask)
         changed, *worst = _listed(self._check(self._as_bytes(got), *words, *wanted))
-        largest = max((float(each.to_host().max()) for each in worst), default=0.0)
-        return bool(changed.to_host().any()), largest
+        largest = max((float(self._values(each).max()) for each in worst), default=0.0)
+        return bool(self._values(changed).any()), largest
 
     def allowed(
         self, expected: rt.HalBuffer, magnitudes: rt.HalBuffer, tolerance: Tolerance
@@ -74,13 +74,13 @@ class CheckProgram:
         found = _listed(self._function(SURVEY)(self._as_bytes(expected)))
         terms: list[float] = []
         for number, each in enumerate(self.outputs):
-            rows, _, sample = (part.to_host() for part in found[3 * number : 3 * number + 3])
+            rows, _, sample = (self._values(part) for part in found[3 * number : 3 * number + 3])
             largest = float(rows.max())
             largest = largest if largest >= 0.0 else 1.0
             own = _terms(each, tolerance)
             terms += [largest, median_of(sample, largest), own.rounding, own.functions, own.relative]
             terms += [own.halting, own.normal, own.least]
-        numbers = not any(part.to_host().any() for part in found[1::3])
+        numbers = not any(self._values(part).any() for part in found[1::3])
         made = self._function(ALLOW)(self._as_bytes(expected), self._as_bytes(magnitudes), *terms)
         return list(_listed(made)), numbers
 
@@ -115,6 +115,9 @@ class CheckProgram:
         function = self._module.lookup_function(name)
         assert function is not None, f"`check_program` exports {name}"
         return rt.FunctionInvoker(self._context, self.device, function)
+
+    def _values(self, found: rt.DeviceArray) -> Array:
+        return read_back(self.device, found._buffer_view)  # pyright: ignore[reportPrivateUsage]
 
     def _as_words(self, buffer: rt.HalBuffer) -> rt.DeviceArray:
         view = rt.HalBufferView(buffer, self.words, rt.HalElementType.INT_32)

@@ -217,6 +217,24 @@ def uploaded(device: rt.HalDevice, values: npt.NDArray[np.generic]) -> rt.HalBuf
     return cast(rt.HalBuffer, made)  # no element type is given: not a view
 
 
+def read_back(device: rt.HalDevice, view: rt.HalBufferView) -> npt.NDArray[np.generic]:
+    """A copy of a result on the host.
+
+    Not `DeviceArray.to_host`: it imports numpy's memory, which Vulkan takes at whole pages only
+    (docs/upstream/vulkan_to_host.md).
+    """
+    kind = np.dtype(rt.HalElementType.map_to_dtype(view.element_type))
+    source = view.get_buffer()
+    seen = source.memory_type() & int(rt.MemoryType.HOST_VISIBLE)
+    if seen and source.allowed_usage() & int(rt.BufferUsage.MAPPING_SCOPED):
+        return np.array(view.map().asarray(view.shape, kind))
+    staging = device.allocator.allocate_buffer(_READ_BACK, _MAPPED, allocation_size=source.byte_length())
+    semaphore = device.create_semaphore(0)
+    device.queue_copy(source, staging, [], [(semaphore, 1)])
+    rt.HalFence.create_at(semaphore, 1).wait()
+    return np.array(staging.map().asarray(view.shape, kind))
+
+
 def copied(device: rt.HalDevice, source: rt.HalBuffer) -> rt.HalBuffer:
     """A buffer with the bytes of another, copied on the device."""
     found = device.allocator.allocate_buffer(

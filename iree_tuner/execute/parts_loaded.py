@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.held import Held
-from iree_tuner.execute.memory import copied, uploaded
+from iree_tuner.execute.memory import copied, read_back, uploaded
 from iree_tuner.execute.program_inputs import argument
 from iree_tuner.execute.program_loaded import first_line, hal_type
 from iree_tuner.execute.program_parameters import parameter_module
@@ -97,12 +97,7 @@ class LoadedParts:
         assert function is not None, "`take_apart` exports it"
         self._context.invoke(function, arguments, results)
         views = [results.get_as_ref(index).deref(rt.HalBufferView) for index in range(results.size)]
-        found = [
-            rt.DeviceArray(self.device, cast(rt.HalBufferView, view), implicit_host_transfer=True).to_host()
-            for view in views
-        ]
-        # What the host maps lives as long as the device's buffer does.
-        return [np.array(each) for each in found] if on_host(self.device_uri) else found
+        return [read_back(self.device, cast(rt.HalBufferView, view)) for view in views]
 
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""

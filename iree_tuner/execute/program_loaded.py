@@ -17,7 +17,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth, slack_of
 from iree_tuner.execute.conditioning import nudged as nudge
 from iree_tuner.execute.held import FILLINGS, difference, equal
-from iree_tuner.execute.memory import copied, uploaded
+from iree_tuner.execute.memory import copied, read_back, uploaded
 from iree_tuner.execute.program_inputs import arguments, why_no_values
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import InputValue, ProgramRun
@@ -293,8 +293,7 @@ class LoadedProgram:
             value = results.get_variant(index)
             if isinstance(value, rt.VmRef):
                 view = cast(rt.HalBufferView, value.deref(rt.HalBufferView))
-                array = rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host()
-                found.append(np.array(array))  # a program may give the same memory again
+                found.append(read_back(self._device, view))  # a program may give the same memory again
             else:
                 found.append(np.asarray(value))
         return found

@@ -14,7 +14,7 @@ import iree.runtime as rt
 import numpy as np
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.execute.memory import Memory
+from iree_tuner.execute.memory import Memory, read_back
 from iree_tuner.execute.program_loaded import first_line, hal_type
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.bindings import Harness
@@ -142,7 +142,7 @@ class _Whole:
         results = rt.VmVariantList(1)
         self._context.invoke(self._function, _copies(self._job, 1)[0], results)
         view = cast(rt.HalBufferView, results.get_variant(0).deref(rt.HalBufferView))
-        return np.array(rt.DeviceArray(self._device, view, implicit_host_transfer=True).to_host())
+        return read_back(self._device, view)
 
 
 @lru_cache(maxsize=1)

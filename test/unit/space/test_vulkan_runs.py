@@ -6,10 +6,11 @@ pipeline is left out.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from amounts import some
 from iree.compiler import ir
-from vulkan_programs import PROGRAMS, check_here, device_name, llvmpipe
+from vulkan_programs import PROGRAMS, check_here, device_name, llvmpipe, read_here
 
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.execute.candidate import build_here
@@ -65,3 +66,9 @@ def test_samples_compute_what_numpy_does(
             if not found.ok:
                 wrong.append(f"{space.pipeline} {dict(member)}: {found.message}")
     assert wrong == []
+
+
+def test_results_are_read_back_where_the_runtime_cannot(driver: Workers) -> None:
+    values, ours, theirs = driver.call(read_here, timeout_s=60)
+    assert np.array_equal(ours, values)
+    assert "minImportedHostPointerAlignment" in theirs, "docs/upstream/vulkan_to_host.md can go"

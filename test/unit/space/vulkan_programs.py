@@ -14,10 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.execute.data import dtype_of, fill, outputs, span
+from iree_tuner.execute.memory import read_back
 from iree_tuner.execute.numerics import Agreement, compare
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import Target, parse_target
+from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 DEVICE = "vulkan"
 Array = npt.NDArray[np.generic]
@@ -155,6 +157,21 @@ def device_name() -> str:
     """The first Vulkan device; raises RuntimeError or ValueError where there is none."""
     rt.get_device(DEVICE)
     return str(rt.get_driver(DEVICE).query_available_devices()[0]["name"])
+
+
+def read_here() -> tuple[Array, Array, str]:
+    """Values, what `read_back` finds of them on the device, and what the runtime's own way says."""
+    device, values = rt.get_device(DEVICE), np.arange(1000, dtype=np.float32)
+    there = device.allocator.allocate_buffer_copy(
+        memory_type=rt.MemoryType.DEVICE_LOCAL, allowed_usage=rt.BufferUsage.DEFAULT, device=device,
+        buffer=values,
+    )  # fmt: skip
+    view = rt.HalBufferView(there, [1000], rt.HalElementType.FLOAT_32)
+    try:
+        rt.DeviceArray(device, view).to_host()
+    except RUNTIME_ERRORS as error:
+        return values, read_back(device, view), str(error)
+    return values, read_back(device, view), ""
 
 
 def check_here(vmfb: bytes, harness: Harness, program: str, types: tuple[str, ...], length: int) -> Agreement:
