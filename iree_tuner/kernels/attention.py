@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.kernels.causal import sees_up_to
 from iree_tuner.kernels.epilogue import producer
@@ -26,18 +27,19 @@ from iree_tuner.kernels.shapes import (
     softmaxed,
     starts_with,
 )
-from iree_tuner.ops.attention import Attention
+from iree_tuner.ops.attention import ROLES, Attention
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
-from iree_tuner.ops.structure import indexing_maps
+from iree_tuner.ops.structure import indexing_maps, structure, workload_of
 from iree_tuner.ops.workload import Iterator, Workload
 
 _M, _N, _K1, _K2, _BATCH = range(5)
 _ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _N})
 """What queries, keys, values and the result have beside batches."""
 
+ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", 5
 _MOST_OPS = 64
 _PARALLEL: Iterator = "parallel"
 
@@ -54,7 +56,7 @@ class Found:
         ops: from these to the result, producers first.
         workload: what is computed, with an indexing map for each of queries, keys, values and the result.
         scale: what scores are multiplied by.
-        shapes: for each input and the result, the sizes as which each of its dimensions is read.
+        shapes: for each input and the result, the sizes as which its dimensions are read; none for an op.
         after: how many keys after its own place a query sees; None where it sees all.
     """
 
@@ -87,6 +89,25 @@ def find_attention(root: ir.Operation) -> Found | None:
     values = walk.followed(root.operands[1], rhs)
     last, result = walk.onward(root, out)
     return walk.found((left, right, values), (last, result))
+
+
+def attention_of(op: ir.Operation) -> Found | None:
+    """The attention that an op of the compiler's dialect is; None with a mask or changed scores."""
+    if op.name != ATTENTION_OP or len(op.operands) != _OPERANDS:
+        return None
+    *inputs, scale, out = op.operands
+    factor, start, (inner, *others) = producer(scale), producer(out), op.regions[0].blocks[0].operations
+    value = factor.attributes["value"] if factor is not None and factor.name == "arith.constant" else None
+    if others or inner.operands[0] != op.regions[0].blocks[0].arguments[0] or len(set(inputs)) < len(inputs):
+        return None
+    if factor is None or not isinstance(value, ir.FloatAttr) or start is None or start.name != "tensor.empty":
+        return None
+    query, key, values, _, written = indexing_maps(op)
+    detail = iree_codegen.get_attention_op_detail(query, key, values, written)
+    roles = [(role, tuple(getattr(detail, f"{role}_dims"))) for role in ROLES]
+    found = structure(op)
+    workload = None if found is None else workload_of(Attention.name, Attention.name, found, roles)
+    return None if workload is None else Found(tuple(inputs), (factor, start, op), workload, value.value, ())
 
 
 def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:

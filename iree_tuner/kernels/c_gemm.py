@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import subprocess
-import tempfile
-from functools import cache
-from importlib import resources
-from pathlib import Path
-
+from iree_tuner.kernels.c_code import CKernel, compiled, widths
 from iree_tuner.kernels.c_plan import Plan, plans
 from iree_tuner.kernels.c_shape import shape_of
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.ops.contraction import is_contraction
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 
@@ -27,31 +21,18 @@ _STEPS = (
 )  # fmt: skip
 """In any order."""
 _EXTRAS = ("bias", "channel_bias", "residual")  # those that have an operand
-# Freestanding: the object is linked into an executable that has no C library.
-_FLAGS = (
-    "-O3", "-std=gnu11", "-ffreestanding", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
-    "-ffp-contract=fast", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-tree-vectorize",
-)  # fmt: skip
-_TIMEOUT_S = 60.0
 
 
-class CGemm:
+class CGemm(CKernel):
     """Keeps a tile of the result in registers; packs operands where that helps; any sizes."""
 
     name = "c_gemm_f32"
     summary = "f32 products and 2-D convolutions (nhwc, nchw) in C, register tiles, packing, epilogues"
-    backend = "llvm-cpu"
-
-    def missing(self) -> str:
-        """A C compiler that runs here."""
-        return "" if compiler() else "no C compiler: install gcc or clang, or set CC"
-
-    def tools(self) -> tuple[str, ...]:
-        """The C compiler."""
-        return (compiler_version(),)
 
     def refuses(self, problem: Problem) -> str:
-        """Other types, an epilogue, other layouts."""
+        """Other ops and types, an epilogue, other layouts."""
+        if not is_contraction(problem.workload) and not is_convolution(problem.workload):
+            return "it is neither a product nor a convolution"
         if problem.workload.types != _TYPES:
             return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
         unknown = [step for step in problem.epilogue if step not in _STEPS]
@@ -74,47 +55,17 @@ class CGemm:
         """Legal ones, by what they probably cost."""
         del target
         shape = shape_of(problem)
-        widths = tuple(each for each in (16, 8) if each <= lanes()) or (lanes(),)
-        return tuple(plan.knobs for plan in plans(shape, widths)) if shape else ()
+        return tuple(plan.knobs for plan in plans(shape, widths())) if shape else ()
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
-        if target.chip.partition("+")[0] != "host":
-            raise KernelError(f"{self.name} is compiled for this machine, not for {target}")
         shape = shape_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
         plan = Plan(shape, knobs)
-        macros = {name: str(value) for name, value in _macros(problem, plan).items()}
-        # Executables of a program are linked into one: each has its own name.
-        entry = f"{ENTRY}_{hashlib.sha256(repr(sorted(macros.items())).encode()).hexdigest()[:12]}"
-        data = _compiled({**macros, "ENTRY": entry}, knobs["lanes"])
+        entry, data = compiled(_SOURCE, ENTRY, _macros(problem, plan), target)
         launch = Launch((*plan.workgroups, shape.batch[0]))
         return Code("object", entry, data, launch, plan.scratch_bytes, knobs=dict(knobs))
-
-
-@cache
-def compiler() -> str:
-    """The C compiler: CC, gcc or clang; empty where there is none."""
-    return next(
-        (path for name in (os.environ.get("CC"), "gcc", "clang") if name and (path := shutil.which(name))), ""
-    )
-
-
-@cache
-def compiler_version() -> str:
-    """What the C compiler says that it is."""
-    command = [compiler(), "--version"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
-
-
-@cache
-def lanes() -> int:
-    """Numbers of f32 in a vector register of this machine, as its C compiler tells."""
-    command = [compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
-    macros = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
-    sizes = {"__AVX512F__": 16, "__AVX__": 8}
-    return next((size for name, size in sizes.items() if f"#define {name} 1" in macros), 4)
 
 
 def _macros(problem: Problem, plan: Plan) -> dict[str, int | str]:
@@ -139,20 +90,3 @@ def _macros(problem: Problem, plan: Plan) -> dict[str, int | str]:
             "WINDOW_OFFSETS": ",".join(map(str, windows.offsets)),
         }  # fmt: skip
     return found
-
-
-def _compiled(macros: dict[str, str], width: int) -> bytes:
-    source = resources.files("iree_tuner.kernels.code") / _SOURCE
-    with resources.as_file(source) as path, tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        output = Path(folder) / "kernel.o"
-        defined = [f"-D{name}={value}" for name, value in macros.items()]
-        machine = ["-march=native", *(["-mno-avx512f"] if lanes() == 16 > width else [])]
-        command = [compiler(), *_FLAGS, *machine, *defined, "-c", str(path), "-o", str(output)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-        except subprocess.TimeoutExpired:
-            raise KernelError(f"the C compiler took longer than {_TIMEOUT_S:.0f} s") from None
-        if done.returncode:
-            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
-            raise KernelError(f"the C compiler rejected {_SOURCE}: {first}")
-        return output.read_bytes()

@@ -34,6 +34,10 @@ EXECUTABLE = "kernel_"
 """How the names of kernels' executables begin."""
 
 
+_Pair = tuple[str, str]
+"""Names of a matcher and of what replaces what it matches."""
+
+
 @dataclass(frozen=True)
 class Placement:
     """A kernel's code for a site, and where the code is kept as a file."""
@@ -62,9 +66,12 @@ def build_kernel_spec(
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         spec = _Spec(module, _own(target, context))
-        pairs = [spec.add(placement) for placement in placements]
+        several, single = list[_Pair](), list[_Pair]()
+        for placement in placements:
+            # Each of several root ops that are one problem may be a problem alone, too, and comes first.
+            (several if placement.site.one_op else single).append(spec.add(placement))
         with ir.InsertionPoint(module.body):
-            _build_main([*spec.scalars.values()], pairs)
+            _build_main([[*spec.scalars.values()], several, single])
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -220,12 +227,13 @@ def _create(
     ]
 
 
-def _build_main(scalars: Sequence[tuple[str, str]], kernels: Sequence[tuple[str, str]]) -> None:
+def _build_main(rounds: Sequence[Sequence[_Pair]]) -> None:
+    """The entry: each round's matchers see what those before have left."""
     handle = transform.AnyOpType.get()
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
     with ir.InsertionPoint(sequence.body):
         module = sequence.body.arguments[0]
-        for pairs in filter(None, (scalars, kernels)):
+        for pairs in filter(None, rounds):
             functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
             loop = transform.ForeachOp([], [functions])
             block = loop.operation.regions[0].blocks[0]

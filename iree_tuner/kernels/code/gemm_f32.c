@@ -30,14 +30,7 @@
 //   STEPS                            what is done with each sum, in order: STEP(bias), STEP(residual), STEP(relu),
 //                                    STEP(gelu), STEP(gelu_tanh)
 
-#if defined(__AVX512F__) || defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-typedef float vector __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-typedef int mask __attribute__((vector_size(LANES * 4)));
-typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-typedef long index;
+#include "vectors_f32.h"
 
 #if DOT
 #define WIDE VECTORS
@@ -61,41 +54,8 @@ typedef long index;
 #define APART PIXEL
 #endif
 #define TOGETHER (CHANNELS < DEPTH ? DEPTH / CHANNELS : 1) /* places of the window in one part of the depth */
-#define ALWAYS static inline __attribute__((always_inline))
-#define TEXT(x) _Pragma(#x)
-#ifdef __clang__
-#define ALL _Pragma("unroll")
-#define TIMES(n) TEXT(unroll n)
-#else
-#define ALL _Pragma("GCC unroll 32")
-#define TIMES(n) TEXT(GCC unroll n)
-#endif
 
 static const index offsets[PLACES] = {PLACE_OFFSETS};
-
-// The first elements of a vector; zeros behind them.
-ALWAYS vector load(const float *from, const int count) {
-  if (count == LANES) return *(const vector *)from;
-#if LANES == 16 && defined(__AVX512F__)
-  return (vector)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
-#else
-  vector found = {0};
-  ALL for (int i = 0; i < count; i++) found[i] = from[i];
-  return found;
-#endif
-}
-
-ALWAYS void store(float *to, vector value, const int count) {
-  if (count == LANES) {
-    *(vector *)to = value;
-    return;
-  }
-#if LANES == 16 && defined(__AVX512F__)
-  _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)value);
-#else
-  ALL for (int i = 0; i < count; i++) to[i] = value[i];
-#endif
-}
 
 ALWAYS index pixel_at(index line, index pixel) {
   return line / LINES_OF_IMAGE * IMAGE + line % LINES_OF_IMAGE * LINE + pixel * PIXEL;
@@ -106,9 +66,6 @@ typedef struct {
   const float *bias, *channel_bias, *residual;
 } extras;
 
-// Comparisons with a NaN are false, and it stays.
-ALWAYS vector choose(mask which, vector one, vector other) { return (vector)((which & (mask)one) | (~which & (mask)other)); }
-ALWAYS vector all(float value) { return (vector){0} + value; }
 ALWAYS vector within(vector x, float limit) {
   x = choose(x > all(limit), all(limit), x);
   return choose(x < all(-limit), all(-limit), x);
@@ -198,21 +155,6 @@ ALWAYS void tile(const float *left, const float *right, const index right_row, e
   }
 }
 
-// The sum of a vector's numbers.
-ALWAYS float total(vector x) {
-#if LANES == 16
-  x += __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-  x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-  x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-#elif LANES == 8
-  x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
-  x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
-#else
-  x += __builtin_shufflevector(x, x, 2, 3, 0, 1);
-#endif
-  return x[0] + x[1];
-}
-
 // One tile of DOT: `columns` rows of the transposed right operand.
 ALWAYS void dots(const float *left, const float *right, extras given, float *result, index start, index row, index column,
                  const int rows, const int columns) {
@@ -235,18 +177,6 @@ ALWAYS void dots(const float *left, const float *right, extras given, float *res
     ALL for (int c = 0; c < columns; c++) found[c] = total(sums[r][c]);
     store(result + at, finished(found, given, at, row + r, column, columns), columns);
   }
-}
-
-// Four vectors of four, apart by `row`, transposed.
-ALWAYS void turn(const float *from, index row, float *to, index to_row) {
-  const four a = *(const four *)from, b = *(const four *)(from + row);
-  const four c = *(const four *)(from + 2 * row), d = *(const four *)(from + 3 * row);
-  const four e = __builtin_shufflevector(a, b, 0, 4, 1, 5), f = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const four g = __builtin_shufflevector(c, d, 0, 4, 1, 5), h = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  *(four *)to = __builtin_shufflevector(e, g, 0, 1, 4, 5);
-  *(four *)(to + to_row) = __builtin_shufflevector(e, g, 2, 3, 6, 7);
-  *(four *)(to + 2 * to_row) = __builtin_shufflevector(f, h, 0, 1, 4, 5);
-  *(four *)(to + 3 * to_row) = __builtin_shufflevector(f, h, 2, 3, 6, 7);
 }
 
 #if WINDOWS

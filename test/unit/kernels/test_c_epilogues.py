@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from problems import site_in
 
-from iree_tuner.kernels.c_gemm import CGemm, compiler, lanes
+from iree_tuner.kernels.c_code import compiler, lanes
+from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.code import __file__ as code_file
 from iree_tuner.targets import parse_target
 

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from problems import conv, matmul, site_in
 
-from iree_tuner.kernels.c_gemm import CGemm, lanes
+from iree_tuner.kernels.c_code import lanes
+from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.problem import KernelError, conv_of
 from iree_tuner.targets import parse_target
 
