@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from iree_tuner.kernels.c_code import CKernel, compiled, widths
 from iree_tuner.kernels.c_plan import Plan, plans
 from iree_tuner.kernels.c_shape import shape_of
-from iree_tuner.kernels.kernel import Code, Knobs, Launch
+from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
@@ -63,12 +66,35 @@ class CGemm(CKernel):
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
         plan = Plan(shape, knobs)
-        entry, data = compiled(_SOURCE, ENTRY, _macros(problem, plan), target)
-        launch = Launch((*plan.workgroups, shape.batch[0]))
-        return Code("object", entry, data, launch, plan.scratch_bytes, knobs=dict(knobs))
+        packed: Packed | None = None
+        if (packing := _packing(problem, plan)) is not None:
+            packed = Packed(*packing, plan.wide, _code(problem, plan, target, packed=True))
+        return replace(_code(problem, plan, target), packed=packed)
 
 
-def _macros(problem: Problem, plan: Plan) -> dict[str, int | str]:
+def _code(problem: Problem, plan: Plan, target: Target, *, packed: bool = False) -> Code:
+    entry, data = compiled(_SOURCE, ENTRY, _macros(problem, plan, packed=packed), target)
+    launch = Launch((*plan.workgroups, plan.shape.batch[0]))
+    return Code("object", entry, data, launch, plan.scratch_bytes, knobs=dict(plan.knobs))
+
+
+def _packing(problem: Problem, plan: Plan) -> tuple[int, tuple[int, int], int] | None:
+    """The right operand's number, its sizes as a matrix, and which of them are columns; None if none helps.
+
+    Dot products read it along the depth already, and images change with each run.
+    """
+    shape, number = plan.shape, int(not plan.shape.swapped)
+    whole = math.prod(problem.inputs[number].shape) == shape.depth * shape.columns
+    if plan.knobs["dot"] or shape.windows is not None or shape.batch[0] > 1 or not whole:
+        return None
+    if (shape.right_row, shape.right_column) == (shape.columns, 1):
+        return number, (shape.depth, shape.columns), 1
+    if (shape.right_row, shape.right_column) == (1, shape.depth):
+        return number, (shape.columns, shape.depth), 0
+    return None
+
+
+def _macros(problem: Problem, plan: Plan, *, packed: bool) -> dict[str, int | str]:
     shape = plan.shape
     found: dict[str, int | str] = {
         **{name.upper(): value for name, value in plan.knobs.items()},
@@ -79,9 +105,12 @@ def _macros(problem: Problem, plan: Plan) -> dict[str, int | str]:
         "RIGHT_ROW": shape.right_row, "RIGHT_COLUMN": shape.right_column, "RESULT_ROW": shape.result_row,
         "SWAPPED": int(shape.swapped), "STRIDE": plan.stride, "WINDOWS": int(shape.windows is not None),
         "EXTRAS": " ".join(f"EXTRA({step})" for step in problem.epilogue if step in _EXTRAS),
+        "PACKED": int(packed),
         "STEPS": " ".join(f"STEP({step})" for step in problem.epilogue),
     }  # fmt: skip
     found |= zip(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT"), shape.batch[1:], strict=True)
+    if packed:
+        found["PACK_RIGHT"] = 0
     if shape.windows is not None:
         windows = shape.windows
         found |= {

@@ -9,6 +9,9 @@
 // within one line. PACK_RIGHT copies a part of the right operand, a tile wide, to the stack, where it stays in the L1 cache
 // for all rows of the workgroup. Without it the right operand is read in place.
 //
+// PACKED is for a right operand that was packed when the program was made: a tile of WIDE columns behind the other, each
+// with all rows of the depth behind each other, and zeros for the columns that the last tile lacks.
+//
 // DOT sums up along the depth in the lanes of a vector, and adds these at the end: what is best for a few rows where the
 // right operand has its depth contiguous. A tile is then VECTORS columns wide, and nothing is packed.
 //
@@ -24,7 +27,7 @@
 //   WINDOW_WIDTH, WINDOW_LINE, WINDOW_PIXEL, WINDOW_CHANNEL, WINDOW_PLACES, WINDOW_OFFSETS   with WINDOWS: pixels of a
 //                                    line of columns; elements from one line, pixel and channel to the next in the right operand; its
 //                                    places
-//   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, DOT, UNROLL
+//   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, PACKED, DOT, UNROLL
 //   STRIDE                           elements from one row of the packed left operand to the next
 //   EXTRAS                           operands of the epilogue in their order: EXTRA(bias), EXTRA(residual)
 //   STEPS                            what is done with each sum, in order: STEP(bias), STEP(residual), STEP(relu),
@@ -136,7 +139,7 @@ ALWAYS void tile(const float *left, const float *right, const index right_row, e
     TIMES(UNROLL) for (index k = 0; k < depth; k++) {
       vector across[VECTORS];
       ALL for (int v = 0; v < vectors; v++)
-        across[v] = load(right + v * LANES, PACK_RIGHT || v + 1 < vectors ? LANES : part);
+        across[v] = load(right + v * LANES, PACK_RIGHT || PACKED || v + 1 < vectors ? LANES : part);
       ALL for (int r = 0; r < rows; r++) {
         const vector one = all(from[r * APART + k]);
         ALL for (int v = 0; v < vectors; v++) sums[r][v] += one * across[v];
@@ -296,7 +299,11 @@ ALWAYS void down(const float *left, const float *right, const index right_row, e
 ALWAYS void column_tile(const float *left, const float *right, extras given, float *result, index begin, index end,
                         index column, index place, index places, index k, index depth, const int vectors,
                         const int part, int first, int last) {
+#if PACKED
+  const float *from = right + column * CHANNELS * PLACES + (place * CHANNELS + k) * WIDE;
+#else
   const float *from = right + (place * CHANNELS + k) * RIGHT_ROW + column * RIGHT_COLUMN;
+#endif
 #if PACK_RIGHT
   float packed[DEPTH * WIDE] __attribute__((aligned(64)));
 #if WINDOWS
@@ -307,7 +314,7 @@ ALWAYS void column_tile(const float *left, const float *right, extras given, flo
 #endif
   down(left, packed, vectors * LANES, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
 #else
-  down(left, from, RIGHT_ROW, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
+  down(left, from, PACKED ? WIDE : RIGHT_ROW, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
 #endif
 }
 
