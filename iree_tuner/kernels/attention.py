@@ -334,20 +334,21 @@ class _Walk:
 
 
 def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operation, ...] | None:
-    """All ops that a result is computed by from inputs, producers first; None where others have a part."""
-    found: list[ir.Operation] = []
-    waiting = [last]
-    while waiting:
-        op = waiting.pop()
-        if op in found:
-            continue
-        found.append(op)
+    """All ops that a result is computed by from inputs, producers first; None where others have a part.
+
+    Their order follows from what they are of. In the program, those that several attentions share come before
+    the first of these, so that equal ones would look different.
+    """
+    found: dict[ir.Operation, None] = {}
+
+    def visit(op: ir.Operation) -> bool:
         for value in (*op.operands, *captured(op)):
             before = producer(value)
-            if value in inputs:
+            if value in inputs or before in found:
                 continue
-            if before is None or before.block != last.block or len(found) > _MOST_OPS:
-                return None
-            waiting.append(before)
-    order = {each.operation: number for number, each in enumerate(last.block.operations)}
-    return tuple(sorted(found, key=lambda each: order[each]))
+            if before is None or before.block != last.block or len(found) > _MOST_OPS or not visit(before):
+                return False
+        found[op] = None
+        return True
+
+    return tuple(found) if visit(last) else None
