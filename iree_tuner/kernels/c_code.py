@@ -12,10 +12,15 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from iree_tuner.kernels.problem import KernelError
+from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.targets import Target
 
-_HEADER = "vectors_f32.h"
+_HEADERS = ("vectors_f32.h", "steps_f32.h")
+_STEPS = (
+    "bias", "channel_bias", "residual", "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh",
+)  # fmt: skip
+"""In any order."""
+_EXTRAS = ("bias", "channel_bias", "residual")  # those that have an operand
 # Freestanding: the object is linked into an executable that has no C library.
 _FLAGS = (
     "-O3", "-std=gnu11", "-ffreestanding", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
@@ -76,6 +81,25 @@ def workers() -> int:
     return found or 1
 
 
+def refused(problem: Problem) -> str:
+    """Why operands or an epilogue are not what `steps_f32.h` computes; empty where they are."""
+    if any(str(each) != "f32" for each in problem.workload.types):
+        return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
+    unknown = [step for step in problem.epilogue if step not in _STEPS]
+    if unknown:
+        return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
+    wide = all(each.element_type == "f32" for each in problem.inputs)
+    return "" if wide else "an operand of its epilogue is not f32"
+
+
+def steps_of(problem: Problem) -> dict[str, str]:
+    """The macros of `steps_f32.h`."""
+    return {
+        "EXTRAS": " ".join(f"EXTRA({step})" for step in problem.epilogue if step in _EXTRAS),
+        "STEPS": " ".join(f"STEP({step})" for step in problem.epilogue),
+    }
+
+
 def compiled(source: str, name: str, macros: Mapping[str, int | str], target: Target) -> tuple[str, bytes]:
     """Compile a file of `kernels/code`; the name of its entry and the object.
 
@@ -95,7 +119,7 @@ def compiled(source: str, name: str, macros: Mapping[str, int | str], target: Ta
     defined = [f"-D{key}={value}" for key, value in {**texts, "ENTRY": entry}.items()]
     machine = ["-march=native", *(["-mno-avx512f"] if lanes() == 16 > int(macros["LANES"]) else [])]
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        for each in (source, _HEADER):
+        for each in (source, *_HEADERS):
             (Path(folder) / each).write_bytes(
                 (resources.files("iree_tuner.kernels.code") / each).read_bytes()
             )

@@ -5,25 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from iree_tuner.kernels.c_code import CKernel, compiled, widths
+from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths
 from iree_tuner.kernels.c_plan import Plan, plans
 from iree_tuner.kernels.c_shape import shape_of
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
-from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 
 ENTRY = "iree_tuner_gemm_f32"
 
 _SOURCE = "gemm_f32.c"
-_TYPES = tuple(map(ElementType.named, ("f32", "f32", "f32")))
-_STEPS = (
-    "bias", "channel_bias", "residual", "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh",
-)  # fmt: skip
-"""In any order."""
-_EXTRAS = ("bias", "channel_bias", "residual")  # those that have an operand
 
 
 class CGemm(CKernel):
@@ -36,13 +29,8 @@ class CGemm(CKernel):
         """Other ops and types, an epilogue, other layouts."""
         if not is_contraction(problem.workload) and not is_convolution(problem.workload):
             return "it is neither a product nor a convolution"
-        if problem.workload.types != _TYPES:
-            return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
-        unknown = [step for step in problem.epilogue if step not in _STEPS]
-        if unknown:
-            return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
-        if any(each.element_type != "f32" for each in problem.inputs):
-            return "an operand of its epilogue is not f32"
+        if why := refused(problem):
+            return why
         shape = shape_of(problem)
         if shape is None:
             return "it is not a product or convolution whose layouts can be read in place"
@@ -104,9 +92,7 @@ def _macros(problem: Problem, plan: Plan, *, packed: bool) -> dict[str, int | st
         "PLACE_OFFSETS": ",".join(map(str, shape.offsets)),
         "RIGHT_ROW": shape.right_row, "RIGHT_COLUMN": shape.right_column, "RESULT_ROW": shape.result_row,
         "SWAPPED": int(shape.swapped), "STRIDE": plan.stride, "WINDOWS": int(shape.windows is not None),
-        "EXTRAS": " ".join(f"EXTRA({step})" for step in problem.epilogue if step in _EXTRAS),
-        "PACKED": int(packed),
-        "STEPS": " ".join(f"STEP({step})" for step in problem.epilogue),
+        "PACKED": int(packed), **steps_of(problem),
     }  # fmt: skip
     found |= zip(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT"), shape.batch[1:], strict=True)
     if packed:
