@@ -9,6 +9,7 @@ from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widt
 from iree_tuner.kernels.c_plan import Plan, plans
 from iree_tuner.kernels.c_shape import shape_of
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
+from iree_tuner.kernels.packing import MOST_PADDING
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
@@ -73,7 +74,14 @@ def _packing(problem: Problem, plan: Plan) -> tuple[int, tuple[int, int], int] |
     """
     shape, number = plan.shape, int(not plan.shape.swapped)
     whole = math.prod(problem.inputs[number].shape) == shape.depth * shape.columns
-    if plan.knobs["dot"] or shape.windows is not None or shape.batch[0] > 1 or not whole:
+    padding = -shape.columns % plan.wide * shape.depth * 4
+    if (
+        padding > MOST_PADDING
+        or plan.knobs["dot"]
+        or shape.windows is not None
+        or shape.batch[0] > 1
+        or not whole
+    ):
         return None
     if (shape.right_row, shape.right_column) == (shape.columns, 1):
         return number, (shape.depth, shape.columns), 1

@@ -9,6 +9,10 @@ from iree.compiler.dialects import arith, linalg, tensor
 
 from iree_tuner.kernels.kernel import Packed
 
+MOST_PADDING = 1 << 20
+"""Bytes of zeros: the compiler does not hoist what makes a constant larger by more
+(`--iree-opt-const-expr-max-size-increase-threshold`), and would pack it in each run."""
+
 
 def build_packed(value: ir.Value[Any], packed: Packed) -> ir.Value:
     """Build the packed input at the current insertion point."""

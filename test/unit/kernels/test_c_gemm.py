@@ -207,15 +207,15 @@ def test_packed(text, pick, tmp_path):
 
 
 def test_what_is_not_packed():
-    """Dot products read a transposed operand along the depth; batches and images are no constants."""
-    problem = site_in(matmul(4, 70, 64, transposed=True)).problem
-    assert KERNEL.make(problem, HOST, chosen(problem, 0.0, dot=1)).packed is None
-    for text in (
-        named("batch_matmul", (3, 5, 19), (3, 19, 21), (3, 5, 21)),
-        channels_first((3, 5), 4, 8, 3, 1, bias=False),
+    """Dot products, which read along the depth; batches and images; what zeros would make much larger."""
+    for text, wanted in (
+        (matmul(4, 70, 64, transposed=True), {"dot": 1}),
+        (named("batch_matmul", (3, 5, 19), (3, 19, 21), (3, 5, 21)), {}),
+        (channels_first((3, 5), 4, 8, 3, 1, bias=False), {}),
+        (matmul(1, WIDTHS[0] * 8 + 1, 1 << 13), {"vectors": 8, "lanes": WIDTHS[0], "dot": 0}),
     ):
         problem = site_in(text).problem
-        assert KERNEL.make(problem, HOST, chosen(problem, 0.0)).packed is None
+        assert KERNEL.make(problem, HOST, chosen(problem, 0.0, **wanted)).packed is None
 
 
 def test_the_first_variants_differ_and_use_what_there_is():
