@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iree_tuner.kernels.c_gemm import CGemm, compiler
+from iree_tuner.kernels.c_code import compiler
+from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.suite.kinds.convolution import Convolution as ImageConvolution

@@ -103,7 +103,7 @@ def substituted(
     variant.attributes["objects"] = ir.ArrayAttr.get([object_of(code, path)])
     end = variant.regions[0].blocks[0].operations[0]
     with ir.InsertionPoint(end):
-        fill_variant(code, ports_of(problem, code), export)
+        fill_variant([(code, ports_of(problem, code))])
     if code.scratch_bytes:
         _bind_scratch(module, harness, code.scratch_bytes)
     return module

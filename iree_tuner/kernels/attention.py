@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.kernels.causal import sees_up_to
 from iree_tuner.kernels.epilogue import producer
@@ -26,18 +27,19 @@ from iree_tuner.kernels.shapes import (
     softmaxed,
     starts_with,
 )
-from iree_tuner.ops.attention import Attention
+from iree_tuner.ops.attention import ROLES, Attention
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
-from iree_tuner.ops.structure import indexing_maps
+from iree_tuner.ops.structure import indexing_maps, structure, workload_of
 from iree_tuner.ops.workload import Iterator, Workload
 
 _M, _N, _K1, _K2, _BATCH = range(5)
 _ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _N})
 """What queries, keys, values and the result have beside batches."""
 
+ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", 5
 _MOST_OPS = 64
 _PARALLEL: Iterator = "parallel"
 
@@ -54,7 +56,7 @@ class Found:
         ops: from these to the result, producers first.
         workload: what is computed, with an indexing map for each of queries, keys, values and the result.
         scale: what scores are multiplied by.
-        shapes: for each input and the result, the sizes as which each of its dimensions is read.
+        shapes: for each input and the result, the sizes as which its dimensions are read; none for an op.
         after: how many keys after its own place a query sees; None where it sees all.
     """
 
@@ -87,6 +89,25 @@ def find_attention(root: ir.Operation) -> Found | None:
     values = walk.followed(root.operands[1], rhs)
     last, result = walk.onward(root, out)
     return walk.found((left, right, values), (last, result))
+
+
+def attention_of(op: ir.Operation) -> Found | None:
+    """The attention that an op of the compiler's dialect is; None with a mask or changed scores."""
+    if op.name != ATTENTION_OP or len(op.operands) != _OPERANDS:
+        return None
+    *inputs, scale, out = op.operands
+    factor, start, (inner, *others) = producer(scale), producer(out), op.regions[0].blocks[0].operations
+    value = factor.attributes["value"] if factor is not None and factor.name == "arith.constant" else None
+    if others or inner.operands[0] != op.regions[0].blocks[0].arguments[0] or len(set(inputs)) < len(inputs):
+        return None
+    if factor is None or not isinstance(value, ir.FloatAttr) or start is None or start.name != "tensor.empty":
+        return None
+    query, key, values, _, written = indexing_maps(op)
+    detail = iree_codegen.get_attention_op_detail(query, key, values, written)
+    roles = [(role, tuple(getattr(detail, f"{role}_dims"))) for role in ROLES]
+    found = structure(op)
+    workload = None if found is None else workload_of(Attention.name, Attention.name, found, roles)
+    return None if workload is None else Found(tuple(inputs), (factor, start, op), workload, value.value, ())
 
 
 def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
@@ -313,20 +334,21 @@ class _Walk:
 
 
 def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operation, ...] | None:
-    """All ops that a result is computed by from inputs, producers first; None where others have a part."""
-    found: list[ir.Operation] = []
-    waiting = [last]
-    while waiting:
-        op = waiting.pop()
-        if op in found:
-            continue
-        found.append(op)
+    """All ops that a result is computed by from inputs, producers first; None where others have a part.
+
+    Their order follows from what they are of. In the program, those that several attentions share come before
+    the first of these, so that equal ones would look different.
+    """
+    found: dict[ir.Operation, None] = {}
+
+    def visit(op: ir.Operation) -> bool:
         for value in (*op.operands, *captured(op)):
             before = producer(value)
-            if value in inputs:
+            if value in inputs or before in found:
                 continue
-            if before is None or before.block != last.block or len(found) > _MOST_OPS:
-                return None
-            waiting.append(before)
-    order = {each.operation: number for number, each in enumerate(last.block.operations)}
-    return tuple(sorted(found, key=lambda each: order[each]))
+            if before is None or before.block != last.block or len(found) > _MOST_OPS or not visit(before):
+                return False
+        found[op] = None
+        return True
+
+    return tuple(found) if visit(last) else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
+from iree_tuner.kernels.c_code import MOST_STACK, workers
 from iree_tuner.kernels.c_shape import Shape
 from iree_tuner.kernels.kernel import Knobs
 
@@ -29,7 +29,6 @@ _DOTS: Mapping[int, tuple[tuple[int, int], ...]] = {
 """Rows and columns of a tile whose sums lie in all lanes of a vector: no more columns than lanes."""
 
 _DEPTHS = (256, 512, 128, 384)
-_MOST_STACK = 64 << 10  # the runtime gives a worker 128 KiB
 _MOST_SCRATCH = 1 << 20
 _L2 = 768 << 10  # of the cache, for the rows of a workgroup that are read again
 _LINE = 16  # f32 in a line of the cache
@@ -103,7 +102,7 @@ class Plan:
     def legal(self) -> bool:
         """Whether it fits into stack and scratch memory."""
         on_stack = self.knobs["pack_right"] * self.knobs["depth"] * self.wide * 4
-        return on_stack <= _MOST_STACK and self.scratch_bytes <= _MOST_SCRATCH
+        return on_stack <= MOST_STACK and self.scratch_bytes <= _MOST_SCRATCH
 
     def cycles(self, workers: int) -> float:
         """About how long it takes on so many workers, in cycles of two vector operations."""
@@ -147,15 +146,15 @@ class Plan:
 
 def plans(shape: Shape, widths: tuple[int, ...]) -> list[Plan]:
     """The legal ones, those that are probably fast first, and of different tiles in turns."""
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = workers()
     costs: list[tuple[float, int, Plan]] = []
     for lanes in widths:
         slower = 1.0 if lanes == widths[0] else 1.5
         for base in _tiles_of(shape, lanes):
-            own = [plan for each in base for plan in _cheapest(shape, each, workers)]
-            own.sort(key=lambda each: each.cycles(workers))
+            own = [plan for each in base for plan in _cheapest(shape, each, threads)]
+            own.sort(key=lambda each: each.cycles(threads))
             costs += [
-                (plan.cycles(workers) * slower * (1 + 0.01 * place), len(costs) + place, plan)
+                (plan.cycles(threads) * slower * (1 + 0.01 * place), len(costs) + place, plan)
                 for place, plan in enumerate(own)
             ]
     return [plan for _, _, plan in sorted(costs, key=lambda each: each[:2])]

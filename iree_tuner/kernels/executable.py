@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal
 
 from iree_tuner.compiler.unbound import hal_type
-from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.ops.element_type import ElementType
 
@@ -44,27 +44,48 @@ def ports_of(problem: Problem, code: Code) -> Ports:
     return Ports(problem.inputs, (problem.result, *scratch))
 
 
-def build_executable(name: str, code: Code, ports: Ports, target: ir.Attribute, path: str) -> ir.Operation:
-    """Build, at the current insertion point, `@name` with one variant `@variant` that exports `@entry`.
+def packed_ports(problem: Problem, packed: Packed) -> Ports:
+    """The bindings of code that takes an input packed."""
+    ports = ports_of(problem, packed.code)
+    inputs = list(ports.inputs)
+    inputs[packed.input] = replace(inputs[packed.input], shape=packed.shape)
+    return replace(ports, inputs=tuple(inputs))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of an executable's exports.
+
+    Attributes:
+        code: what it calls.
+        ports: of the code.
+        path: where the code is kept as a file. Objects are linked from there: of what is given as data the
+            compiler 3.13 writes an empty file for the linker. PTX is embedded.
+    """
+
+    code: Code
+    ports: Ports
+    path: str
+
+
+def build_executable(name: str, parts: Sequence[Part], target: ir.Attribute) -> ir.Operation:
+    """Build, at the current insertion point, `@name` with one variant `@variant` that exports each part.
 
     Args:
         name: symbol.
-        code: what it calls.
-        ports: of the code.
+        parts: what is in it.
         target: the executable target that programs are compiled for, whose equal the variant's must be.
-        path: where the code is kept as a file. Objects are linked from there: of what is given as data the
-            compiler 3.13 writes an empty file for the linker. PTX is embedded.
 
     Returns:
         The executable.
     """
     executable = hal.ExecutableOp(name, sym_visibility="private")
     with ir.InsertionPoint(_block(executable.operation)):
-        objects = ir.ArrayAttr.get([object_of(code, path)])
+        objects = ir.ArrayAttr.get([object_of(part.code, part.path) for part in parts])
         variant = hal.ExecutableVariantOp(VARIANT, target, sym_visibility="public", objects=objects)
         hal.ExecutableEndOp()
     with ir.InsertionPoint(_block(variant.operation)):
-        fill_variant(code, ports, export_of(code))
+        fill_variant([(part.code, part.ports) for part in parts])
         hal.ExecutableVariantEndOp()
     return executable.operation
 
@@ -74,14 +95,16 @@ def export_of(code: Code) -> str:
     return code.entry if code.kind == "ptx" else f"call_{code.entry}"
 
 
-def fill_variant(code: Code, ports: Ports, export: str) -> None:
-    """Build, at the current insertion point in a variant, the export and what calls the code."""
-    layout = layout_of(ports)
-    _build_export(export, code, layout)
-    if code.kind == "object":
-        inner = ir.Module.create()
-        with ir.InsertionPoint(inner.body):
-            _build_call(export, code, ports, layout)
+def fill_variant(parts: Sequence[tuple[Code, Ports]]) -> None:
+    """Build, at the current insertion point in a variant, the exports and what calls the codes."""
+    inner = ir.Module.create()
+    for number, (code, ports) in enumerate(parts):
+        layout = layout_of(ports)
+        _build_export(number, code, layout)
+        if code.kind == "object":
+            with ir.InsertionPoint(inner.body):
+                _build_call(export_of(code), code, ports, layout)
+    if list(inner.body.operations):
         ir.InsertionPoint.current.insert(inner.operation.clone().detach_from_parent())
 
 
@@ -105,15 +128,15 @@ def layout_of(ports: Ports) -> ir.Attribute:
     return ir.Attribute.parse(f"#hal.pipeline.layout<bindings = [{', '.join([*reads, *writes])}]>")
 
 
-def _build_export(name: str, code: Code, layout: ir.Attribute) -> None:
+def _build_export(number: int, code: Code, layout: ir.Attribute) -> None:
     index = ir.IndexType.get()
     size = shared = None
     if code.kind == "ptx":
         size = ir.ArrayAttr.get([ir.IntegerAttr.get(index, each) for each in code.launch.threads])
         shared = ir.IntegerAttr.get(index, code.launch.shared_bytes) if code.launch.shared_bytes else None
     export = hal.ExecutableExportOp(
-        name, layout, sym_visibility="public", ordinal=ir.IntegerAttr.get(index, 0), workgroup_size=size,
-        workgroup_local_memory=shared,
+        export_of(code), layout, sym_visibility="public", ordinal=ir.IntegerAttr.get(index, number),
+        workgroup_size=size, workgroup_local_memory=shared,
     )  # fmt: skip
     device = hal_type("device")
     counts = export.operation.regions[0].blocks.append(device, arg_locs=[ir.Location.unknown()])

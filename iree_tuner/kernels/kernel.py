@@ -31,6 +31,33 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class Packed:
+    """Code for where an input is a constant of the program, which is packed before the program runs.
+
+    The input is read as a matrix, one dimension of which is cut into tiles. It becomes an array of tiles, by
+    the other dimension, by what is in a tile; the last tile is filled with zeros.
+
+    Attributes:
+        input: number of that input.
+        matrix: its sizes as a matrix.
+        dimension: which of them is cut.
+        tile: how much of it is in a tile.
+        code: that takes the input so, with the other bindings as they are.
+    """
+
+    input: int
+    matrix: tuple[int, int]
+    dimension: int
+    tile: int
+    code: Code
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the packed input."""
+        return -(-self.matrix[self.dimension] // self.tile), self.matrix[1 - self.dimension], self.tile
+
+
+@dataclass(frozen=True)
 class Code:
     """A kernel's code for one problem.
 
@@ -42,6 +69,8 @@ class Code:
         launch: how to start it.
         scratch_bytes: of one more binding, after inputs and result, that the kernel may write anything to.
         knobs: what the code was made with.
+        packed: the same for programs in which an input is a constant. It is not tried alone: the code is, in
+            its place, and the program is checked with it.
     """
 
     kind: Literal["object", "ptx"]
@@ -50,6 +79,7 @@ class Code:
     launch: Launch
     scratch_bytes: int = 0
     knobs: Knobs = field(default_factory=dict[str, int])
+    packed: Packed | None = None
 
 
 class Kernel(Protocol):

@@ -38,7 +38,8 @@ class Scalar:
         place = {value: str(number) for number, value in enumerate(self.others)}
         place |= {op.result: str(op.attributes["value"]) for op in self.constants}
         operands = [place[each] for each in self.op.operands]
-        return f"{self.op.name}({', '.join(operands)}) {self.op.attributes} : {self.op.result.type}"
+        attributes = {name: str(self.op.attributes[name]) for name in self.op.attributes}
+        return f"{self.op.name}({', '.join(operands)}) {attributes} : {self.op.result.type}"
 
     def copy_to(self, values: Mapping[ir.Value, ir.Value]) -> ir.Operation:
         """Copy it, its constants first, to the current insertion point."""

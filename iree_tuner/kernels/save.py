@@ -45,12 +45,14 @@ def save_kernel_spec(
     paths: list[Path] = []
     placements: list[Placement] = []
     for site, code in chosen:
-        digest = hashlib.sha256(code.data).hexdigest()[:16]
-        path = folder / f"{code.entry}_{digest}{_SUFFIXES[code.kind]}"
-        write(path, code.data)
-        paths.append(path)
-        named = path.relative_to(folder.parent) if movable else path
-        placements.append(Placement(site, code, named.as_posix()))
+        own: list[str] = []
+        for each in (code, *([code.packed.code] if code.packed else [])):
+            digest = hashlib.sha256(each.data).hexdigest()[:16]
+            path = folder / f"{each.entry}_{digest}{_SUFFIXES[each.kind]}"
+            write(path, each.data)
+            paths.append(path)
+            own.append((path.relative_to(folder.parent) if movable else path).as_posix())
+        placements.append(Placement(site, code, *own))
     write(output, str(build_kernel_spec(placements, attribute_from(target, context), context)))
     return tuple(paths)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import func
 
-from iree_tuner.kernels.attention import find_attention
+from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.one_op import build_alone
@@ -72,7 +72,7 @@ def _walk(module: ir.Module) -> list[_Own]:
     found: list[list[_Own]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name.startswith("linalg.") and op.name != "linalg.fill":
+        if op.name == ATTENTION_OP or (op.name.startswith("linalg.") and op.name != "linalg.fill"):
             found.append([_attention_of(op), _sites_of(op)])
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
@@ -120,8 +120,8 @@ def _sites_of(root: ir.Operation) -> _Own:
 
 
 def _attention_of(root: ir.Operation) -> _Own:
-    """The site of an attention whose last product is a root op."""
-    found = find_attention(root)
+    """The site of an attention that a root op is, or whose last product it is."""
+    found = attention_of(root) or find_attention(root)
     if found is None:
         return []
     inputs, last = found.inputs, found.ops[-1]
@@ -129,7 +129,9 @@ def _attention_of(root: ir.Operation) -> _Own:
         found.workload, tuple(map(array_of, inputs)), array_of(last.result), scale=found.scale,
         after=found.after,
     )  # fmt: skip
-    alone = _program(inputs, last.result.type, lambda function: build_alone(found, function))
+    alone = b""
+    if found.shapes:
+        alone = _program(inputs, last.result.type, lambda function: build_alone(found, function))
     return [(Site(problem, _case(inputs, found.ops), _function_of(root), alone), last)]
 
 

@@ -17,14 +17,26 @@ from iree.compiler.dialects.transform import structured
 
 from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.executable import VARIANT, Ports, build_executable, export_of, ports_of
-from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.executable import (
+    VARIANT,
+    Part,
+    build_executable,
+    export_of,
+    packed_ports,
+    ports_of,
+)
+from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
-from iree_tuner.kernels.problem import Array
+from iree_tuner.kernels.packing import build_packed
+from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.site import Site, copy_ops
 from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"
+
+_CONSTANTS = ("arith.constant", "util.global.load", "flow.tensor.constant")
+"""Ops whose results packing is hoisted for: it is done once, when the program is compiled or loaded."""
 
 _NAME_ONLY = "match.operation_name_only"
 _WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
@@ -34,13 +46,18 @@ EXECUTABLE = "kernel_"
 """How the names of kernels' executables begin."""
 
 
+_Pair = tuple[str, str]
+"""Names of a matcher and of what replaces what it matches."""
+
+
 @dataclass(frozen=True)
 class Placement:
-    """A kernel's code for a site, and where the code is kept as a file."""
+    """A kernel's code for a site, and where it and its packed form are kept as files."""
 
     site: Site
     code: Code
     path: str
+    packed_path: str = ""
 
 
 def build_kernel_spec(
@@ -62,9 +79,12 @@ def build_kernel_spec(
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         spec = _Spec(module, _own(target, context))
-        pairs = [spec.add(placement) for placement in placements]
+        several, single = list[_Pair](), list[_Pair]()
+        for placement in placements:
+            # Each of several root ops that are one problem may be a problem alone, too, and comes first.
+            (several if placement.site.one_op else single).extend(spec.add(placement))
         with ir.InsertionPoint(module.body):
-            _build_main([*spec.scalars.values()], pairs)
+            _build_main([[*spec.scalars.values()], several, single])
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -93,18 +113,25 @@ class _Spec:
     names: set[str] = field(default_factory=set[str])
     scalars: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
-    def add(self, placement: Placement) -> tuple[str, str]:
-        """Add a kernel; names of its matcher and of its replacement."""
-        name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
-        ports = ports_of(placement.site.problem, placement.code)
+    def add(self, placement: Placement) -> list[_Pair]:
+        """Add a kernel: first for places where it takes a constant packed, then for all others."""
+        problem, code, packed = placement.site.problem, placement.code, placement.code.packed
+        name = _unique(f"{EXECUTABLE}{problem.name}", self.names)
+        parts = [Part(code, ports_of(problem, code), placement.path)]
+        uses: list[tuple[str, Part, Packed | None]] = [(name, parts[0], None)]
+        if packed is not None:
+            parts.append(Part(packed.code, packed_ports(problem, packed), placement.packed_path))
+            uses.insert(0, (_unique(f"{name}_packed", self.names), parts[1], packed))
         with ir.InsertionPoint(self.module.body):
-            build_executable(name, placement.code, ports, self.target, placement.path)
-            _build_function(f"call_{name}", name, placement.code, ports)
-            for scalar in _build_matcher(f"match_{name}", placement.site):
-                if scalar.key not in self.scalars:
-                    self.scalars[scalar.key] = self._add_scalar(scalar)
-            _build_replacement(f"replace_{name}", (name, f"call_{name}"))
-        return f"match_{name}", f"replace_{name}"
+            build_executable(name, parts, self.target)
+            for use, part, packing in uses:
+                _build_function(f"call_{use}", name, part, problem, packing)
+                constant = None if packing is None else packing.input
+                for scalar in _build_matcher(f"match_{use}", placement.site, constant):
+                    if scalar.key not in self.scalars:
+                        self.scalars[scalar.key] = self._add_scalar(scalar)
+                _build_replacement(f"replace_{use}", (name, f"call_{use}"))
+        return [(f"match_{use}", f"replace_{use}") for use, _, _ in uses]
 
     def _add_scalar(self, scalar: Scalar) -> tuple[str, str]:
         name = _unique(f"local_{scalar.op.name}", self.names)
@@ -131,17 +158,20 @@ def _unique(wanted: str, names: set[str]) -> str:
     return found
 
 
-def _build_function(name: str, executable: str, code: Code, ports: Ports) -> None:
+def _build_function(name: str, executable: str, part: Part, problem: Problem, packing: Packed | None) -> None:
     """A function of the problem's inputs that dispatches the executable and returns the problem's result."""
-    inputs, results = map(list, (map(_tensor, ports.inputs), map(_tensor, ports.results)))
+    inputs, results = map(list, (map(_tensor, problem.inputs), map(_tensor, part.ports.results)))
     kind = ir.FunctionType.get(inputs, results[:1])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
     block = function.operation.regions[0].blocks.append(
         *inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
     )
-    entry = ir.SymbolRefAttr.get([executable, VARIANT, export_of(code)])
+    entry = ir.SymbolRefAttr.get([executable, VARIANT, export_of(part.code)])
     with ir.InsertionPoint(block):
-        done = flow.DispatchOp(results, [], ir.ArrayAttr.get([entry]), list(block.arguments), [], [])
+        arguments: list[ir.Value] = list(block.arguments)
+        if packing is not None:
+            arguments[packing.input] = build_packed(arguments[packing.input], packing)
+        done = flow.DispatchOp(results, [], ir.ArrayAttr.get([entry]), arguments, [], [])
         util.ReturnOp([done.operation.results[0]])
 
 
@@ -150,14 +180,28 @@ def _tensor(array: Array) -> ir.Type:
 
 
 @contextmanager
-def _matcher(name: str, inputs: Sequence[ir.Type]) -> Generator[ir.Block]:
-    """A sequence that succeeds on the last op of what is built in the block; it gives inputs and result."""
+def _matcher(
+    name: str, inputs: Sequence[ir.Type], constant: Sequence[int] | None = None
+) -> Generator[ir.Block]:
+    """A sequence that succeeds on the last op of what is built in the block; it gives inputs and result.
+
+    Args:
+        name: symbol.
+        inputs: types of the block's arguments.
+        constant: the operand that must be a constant, by the way to it: of the last op, of what makes that
+            operand, and so on.
+    """
     handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
     readonly = {"transform.readonly": ir.UnitAttr.get()}
     sequence = transform.NamedSequenceOp(name, [handle], [values, values], arg_attrs=[readonly])
     with ir.InsertionPoint(sequence.body):
         root = sequence.body.arguments[0]
         matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, root)
+        if constant is not None:
+            op: ir.Value = root
+            for number in constant:
+                op = transform.GetProducerOfOperand(handle, op, number).result
+            transform.MatchOperationNameOp(op, ir.ArrayAttr.get([*map(ir.StringAttr.get, _CONSTANTS)]))
         transform.YieldOp(list(matched.operation.results))
     block = matched.regions[0].blocks.append(*inputs, arg_locs=[ir.Location.unknown()] * len(inputs))
     with ir.InsertionPoint(block):
@@ -165,17 +209,33 @@ def _matcher(name: str, inputs: Sequence[ir.Type]) -> Generator[ir.Block]:
         transform.YieldOp([])
 
 
-def _build_matcher(name: str, site: Site) -> list[Scalar]:
-    """A matcher of a site's case; the scalar ops that must have constants of their own before."""
+def _build_matcher(name: str, site: Site, constant: int | None = None) -> list[Scalar]:
+    """A matcher of a site's case; the scalar ops that must have constants of their own before.
+
+    With `constant` it matches where the input of that number is a constant.
+    """
     program = ir.Module.parse(site.case)
     case = program.body.operations[0].regions[0].blocks[0]
     ops = [op.operation for op in case.operations][:-1]
-    with _matcher(name, [each.type for each in case.arguments]) as block:
+    way = None if constant is None else _way_to(ops[-1], case.arguments[constant])
+    with _matcher(name, [each.type for each in case.arguments], way) as block:
         copy_ops(ops, dict(zip(case.arguments, block.arguments, strict=True)))
     for op in block.operations:
         if op.operation.name == "tensor.empty":  # ops above it are compared by name only: it may be shared
             op.operation.attributes[_NAME_ONLY] = ir.UnitAttr.get()
     return localize(block)
+
+
+def _way_to(op: ir.Operation, value: ir.Value) -> list[int] | None:
+    """From operand to what makes it, the numbers of the operands that lead to a value; None if none does."""
+    for number, operand in enumerate(op.operands):
+        if operand == value:
+            return [number]
+        before = producer(operand)
+        way = None if before is None else _way_to(before, value)
+        if way is not None:
+            return [number, *way]
+    return None
 
 
 def _build_replacement(name: str, symbols: Sequence[str]) -> None:
@@ -220,12 +280,13 @@ def _create(
     ]
 
 
-def _build_main(scalars: Sequence[tuple[str, str]], kernels: Sequence[tuple[str, str]]) -> None:
+def _build_main(rounds: Sequence[Sequence[_Pair]]) -> None:
+    """The entry: each round's matchers see what those before have left."""
     handle = transform.AnyOpType.get()
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
     with ir.InsertionPoint(sequence.body):
         module = sequence.body.arguments[0]
-        for pairs in filter(None, (scalars, kernels)):
+        for pairs in filter(None, rounds):
             functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
             loop = transform.ForeachOp([], [functions])
             block = loop.operation.regions[0].blocks[0]

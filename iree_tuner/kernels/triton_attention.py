@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import product
 
+from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.triton_code import ELEMENTS, SHARED_BYTES, TritonKernel, code_of, compiled
-from iree_tuner.ops.attention import is_attention
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 _LEAST_WIDTH, _WIDEST = 16, 256  # of heads; tensor cores take no less
 _MOST_VALUES = (1 << 31) - 1
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
-_SCALE = 3  # operand of attention
 _SCRATCH, _PARAMETERS = 4, ("q", "k", "v", "out")
 _LOG2_E = math.log2(math.e)
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """Sizes and strides, in elements, of an attention.
-
-    Attributes:
-        batch: sizes of the batch's loops.
-        m, n, k1, k2: sizes of the others: queries, width of values, width of heads, keys.
-        strides: by the source's names.
-    """
-
-    batch: tuple[int, ...]
-    m: int
-    n: int
-    k1: int
-    k2: int
-    strides: Mapping[str, tuple[int, ...]]
 
 
 class TritonAttention(TritonKernel):
@@ -48,12 +28,12 @@ class TritonAttention(TritonKernel):
 
     def refuses(self, problem: Problem) -> str:
         """What is no attention, and other types and widths."""
-        if not is_attention(problem.workload):
+        shape = attention_shape(problem)
+        if shape is None:
             return "it is not attention"
         types = [each.element_type for each in (*problem.inputs, problem.result)]
         if len(set(types[:3])) > 1 or types[0] not in ("f16", "bf16") or types[3] not in ELEMENTS:
             return f"its types are {', '.join(types)}, not f16 or bf16"
-        shape = _shape(problem)
         if not all(_LEAST_WIDTH <= each <= _WIDEST for each in (shape.k1, shape.n)):
             return f"its heads are {shape.k1} and {shape.n} wide, not {_LEAST_WIDTH} to {_WIDEST}"
         if max(math.prod(each.shape) for each in (*problem.inputs, problem.result)) > _MOST_VALUES:
@@ -76,7 +56,7 @@ class TritonAttention(TritonKernel):
         kinds = [ELEMENTS[each.element_type] for each in (*problem.inputs, problem.result)]
         constants: dict[str, object] = {
             "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2,
-            **shape.strides,
+            **shape.batch_steps, **{f"IN_{name}": each for name, each in shape.steps.items()},
             "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
             "WIDTH": _padded(shape.k1), "WIDTH_V": _padded(shape.n),
         }  # fmt: skip
@@ -86,19 +66,10 @@ class TritonAttention(TritonKernel):
         return code_of(made, range(_SCRATCH), _SCRATCH, workgroups, knobs)
 
 
-def _shape(problem: Problem) -> _Shape:
-    workload = problem.workload
-    batch, (m,), (n,), (k1,), (k2,) = (workload.role(role) for role in ("batch", "m", "n", "k1", "k2"))
-    maps = [each for number, each in enumerate(workload.maps) if number != _SCALE]
-    axes = {"Q": (m, k1), "K": (k2, k1), "V": (k2, n), "OUT": (m, n)}
-    strides: dict[str, tuple[int, ...]] = {}
-    sizes = workload.loops
-    for (name, own), each in zip(axes.items(), maps, strict=True):
-        loops = each.loops
-        steps = {loop: math.prod(sizes[each] for each in loops[at + 1 :]) for at, loop in enumerate(loops)}
-        strides[name] = tuple(steps.get(loop, 0) for loop in batch)  # 0: it is the same for all of these
-        strides[f"IN_{name}"] = tuple(steps[loop] for loop in own)
-    return _Shape(workload.sizes("batch"), sizes[m], sizes[n], sizes[k1], sizes[k2], strides)
+def _shape(problem: Problem) -> AttentionShape:
+    shape = attention_shape(problem)
+    assert shape is not None, "`refuses` has looked"
+    return shape
 
 
 def _padded(width: int) -> int:
@@ -106,7 +77,7 @@ def _padded(width: int) -> int:
     return 1 << (width - 1).bit_length()
 
 
-def _variants(shape: _Shape) -> Iterator[Knobs]:
+def _variants(shape: AttentionShape) -> Iterator[Knobs]:
     width, width_v = _padded(shape.k1), _padded(shape.n)
     for bm, bk, warps, stages in product((16, 32, 64, 128), (16, 32, 64, 128), (4, 8), (1, 2, 3, 4)):
         if bm > max(16, _padded(shape.m)) or bk > max(16, _padded(shape.k2)):
@@ -118,7 +89,7 @@ def _variants(shape: _Shape) -> Iterator[Knobs]:
         yield {"bm": bm, "bk": bk, "warps": warps, "stages": stages}
 
 
-def _misfit(shape: _Shape, knobs: Knobs) -> tuple[float, ...]:
+def _misfit(shape: AttentionShape, knobs: Knobs) -> tuple[float, ...]:
     """Small for what is probably fast: full waves of workgroups, few masked keys, large tiles."""
     tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch)
     waves = -(-tiles // _MULTIPROCESSORS) * _MULTIPROCESSORS / tiles

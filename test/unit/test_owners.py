@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parents[2] / "iree_tuner"
 OWNERS = ("targets/", "ops/attention.py", "ops/contraction.py", "ops/convolution.py", "ops/generic.py",
           "ops/scaled_contraction.py")  # fmt: skip
 EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("kernels/c_gemm.py", "llvm-cpu"): "what a kernel is made for: it says so itself",
+    ("kernels/c_code.py", "llvm-cpu"): "what a kernel is made for: it says so itself",
     ("kernels/ptx_gemm.py", "cuda"): "what a kernel is made for: it says so itself",
     ("kernels/triton_code.py", "cuda"): "what a kernel is made for, and Triton's name of it",
     ("program/feeds.py", "convolution"): "a part of the names of front ends' ops",

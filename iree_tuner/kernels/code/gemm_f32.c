@@ -9,6 +9,9 @@
 // within one line. PACK_RIGHT copies a part of the right operand, a tile wide, to the stack, where it stays in the L1 cache
 // for all rows of the workgroup. Without it the right operand is read in place.
 //
+// PACKED is for a right operand that was packed when the program was made: a tile of WIDE columns behind the other, each
+// with all rows of the depth behind each other, and zeros for the columns that the last tile lacks.
+//
 // DOT sums up along the depth in the lanes of a vector, and adds these at the end: what is best for a few rows where the
 // right operand has its depth contiguous. A tile is then VECTORS columns wide, and nothing is packed.
 //
@@ -24,20 +27,12 @@
 //   WINDOW_WIDTH, WINDOW_LINE, WINDOW_PIXEL, WINDOW_CHANNEL, WINDOW_PLACES, WINDOW_OFFSETS   with WINDOWS: pixels of a
 //                                    line of columns; elements from one line, pixel and channel to the next in the right operand; its
 //                                    places
-//   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, DOT, UNROLL
+//   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, PACKED, DOT, UNROLL
 //   STRIDE                           elements from one row of the packed left operand to the next
-//   EXTRAS                           operands of the epilogue in their order: EXTRA(bias), EXTRA(residual)
-//   STEPS                            what is done with each sum, in order: STEP(bias), STEP(residual), STEP(relu),
-//                                    STEP(gelu), STEP(gelu_tanh)
+//   EXTRAS, STEPS                    see steps_f32.h
 
-#if defined(__AVX512F__) || defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-typedef float vector __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-typedef int mask __attribute__((vector_size(LANES * 4)));
-typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-typedef long index;
+#include "vectors_f32.h"
+#include "steps_f32.h"
 
 #if DOT
 #define WIDE VECTORS
@@ -61,108 +56,11 @@ typedef long index;
 #define APART PIXEL
 #endif
 #define TOGETHER (CHANNELS < DEPTH ? DEPTH / CHANNELS : 1) /* places of the window in one part of the depth */
-#define ALWAYS static inline __attribute__((always_inline))
-#define TEXT(x) _Pragma(#x)
-#ifdef __clang__
-#define ALL _Pragma("unroll")
-#define TIMES(n) TEXT(unroll n)
-#else
-#define ALL _Pragma("GCC unroll 32")
-#define TIMES(n) TEXT(GCC unroll n)
-#endif
 
 static const index offsets[PLACES] = {PLACE_OFFSETS};
 
-// The first elements of a vector; zeros behind them.
-ALWAYS vector load(const float *from, const int count) {
-  if (count == LANES) return *(const vector *)from;
-#if LANES == 16 && defined(__AVX512F__)
-  return (vector)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
-#else
-  vector found = {0};
-  ALL for (int i = 0; i < count; i++) found[i] = from[i];
-  return found;
-#endif
-}
-
-ALWAYS void store(float *to, vector value, const int count) {
-  if (count == LANES) {
-    *(vector *)to = value;
-    return;
-  }
-#if LANES == 16 && defined(__AVX512F__)
-  _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)value);
-#else
-  ALL for (int i = 0; i < count; i++) to[i] = value[i];
-#endif
-}
-
 ALWAYS index pixel_at(index line, index pixel) {
   return line / LINES_OF_IMAGE * IMAGE + line % LINES_OF_IMAGE * LINE + pixel * PIXEL;
-}
-
-// Operands of the epilogue; those that it has not are null.
-typedef struct {
-  const float *bias, *channel_bias, *residual;
-} extras;
-
-// Comparisons with a NaN are false, and it stays.
-ALWAYS vector choose(mask which, vector one, vector other) { return (vector)((which & (mask)one) | (~which & (mask)other)); }
-ALWAYS vector all(float value) { return (vector){0} + value; }
-ALWAYS vector within(vector x, float limit) {
-  x = choose(x > all(limit), all(limit), x);
-  return choose(x < all(-limit), all(-limit), x);
-}
-
-// erf and tanh as an odd polynomial over an even one, with the coefficients that XLA has from Eigen (Apache-2.0:
-// xla/mlir_hlo, chlo_legalize_to_hlo, MaterializeErfApproximationF32; xla/service/llvm_ir/math_ops.cc, EmitFastTanh).
-// Off by 3.6e-7 at most, three epsilons (test/unit/kernels/test_c_epilogues.py); 1 where that is the nearest float.
-ALWAYS vector erf_of(vector x) {
-  const vector t = within(x, 4), u = t * t;
-  vector over = all(-2.72614225801306e-10f) * u + 2.77068142495902e-08f;
-  over = over * u - 2.10102402082508e-06f;
-  over = over * u - 5.69250639462346e-05f;
-  over = over * u - 7.34990630326855e-04f;
-  over = over * u - 2.95459980854025e-03f;
-  over = over * u - 1.60960333262415e-02f;
-  vector under = all(-1.45660718464996e-05f) * u - 2.13374055278905e-04f;
-  under = under * u - 1.68282697438203e-03f;
-  under = under * u - 7.37332916720468e-03f;
-  under = under * u - 1.42647390514189e-02f;
-  const vector found = within(t * over / under, 1);
-  return choose(x > all(3.92f), all(1), choose(x < all(-3.92f), all(-1), found));
-}
-
-ALWAYS vector tanh_of(vector x) {
-  const vector t = within(x, 7.90531110763549805f), u = t * t;
-  vector over = all(-2.76076847742355e-16f) * u + 2.00018790482477e-13f;
-  over = over * u - 8.60467152213735e-11f;
-  over = over * u + 5.12229709037114e-08f;
-  over = over * u + 1.48572235717979e-05f;
-  over = over * u + 6.37261928875436e-04f;
-  over = over * u + 4.89352455891786e-03f;
-  vector under = all(1.19825839466702e-06f) * u + 1.18534705686654e-04f;
-  under = under * u + 2.26843463243900e-03f;
-  under = under * u + 4.89352518554385e-03f;
-  const vector found = within(t * over / under, 1);
-  return choose(x > all(9.02f), all(1), choose(x < all(-9.02f), all(-1), found));
-}
-
-// The steps of an epilogue, of a vector at a place in the result and its column.
-#define STEP_OF(name) ALWAYS vector name##_of(vector x, extras given, index place, index row, index column, const int count)
-STEP_OF(bias) { return x + load(given.bias + column, count); }
-STEP_OF(channel_bias) { return x + given.channel_bias[row]; }
-STEP_OF(residual) { return x + load(given.residual + place, count); }
-STEP_OF(relu) { return choose(x <= all(0), all(0), x); }
-STEP_OF(relu_ordered) { return choose(x > all(0), x, all(0)); }
-STEP_OF(at_most_6) { return choose(x >= all(6), all(6), x); }
-STEP_OF(gelu) { return x * 0.5f * (erf_of(x * 0.70710678f) + 1); }
-STEP_OF(gelu_tanh) { return x * 0.5f * (tanh_of(0.79788456f * (x + 0.044715f * x * x * x)) + 1); }
-
-#define STEP(name) sum = name##_of(sum, given, place, row, column, count);
-ALWAYS vector finished(vector sum, extras given, index place, index row, index column, const int count) {
-  STEPS
-  return sum;
 }
 
 // One tile, whose first number is at `start` in the result, in the column `column`; `part` columns of its last vector are.
@@ -179,7 +77,7 @@ ALWAYS void tile(const float *left, const float *right, const index right_row, e
     TIMES(UNROLL) for (index k = 0; k < depth; k++) {
       vector across[VECTORS];
       ALL for (int v = 0; v < vectors; v++)
-        across[v] = load(right + v * LANES, PACK_RIGHT || v + 1 < vectors ? LANES : part);
+        across[v] = load(right + v * LANES, PACK_RIGHT || PACKED || v + 1 < vectors ? LANES : part);
       ALL for (int r = 0; r < rows; r++) {
         const vector one = all(from[r * APART + k]);
         ALL for (int v = 0; v < vectors; v++) sums[r][v] += one * across[v];
@@ -196,21 +94,6 @@ ALWAYS void tile(const float *left, const float *right, const index right_row, e
       store(result + at, last ? finished(sum, given, at, row + r, column + v * LANES, count) : sum, count);
     }
   }
-}
-
-// The sum of a vector's numbers.
-ALWAYS float total(vector x) {
-#if LANES == 16
-  x += __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-  x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-  x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-#elif LANES == 8
-  x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
-  x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
-#else
-  x += __builtin_shufflevector(x, x, 2, 3, 0, 1);
-#endif
-  return x[0] + x[1];
 }
 
 // One tile of DOT: `columns` rows of the transposed right operand.
@@ -235,18 +118,6 @@ ALWAYS void dots(const float *left, const float *right, extras given, float *res
     ALL for (int c = 0; c < columns; c++) found[c] = total(sums[r][c]);
     store(result + at, finished(found, given, at, row + r, column, columns), columns);
   }
-}
-
-// Four vectors of four, apart by `row`, transposed.
-ALWAYS void turn(const float *from, index row, float *to, index to_row) {
-  const four a = *(const four *)from, b = *(const four *)(from + row);
-  const four c = *(const four *)(from + 2 * row), d = *(const four *)(from + 3 * row);
-  const four e = __builtin_shufflevector(a, b, 0, 4, 1, 5), f = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const four g = __builtin_shufflevector(c, d, 0, 4, 1, 5), h = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  *(four *)to = __builtin_shufflevector(e, g, 0, 1, 4, 5);
-  *(four *)(to + to_row) = __builtin_shufflevector(e, g, 2, 3, 6, 7);
-  *(four *)(to + 2 * to_row) = __builtin_shufflevector(f, h, 0, 1, 4, 5);
-  *(four *)(to + 3 * to_row) = __builtin_shufflevector(f, h, 2, 3, 6, 7);
 }
 
 #if WINDOWS
@@ -366,7 +237,11 @@ ALWAYS void down(const float *left, const float *right, const index right_row, e
 ALWAYS void column_tile(const float *left, const float *right, extras given, float *result, index begin, index end,
                         index column, index place, index places, index k, index depth, const int vectors,
                         const int part, int first, int last) {
+#if PACKED
+  const float *from = right + column * CHANNELS * PLACES + (place * CHANNELS + k) * WIDE;
+#else
   const float *from = right + (place * CHANNELS + k) * RIGHT_ROW + column * RIGHT_COLUMN;
+#endif
 #if PACK_RIGHT
   float packed[DEPTH * WIDE] __attribute__((aligned(64)));
 #if WINDOWS
@@ -377,7 +252,7 @@ ALWAYS void column_tile(const float *left, const float *right, extras given, flo
 #endif
   down(left, packed, vectors * LANES, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
 #else
-  down(left, from, RIGHT_ROW, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
+  down(left, from, PACKED ? WIDE : RIGHT_ROW, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
 #endif
 }
 

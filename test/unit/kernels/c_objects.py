@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 
-from iree_tuner.kernels.c_gemm import compiler
+from iree_tuner.kernels.c_code import compiler
 
 CALLER = """
 void {entry}({types}long, long, long);

@@ -67,6 +67,27 @@ def test_what_is_found_computes_what_the_program_does(keys: int) -> None:
         assert np.abs(results(program, given) - wanted).max() < 2e-3
 
 
+def test_equal_ones_are_one_place() -> None:
+    """Although the compiler lets them share what they start from, and has that before the first of them."""
+    head, body = attention(2, 20, 3, 16, 24).split(") -> tensor<2x20x3x16xf16> {", 1)
+    body, _ = body.split("return %r")
+    arguments = head[head.index("(") + 1 :]
+    kind = "tensor<2x20x3x16xf16>"
+
+    def second(text: str) -> str:
+        return re.sub(r"%(\w+)", r"%b_\1", text)
+
+    text = f"""
+    func.func @main({arguments}, {second(arguments)}) -> ({kind}, {kind}) {{
+      {body}
+      {second(body)}
+      return %r, %b_r : {kind}, {kind}
+    }}"""
+    places = find_here(text.encode(), "p.mlir", HOST).places
+    attentions = [place for place in places if place.sites[-1].one_op]
+    assert [len(each.functions) for each in attentions] == [2]
+
+
 def test_without_a_scale_and_with_one_that_divides() -> None:
     plain = attention(2, 20, 3, 16, 24)
     assert found(plain.replace("stablehlo.multiply", "stablehlo.divide")).problem.scale == 4.0

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from problems import site_in
 
-from iree_tuner.kernels.c_gemm import CGemm, compiler, lanes
+from iree_tuner.kernels.c_code import compiler, lanes
+from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.code import __file__ as code_file
 from iree_tuner.targets import parse_target
 
@@ -87,7 +88,7 @@ def test_functions_are_as_near_as_the_source_says(name, tmp_path):
         "RESULT_ROW": 16,
         "LANES": lanes(),
     }
-    macros |= {"PACK_LEFT": 0, "PACK_RIGHT": 0, "DOT": 0, "UNROLL": 1, "STRIDE": 16}
+    macros |= {"PACK_LEFT": 0, "PACK_RIGHT": 0, "PACKED": 0, "DOT": 0, "UNROLL": 1, "STRIDE": 16}
     macros |= dict.fromkeys(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT", "SWAPPED", "WINDOWS"), 0)
     macros |= {"EXTRAS": "", "STEPS": "", "ENTRY": "kernel"}
     path = tmp_path / "functions.c"

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from problems import conv, matmul, site_in
 
-from iree_tuner.kernels.c_gemm import CGemm, lanes
+from iree_tuner.kernels.c_code import lanes
+from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.problem import KernelError, conv_of
 from iree_tuner.targets import parse_target
 
@@ -177,6 +178,44 @@ def test_channels_first(size, channels, filters, window, stride, bias, width, pi
     code = KERNEL.make(problem, HOST, chosen(problem, pick, lanes=width))
     found = run(code, (image, filter_, *extra), want.shape, tmp_path)
     np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-3)
+
+
+def packed_by(packed, values):
+    """What `packing.build_packed` makes of an array."""
+    tiles, other, tile = packed.shape
+    matrix = values.reshape(packed.matrix)
+    matrix = matrix if packed.dimension == 0 else matrix.T
+    full = np.zeros((tiles * tile, other), np.float32)
+    full[: len(matrix)] = matrix
+    return np.ascontiguousarray(full.reshape(tiles, tile, other).transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("pick", [0.0, 0.4])
+@pytest.mark.parametrize(
+    "text",
+    [matmul(13, 39, 300), matmul(1, 70, 33, transposed=True), conv((3, 5), 40, 21, stride=2)],
+    ids=["product", "transposed", "convolution"],
+)
+def test_packed(text, pick, tmp_path):
+    """With the right operand packed it is the same, bit for bit."""
+    problem = site_in(text).problem
+    code = KERNEL.make(problem, HOST, chosen(problem, pick, dot=0))
+    inputs, packed = arrays(problem), code.packed
+    want = run(code, inputs, problem.result.shape, tmp_path)
+    inputs[packed.input] = packed_by(packed, inputs[packed.input])
+    np.testing.assert_array_equal(run(packed.code, inputs, problem.result.shape, tmp_path), want)
+
+
+def test_what_is_not_packed():
+    """Dot products, which read along the depth; batches and images; what zeros would make much larger."""
+    for text, wanted in (
+        (matmul(4, 70, 64, transposed=True), {"dot": 1}),
+        (named("batch_matmul", (3, 5, 19), (3, 19, 21), (3, 5, 21)), {}),
+        (channels_first((3, 5), 4, 8, 3, 1, bias=False), {}),
+        (matmul(1, WIDTHS[0] * 8 + 1, 1 << 13), {"vectors": 8, "lanes": WIDTHS[0], "dot": 0}),
+    ):
+        problem = site_in(text).problem
+        assert KERNEL.make(problem, HOST, chosen(problem, 0.0, **wanted)).packed is None
 
 
 def test_the_first_variants_differ_and_use_what_there_is():

@@ -13,7 +13,7 @@ from problems import conv, matmul, site_in
 from wrong_kernels import NotMade, Transposed
 
 from iree_tuner.execute.setting import Setting
-from iree_tuner.kernels import c_gemm
+from iree_tuner.kernels import c_code
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.identity import digest_of
 from iree_tuner.kernels.kernel import Code, Launch
@@ -116,14 +116,14 @@ def test_another_kernel_is_another_study(study, kernel):
 
 def test_another_compiler_is_another_kernel(monkeypatch):
     before = digest_of(CGemm())
-    monkeypatch.setattr(c_gemm, "compiler_version", lambda: "another compiler 1.2.3")
+    monkeypatch.setattr(c_code, "compiler_version", lambda: "another compiler 1.2.3")
     assert digest_of(CGemm()) != before
 
 
 def test_the_compilers_version_is_known():
-    if not c_gemm.compiler():
+    if not c_code.compiler():
         pytest.skip("no C compiler")
-    assert any(character.isdigit() for character in c_gemm.compiler_version())
+    assert any(character.isdigit() for character in c_code.compiler_version())
 
 
 def test_another_triton_is_another_kernel(monkeypatch):

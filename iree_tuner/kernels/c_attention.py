@@ -1,0 +1,161 @@
+"""f32 attention in C with vector types: scores of a block of keys stay in the cache."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
+from iree_tuner.kernels.c_code import MOST_STACK, CKernel, compiled, widths, workers
+from iree_tuner.kernels.kernel import Code, Knobs, Launch
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.ops.attention import is_attention
+from iree_tuner.targets import Target
+
+_SOURCE, _ENTRY = "attention_f32.c", "iree_tuner_attention_f32"
+_TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
+    16: ((12, 2), (6, 4), (8, 3), (14, 2), (4, 6), (8, 2), (4, 4), (2, 8), (2, 4), (1, 8), (1, 4)),
+    8: ((6, 2), (4, 3), (4, 2), (3, 4), (2, 4), (1, 8), (1, 4)),
+    4: ((8, 3), (6, 4), (12, 2), (4, 4), (2, 8), (1, 8), (1, 4)),
+}  # fmt: skip
+"""Rows and vectors of a tile of sums, by the f32 of a vector."""
+
+_MOST_DOTS = 4  # rows, with as many keys: their sums are in registers
+_BLOCKS = (64, 128, 256, 96, 512)  # keys
+_PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_FMA_CYCLES, _WORKGROUP_CYCLES = 4, 2000.0
+_WEIGH_CYCLES, _PACK_CYCLES, _TOTAL_CYCLES = 16.0, 0.6, 8.0
+
+
+class CAttention(CKernel):
+    """A workgroup has some queries of a head, and passes over the keys once."""
+
+    name = "c_attention_f32"
+    summary = "f32 attention in one pass in C, any layout whose result has a head's values together"
+
+    def refuses(self, problem: Problem) -> str:
+        """What is no attention, other types, and heads that are too wide for a block in the cache."""
+        if not is_attention(problem.workload):
+            return "it is not attention"
+        types = [each.element_type for each in (*problem.inputs, problem.result)]
+        if len(types) != 4 or set(types) != {"f32"}:
+            return f"its types are {', '.join(types)}, not four times f32"
+        shape = attention_shape(problem)
+        if shape is None:
+            return "it has several dimensions of one role"
+        if shape.n > 1 and shape.steps["OUT"][1] != 1:
+            return "the values of its result are not contiguous"
+        return "" if next(_plans(shape), None) else f"its heads are too wide: {shape.k1} and {shape.n}"
+
+    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
+        """Those that fit onto the stack, by what they probably cost."""
+        del target
+        shape = attention_shape(problem)
+        if shape is None:
+            return ()
+        threads = workers()
+        return tuple(each.knobs for each in sorted(_plans(shape), key=lambda each: each.cycles(threads)))
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
+        shape = attention_shape(problem)
+        if shape is None:
+            raise KernelError(f"{self.name} does not compute {problem.name}")
+        plan = _Plan(shape, knobs)
+        entry, data = compiled(_SOURCE, _ENTRY, _macros(problem, shape, knobs), target)
+        workgroups = (-(-plan.all_tiles // knobs["tiles"]), math.prod(shape.batch), 1)
+        return Code("object", entry, data, Launch(workgroups), knobs=dict(knobs))
+
+
+def _macros(problem: Problem, shape: AttentionShape, knobs: Knobs) -> dict[str, int | str]:
+    found: dict[str, int | str] = {
+        **{name.upper(): value for name, value in knobs.items()},
+        "QUERIES": shape.m, "KEYS_IN_ALL": shape.k2, "DEPTH": shape.k1, "VALUES": shape.n,
+        "SCALE": f"{problem.scale * math.log2(math.e)!r}f",
+        "CAUSAL": int(problem.after is not None), "AFTER": problem.after or 0,
+        "BATCHES": max(1, len(shape.batch)), "SIZES": ",".join(map(str, shape.batch or (1,))),
+        "OUT_ROW": shape.steps["OUT"][0],
+    }  # fmt: skip
+    for name, steps in shape.batch_steps.items():
+        found[f"{name}_STEPS"] = ",".join(map(str, steps or (0,)))
+    for name in ("Q", "K", "V"):
+        found[f"{name}_ROW"], found[f"{name}_COLUMN"] = shape.steps[name]
+    return found
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A shape cut as knobs say.
+
+    Attributes:
+        shape: what is computed.
+        knobs: `rows`, `vectors`, `lanes`, `keys`, `tiles`, `pack_values`, `dot`.
+    """
+
+    shape: AttentionShape
+    knobs: Knobs
+
+    @property
+    def all_tiles(self) -> int:
+        """Of queries."""
+        return -(-self.shape.m // self.knobs["rows"])
+
+    @property
+    def across(self) -> int:
+        """Vectors of a value."""
+        return -(-self.shape.n // self.knobs["lanes"])
+
+    def legal(self) -> bool:
+        """Whether its arrays fit onto the stack."""
+        knobs = self.knobs
+        packed = (1 - knobs["dot"]) * self.shape.k1 + knobs["pack_values"] * self.across * knobs["lanes"]
+        scores = knobs["rows"] * (knobs["keys"] + 2 * knobs["tiles"])
+        return 4 * (knobs["keys"] * packed + scores) <= MOST_STACK
+
+    def cycles(self, threads: int) -> float:
+        """About how long it takes on so many threads."""
+        shape, knobs = self.shape, self.knobs
+        rows, vectors, lanes = knobs["rows"], knobs["vectors"], knobs["lanes"]
+        if knobs["dot"]:
+            one = rows * -(-shape.k1 // lanes) * 1.0 + rows * _TOTAL_CYCLES
+            one *= shape.k2
+        else:
+            one = -(-shape.k2 // (vectors * lanes)) * shape.k1 * _step(rows, vectors)
+        whole, rest = divmod(self.across, vectors)
+        one += shape.k2 * (whole * _step(rows, vectors) + (_step(rows, rest) if rest else 0.0))
+        one += rows * -(-shape.k2 // lanes) * _WEIGH_CYCLES
+        one += -(-shape.k2 // knobs["keys"]) * rows * (40.0 + 4 * self.across)
+        tiles = min(knobs["tiles"], self.all_tiles)
+        packing = shape.k2 * shape.k1 * _PACK_CYCLES * (1 - knobs["dot"])
+        packing += shape.k2 * self.across * 1.5 * knobs["pack_values"]
+        workgroups = -(-self.all_tiles // knobs["tiles"]) * math.prod(shape.batch)
+        slower = 1.0 if lanes == widths()[0] else 1.3
+        return -(-workgroups // threads) * (tiles * one + packing + _WORKGROUP_CYCLES) * slower
+
+
+def _step(rows: int, vectors: int) -> float:
+    """Cycles of a tile's products at one place of the depth."""
+    return max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2)
+
+
+def _plans(shape: AttentionShape) -> Iterator[_Plan]:
+    """All that fit onto the stack."""
+    dots = (0, 1) if shape.steps["Q"][1] == shape.steps["K"][1] == 1 or shape.k1 == 1 else (0,)
+    in_place = shape.steps["V"][1] == 1 or shape.n == 1
+    for lanes in widths():
+        for (rows, vectors), dot, packs in product(_TILES[lanes], dots, (0, 1) if in_place else (1,)):
+            if rows > max(1, shape.m) or (dot and rows > _MOST_DOTS):
+                continue
+            wide, all_tiles = vectors * lanes, -(-shape.m // rows)
+            most = -(-shape.k2 // wide)
+            blocks = dict.fromkeys(wide * max(1, min(each // wide, most)) for each in _BLOCKS)
+            for keys, parts in product(blocks, (each for each in _PARTS if each <= all_tiles)):
+                knobs = {
+                    "rows": rows, "vectors": vectors, "lanes": lanes, "keys": keys,
+                    "tiles": -(-all_tiles // parts), "pack_values": packs, "dot": dot,
+                }  # fmt: skip
+                plan = _Plan(shape, knobs)
+                if plan.legal():
+                    yield plan

@@ -1,0 +1,144 @@
+"""C code of kernels, compiled for this machine by gcc or clang."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.targets import Target
+
+_HEADERS = ("vectors_f32.h", "steps_f32.h")
+_STEPS = (
+    "bias", "channel_bias", "residual", "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh",
+)  # fmt: skip
+"""In any order."""
+_EXTRAS = ("bias", "channel_bias", "residual")  # those that have an operand
+# Freestanding: the object is linked into an executable that has no C library.
+_FLAGS = (
+    "-O3", "-std=gnu11", "-ffreestanding", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
+    "-ffp-contract=fast", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-tree-vectorize",
+)  # fmt: skip
+_TIMEOUT_S = 60.0
+
+MOST_STACK = 64 << 10
+"""Bytes of arrays on the stack: the runtime gives a worker 128 KiB."""
+
+
+class CKernel:
+    """What kernels in C have in common."""
+
+    backend = "llvm-cpu"
+
+    def missing(self) -> str:
+        """A C compiler that runs here."""
+        return "" if compiler() else "no C compiler: install gcc or clang, or set CC"
+
+    def tools(self) -> tuple[str, ...]:
+        """The C compiler."""
+        return (compiler_version(),)
+
+
+@cache
+def compiler() -> str:
+    """The C compiler: CC, gcc or clang; empty where there is none."""
+    return next(
+        (path for name in (os.environ.get("CC"), "gcc", "clang") if name and (path := shutil.which(name))), ""
+    )
+
+
+@cache
+def compiler_version() -> str:
+    """What the C compiler says that it is."""
+    command = [compiler(), "--version"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
+
+
+@cache
+def lanes() -> int:
+    """Numbers of f32 in a vector register of this machine, as its C compiler tells."""
+    command = [compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    macros = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
+    sizes = {"__AVX512F__": 16, "__AVX__": 8}
+    return next((size for name, size in sizes.items() if f"#define {name} 1" in macros), 4)
+
+
+def widths() -> tuple[int, ...]:
+    """Vectors to try, the widest first."""
+    return tuple(each for each in (16, 8) if each <= lanes()) or (lanes(),)
+
+
+def workers() -> int:
+    """How many threads there may be."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return found or 1
+
+
+def refused(problem: Problem) -> str:
+    """Why operands or an epilogue are not what `steps_f32.h` computes; empty where they are."""
+    if any(str(each) != "f32" for each in problem.workload.types):
+        return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
+    unknown = [step for step in problem.epilogue if step not in _STEPS]
+    if unknown:
+        return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
+    wide = all(each.element_type == "f32" for each in problem.inputs)
+    return "" if wide else "an operand of its epilogue is not f32"
+
+
+def steps_of(problem: Problem) -> dict[str, str]:
+    """The macros of `steps_f32.h`."""
+    return {
+        "EXTRAS": " ".join(f"EXTRA({step})" for step in problem.epilogue if step in _EXTRAS),
+        "STEPS": " ".join(f"STEP({step})" for step in problem.epilogue),
+    }
+
+
+def compiled(source: str, name: str, macros: Mapping[str, int | str], target: Target) -> tuple[str, bytes]:
+    """Compile a file of `kernels/code`; the name of its entry and the object.
+
+    Args:
+        source: the file.
+        name: how the entry's begins. Executables of a program are linked into one: each has its own.
+        macros: that the file asks for; LANES is one of them.
+        target: what it is for, which must be this machine.
+
+    Raises:
+        KernelError: with the C compiler's first error.
+    """
+    if target.chip.partition("+")[0] != "host":
+        raise KernelError(f"{source} is compiled for this machine, not for {target}")
+    texts = {key: str(value) for key, value in macros.items()}
+    entry = f"{name}_{hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]}"
+    defined = [f"-D{key}={value}" for key, value in {**texts, "ENTRY": entry}.items()]
+    machine = ["-march=native", *(["-mno-avx512f"] if lanes() == 16 > int(macros["LANES"]) else [])]
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        for each in (source, *_HEADERS):
+            (Path(folder) / each).write_bytes(
+                (resources.files("iree_tuner.kernels.code") / each).read_bytes()
+            )
+        output = Path(folder) / "kernel.o"
+        command = [
+            compiler(),
+            *_FLAGS,
+            *machine,
+            *defined,
+            "-c",
+            str(Path(folder) / source),
+            "-o",
+            str(output),
+        ]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise KernelError(f"the C compiler took longer than {_TIMEOUT_S:.0f} s") from None
+        if done.returncode:
+            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+            raise KernelError(f"the C compiler rejected {source}: {first}")
+        return entry, output.read_bytes()

@@ -1,0 +1,136 @@
+"""f32 depthwise convolutions with channels last, in C with vector types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths, workers
+from iree_tuner.kernels.kernel import Code, Knobs, Launch
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.ops.convolution import is_convolution
+from iree_tuner.targets import Target
+
+_SOURCE, _ENTRY = "depthwise_f32.c", "iree_tuner_depthwise_f32"
+_PIXELS, _VECTORS = (4, 8, 2, 6, 3, 12, 1), (1, 2, 4, 3, 6, 8)
+_REGISTERS = {16: 28, 8: 13, 4: 28}  # for sums, by the f32 of a vector
+_PARTS = (1, 2, 4, 8, 16, 32)
+_FMA_CYCLES, _TILE_CYCLES, _WORKGROUP_CYCLES = 4.0, 10.0, 2000.0
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A depthwise convolution of `nhwc` by `hwc`.
+
+    Attributes:
+        batch, out_h, out_w, channels: the result's sizes.
+        image, line, pixel: elements of the image from one image, line and pixel of the result to the next.
+        offsets: where the places of the window are, relative to the first.
+    """
+
+    batch: int
+    out_h: int
+    out_w: int
+    channels: int
+    image: int
+    line: int
+    pixel: int
+    offsets: tuple[int, ...]
+
+
+class CDepthwise(CKernel):
+    """Some pixels by some channels in registers, for all places of the window."""
+
+    name = "c_depthwise_f32"
+    summary = "f32 depthwise 2-D convolutions (nhwc) in C, register tiles, epilogues"
+
+    def refuses(self, problem: Problem) -> str:
+        """Other ops, types and layouts, an epilogue."""
+        if _shape(problem) is None:
+            return "it is not a depthwise convolution of nhwc by hwc"
+        if "channel_bias" in problem.epilogue:
+            return "its bias is not along its channels"
+        return refused(problem)
+
+    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
+        """By what they probably cost."""
+        del target
+        shape = _shape(problem)
+        if shape is None:
+            return ()
+        lines, found = shape.batch * shape.out_h, list[Knobs]()
+        for lanes in widths():
+            most = -(-shape.channels // lanes)
+            for pixels, vectors, parts in product(_PIXELS, _VECTORS, _PARTS):
+                fits = pixels * vectors + vectors <= _REGISTERS[lanes]
+                if fits and pixels <= shape.out_w and vectors <= most and parts <= lines:
+                    part = -(-lines // parts)
+                    found.append({"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": part})
+        threads = workers()
+        return tuple(sorted(found, key=lambda each: _cycles(shape, each, threads)))
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
+        shape = _shape(problem)
+        if shape is None:
+            raise KernelError(f"{self.name} does not compute {problem.name}")
+        lines = shape.batch * shape.out_h
+        macros: dict[str, int | str] = {
+            **{name.upper(): value for name, value in knobs.items()},
+            "LINES": lines, "WIDTH": shape.out_w, "LINES_OF_IMAGE": shape.out_h, "IMAGE": shape.image,
+            "LINE": shape.line, "PIXEL": shape.pixel, "CHANNELS": shape.channels,
+            "PLACES": len(shape.offsets), "PLACE_OFFSETS": ",".join(map(str, shape.offsets)),
+            **steps_of(problem),
+        }  # fmt: skip
+        entry, data = compiled(_SOURCE, _ENTRY, macros, target)
+        return Code("object", entry, data, Launch((-(-lines // knobs["part"]), 1, 1)), knobs=dict(knobs))
+
+
+def _shape(problem: Problem) -> _Shape | None:
+    workload = problem.workload
+    if not is_convolution(workload) or len(workload.loops) != 6 or workload.dynamic:
+        return None
+    roles = [workload.role(each) for each in ("batch", "output_image", "depth", "filter")]
+    if [*map(len, roles)] != [1, 2, 1, 2]:
+        return None
+    (n,), (y, x), (c,), (ky, kx) = roles
+    read, *others = (each.dimensions for each in workload.maps)
+    if others != [(ky, kx, c), (n, y, x, c)] or (read[0], read[-1]) != (n, c):
+        return None
+    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
+    if len(strides) != 2 or len(dilations) != 2:
+        return None
+    sizes = workload.loops
+    _, height, width, channels = problem.inputs[0].shape  # an image may have more than what is read
+    line = width * channels
+    offsets = tuple(
+        down * dilations[0] * line + across * dilations[1] * channels
+        for down, across in product(range(sizes[ky]), range(sizes[kx]))
+    )
+    return _Shape(
+        sizes[n],
+        sizes[y],
+        sizes[x],
+        channels,
+        height * line,
+        strides[0] * line,
+        strides[1] * channels,
+        offsets,
+    )
+
+
+def _cycles(shape: _Shape, knobs: Knobs, threads: int) -> float:
+    """About how long it takes on so many threads."""
+    pixels, vectors, lanes = knobs["pixels"], knobs["vectors"], knobs["lanes"]
+    whole, rest = divmod(-(-shape.channels // lanes), vectors)
+    tiles = [(vectors, whole), *([(rest, 1)] if rest else [])]
+    full, left = divmod(shape.out_w, pixels)
+    rows = [(pixels, full), *([(left, 1)] if left else [])]
+    line = sum(
+        many * count * (len(shape.offsets) * max(0.6 * wide * long, _FMA_CYCLES) + _TILE_CYCLES)
+        for wide, many in tiles
+        for long, count in rows
+    )
+    workgroups = -(-shape.batch * shape.out_h // knobs["part"])
+    slower = 1.0 if lanes == widths()[0] else 1.3
+    return -(-workgroups // threads) * (knobs["part"] * line * slower + _WORKGROUP_CYCLES)

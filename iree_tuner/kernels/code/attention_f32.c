@@ -1,0 +1,233 @@
+// Attention of f32: one workgroup's queries over all keys, a block of KEYS of them at a time.
+//
+// Scores of a block stay in the cache; what is mixed of the values so far stays in the result, with the highest score
+// and the sum of weights of each query (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
+// Queries are cut into tiles of ROWS, a workgroup has TILES of them. Keys of a block are copied so that WIDE of them
+// follow each other; DOT reads them in place instead and multiplies along the depth, which is best for a few queries.
+//
+// All sizes are macros, so that the compiler sees constants:
+//   QUERIES, KEYS_IN_ALL, DEPTH, VALUES   of queries and keys; numbers of a query and of a value
+//   SCALE                     what scores are multiplied by, times log2(e)
+//   CAUSAL, AFTER             whether a query sees no more than AFTER keys after its own place
+//   BATCHES, SIZES            how many batch loops there are, and their sizes
+//   Q_STEPS, K_STEPS, V_STEPS, OUT_STEPS   elements from one batch to the next in each array, by loop
+//   Q_ROW, Q_COLUMN, K_ROW, K_COLUMN, V_ROW, V_COLUMN, OUT_ROW   elements from one row and column to the next
+//   ROWS, VECTORS, LANES, KEYS, TILES, PACK_VALUES, DOT
+
+#include "vectors_f32.h"
+
+#define WIDE (VECTORS * LANES)
+#define ROWS_LEFT (QUERIES % ROWS)
+#define ALL_TILES ((QUERIES + ROWS - 1) / ROWS)
+#define ACROSS ((VALUES + LANES - 1) / LANES)           /* vectors of a value */
+#define PART (VALUES % LANES ? VALUES % LANES : LANES)  /* numbers of the last one */
+#define COLUMNS 4                                       /* of DOT: keys at once */
+
+static const index sizes[BATCHES] = {SIZES};
+static const index q_steps[BATCHES] = {Q_STEPS}, k_steps[BATCHES] = {K_STEPS};
+static const index v_steps[BATCHES] = {V_STEPS}, out_steps[BATCHES] = {OUT_STEPS};
+
+// 2^x of numbers that are not above 0; 0 below -126.5. The polynomial is that of Cephes (exp2f.c, S. Moshier, 1992).
+ALWAYS vector power(vector x) {
+  x = larger(all(-127), x);
+  const vector round = all(12582912.0f), whole = x + round; // 1.5 * 2^23: what is behind the point is rounded away
+  const vector left = x - (whole - round);
+  vector found = all(1.535336188319500e-4f) * left + 1.339887440266574e-3f;
+  found = found * left + 9.618437357674640e-3f;
+  found = found * left + 5.550332471162809e-2f;
+  found = found * left + 2.402264791363012e-1f;
+  found = found * left + 6.931472028550421e-1f;
+  found = found * left + 1.0f;
+  const mask exponent = (mask)whole - (mask)round + 127;
+  return found * (vector)(exponent << 23);
+}
+
+// Keys of a block, WIDE by WIDE, each of these turned; zeros behind the last.
+ALWAYS void pack_keys(const float *keys, float *packed, index count) {
+  for (index first = 0; first < count; first += WIDE, packed += DEPTH * WIDE) {
+    const float *from = keys + first * K_ROW;
+    const index columns = count - first < WIDE ? count - first : WIDE;
+    index c = 0;
+    if (K_COLUMN == 1) {
+      for (; c + 4 <= columns; c += 4) {
+        index k = 0;
+        for (; k + 4 <= DEPTH; k += 4) turn(from + c * K_ROW + k, K_ROW, packed + k * WIDE + c, WIDE);
+        for (; k < DEPTH; k++)
+          for (index each = c; each < c + 4; each++) packed[k * WIDE + each] = from[each * K_ROW + k];
+      }
+    } else if (K_ROW == 1) {
+      for (; c + LANES <= columns; c += LANES)
+        for (index k = 0; k < DEPTH; k++) *(vector *)(packed + k * WIDE + c) = *(const vector *)(from + k * K_COLUMN + c);
+    }
+    for (index k = 0; k < DEPTH; k++) {
+      for (index each = c; each < columns; each++) packed[k * WIDE + each] = from[each * K_ROW + k * K_COLUMN];
+      for (index each = columns; each < WIDE; each++) packed[k * WIDE + each] = 0;
+    }
+  }
+}
+
+ALWAYS void pack_values(const float *values, float *packed, index count) {
+  for (index k = 0; k < count; k++, packed += ACROSS * LANES) {
+    const float *from = values + k * V_ROW;
+    ALL for (int v = 0; v < ACROSS; v++) {
+      if (V_COLUMN == 1) {
+        *(vector *)(packed + v * LANES) = load(from + v * LANES, v + 1 < ACROSS ? LANES : PART);
+        continue;
+      }
+      for (int i = 0; i < LANES; i++)
+        packed[v * LANES + i] = v * LANES + i < VALUES ? from[(v * LANES + i) * V_COLUMN] : 0;
+    }
+  }
+}
+
+// Products of a tile of queries with the packed keys of a block.
+ALWAYS void products(const float *queries, const float *keys, float *scores, index count, const int rows) {
+  for (index c = 0; c < count; c += WIDE) {
+    vector sums[ROWS][VECTORS];
+    ALL for (int r = 0; r < rows; r++)
+      ALL for (int v = 0; v < VECTORS; v++) sums[r][v] = all(0);
+    for (index k = 0; k < DEPTH; k++, keys += WIDE)
+      ALL for (int r = 0; r < rows; r++) {
+        const vector one = all(queries[r * Q_ROW + k * Q_COLUMN]);
+        ALL for (int v = 0; v < VECTORS; v++) sums[r][v] += one * *(const vector *)(keys + v * LANES);
+      }
+    ALL for (int r = 0; r < rows; r++)
+      ALL for (int v = 0; v < VECTORS; v++) *(vector *)(scores + r * KEYS + c + v * LANES) = sums[r][v] * SCALE;
+  }
+}
+
+// The same along the depth, which both have without gaps.
+ALWAYS void dots(const float *queries, const float *keys, float *scores, const int rows, const int columns) {
+  vector sums[ROWS][COLUMNS];
+  ALL for (int r = 0; r < rows; r++)
+    ALL for (int c = 0; c < columns; c++) sums[r][c] = all(0);
+#define STEP_OF_DOTS(count)                                           \
+  ALL for (int c = 0; c < columns; c++) {                             \
+    const vector one = load(keys + c * K_ROW + k, count);             \
+    ALL for (int r = 0; r < rows; r++)                                \
+      sums[r][c] += load(queries + r * Q_ROW + k, count) * one;       \
+  }
+  index k = 0;
+  for (; k + LANES <= DEPTH; k += LANES) { STEP_OF_DOTS(LANES) }
+  if (DEPTH % LANES) { STEP_OF_DOTS(DEPTH % LANES) }
+  ALL for (int r = 0; r < rows; r++)
+    ALL for (int c = 0; c < columns; c++) scores[r * KEYS + c] = total(sums[r][c]) * SCALE;
+}
+
+// Scores of one query become weights; those behind the visible ones become 0. What was mixed before is to be multiplied by
+// what it returns.
+ALWAYS float weigh(float *scores, index visible, index count, float *highest, float *sum) {
+  vector most = all(-__builtin_inff()), found = all(0);
+  mask place;
+  for (int i = 0; i < LANES; i++) place[i] = i;
+  for (index c = 0; c < count; c += LANES) {
+    vector x = *(const vector *)(scores + c);
+    if (c + LANES > visible) {
+      x = choose(place < (int)(visible - c), x, all(-__builtin_inff()));
+      *(vector *)(scores + c) = x;
+    }
+    most = larger(x, most);
+  }
+  const float before = *highest, now = largest(most) > before ? largest(most) : before;
+  TIMES(2) for (index c = 0; c < count; c += LANES) {
+    const vector x = power(*(const vector *)(scores + c) - now);
+    *(vector *)(scores + c) = x;
+    found += x;
+  }
+  const float factor = power(all(before - now))[0];
+  *highest = now;
+  *sum = *sum * factor + total(found);
+  return factor;
+}
+
+// Values of a block, mixed by weights, are added to a few vectors of each row of the result.
+ALWAYS void mix(const float *weights, const float *values, const index row, float *result, const float *factors,
+                const float *sums, index count, const int rows, const int begin, const int vectors, int first, int last) {
+  vector mixed[ROWS][VECTORS];
+  ALL for (int r = 0; r < rows; r++)
+    ALL for (int v = 0; v < vectors; v++) mixed[r][v] = all(0);
+  values += begin * LANES;
+  for (index k = 0; k < count; k++, values += row) {
+    vector across[VECTORS];
+    ALL for (int v = 0; v < vectors; v++)
+      across[v] = load(values + v * LANES, PACK_VALUES || begin + v + 1 < ACROSS ? LANES : PART);
+    ALL for (int r = 0; r < rows; r++) {
+      const vector one = all(weights[r * KEYS + k]);
+      ALL for (int v = 0; v < vectors; v++) mixed[r][v] += one * across[v];
+    }
+  }
+  ALL for (int r = 0; r < rows; r++) {
+    ALL for (int v = 0; v < vectors; v++) {
+      float *to = result + r * OUT_ROW + (begin + v) * LANES;
+      const int part = begin + v + 1 < ACROSS ? LANES : PART;
+      if (!first) mixed[r][v] += load(to, part) * factors[r];
+      if (last) mixed[r][v] /= all(sums[r]);
+      store(to, mixed[r][v], part);
+    }
+  }
+}
+
+// A tile of queries over a block of keys. `place` is that of its first query, relative to the block's first key.
+ALWAYS void tile(const float *queries, const float *keys, const float *values, float *result, float *highest, float *sums,
+                 index place, index count, const int rows, int first, int last) {
+  float scores[ROWS * KEYS] __attribute__((aligned(64))), factors[ROWS];
+#if DOT
+  index c = 0;
+  for (; c + COLUMNS <= count; c += COLUMNS) dots(queries, keys + c * K_ROW, scores + c, rows, COLUMNS);
+  for (; c < count; c++) dots(queries, keys + c * K_ROW, scores + c, rows, 1);
+#else
+  products(queries, keys, scores, count, rows);
+#endif
+  ALL for (int r = 0; r < rows; r++) {
+    const index seen = CAUSAL && place + r + AFTER + 1 < count ? place + r + AFTER + 1 : count;
+    factors[r] = weigh(scores + r * KEYS, seen, count, highest + r, sums + r);
+  }
+  ALL for (int v = 0; v < ACROSS; v += VECTORS)
+    mix(scores, values, PACK_VALUES ? ACROSS * LANES : V_ROW, result, factors, sums, count, rows, v,
+        ACROSS - v < VECTORS ? ACROSS - v : VECTORS, first, last);
+}
+
+void ENTRY(const float *queries, const float *keys, const float *values, float *result, index x, index y, index z) {
+  for (int b = BATCHES - 1; b >= 0; b--) {
+    const index at = y % sizes[b];
+    y /= sizes[b];
+    queries += at * q_steps[b];
+    keys += at * k_steps[b];
+    values += at * v_steps[b];
+    result += at * out_steps[b];
+  }
+  const index begin = x * TILES, end = begin + TILES < ALL_TILES ? begin + TILES : ALL_TILES;
+  float highest[TILES * ROWS], sums[TILES * ROWS];
+  for (int each = 0; each < TILES * ROWS; each++) highest[each] = -__builtin_inff(), sums[each] = 0;
+#define REACH(row) (CAUSAL && (row) + AFTER < KEYS_IN_ALL ? (row) + AFTER : KEYS_IN_ALL) /* of queries before it */
+  const index reach = REACH(end * ROWS < QUERIES ? end * ROWS : QUERIES);
+#if !DOT
+  float packed_keys[DEPTH * KEYS] __attribute__((aligned(64)));
+#endif
+#if PACK_VALUES
+  float packed_values[KEYS * ACROSS * LANES] __attribute__((aligned(64)));
+#endif
+  for (index block = 0; block < reach; block += KEYS) {
+    const index there = reach - block < KEYS ? reach - block : KEYS;
+    const float *own_keys = keys + block * K_ROW, *own_values = values + block * V_ROW;
+#if !DOT
+    pack_keys(own_keys, packed_keys, there);
+    own_keys = packed_keys;
+#endif
+#if PACK_VALUES
+    pack_values(own_values, packed_values, there);
+    own_values = packed_values;
+#endif
+    for (index t = begin; t < end; t++) {
+      const index row = t * ROWS, full = row + ROWS <= QUERIES, reached = REACH(full ? row + ROWS : QUERIES);
+      if (reached <= block) continue;
+      const index count = reached - block < KEYS ? reached - block : KEYS;
+      const int first = block == 0, last = block + KEYS >= reached;
+      float *const most = highest + (t - begin) * ROWS, *const sum = sums + (t - begin) * ROWS;
+      if (ROWS_LEFT == 0 || full)
+        tile(queries + row * Q_ROW, own_keys, own_values, result + row * OUT_ROW, most, sum, row - block, count, ROWS, first, last);
+      else
+        tile(queries + row * Q_ROW, own_keys, own_values, result + row * OUT_ROW, most, sum, row - block, count, ROWS_LEFT, first, last);
+    }
+  }
+}

@@ -1,0 +1,40 @@
+"""An input of a kernel, packed by an op that is evaluated once where the input is a constant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, linalg, tensor
+
+from iree_tuner.kernels.kernel import Packed
+
+MOST_PADDING = 1 << 20
+"""Bytes of zeros: the compiler does not hoist what makes a constant larger by more
+(`--iree-opt-const-expr-max-size-increase-threshold`), and would pack it in each run."""
+
+
+def build_packed(value: ir.Value[Any], packed: Packed) -> ir.Value:
+    """Build the packed input at the current insertion point."""
+    kind = ir.RankedTensorType(value.type)
+    if tuple(kind.shape) != packed.matrix:
+        value = _matrix(value, packed.matrix)
+    empty = tensor.EmptyOp(list(packed.shape), kind.element_type).result
+    zero = arith.constant(kind.element_type, 0.0)
+    order = None if packed.dimension == 0 else [1, 0]  # tiles come first
+    return linalg.PackOp(
+        empty.type, value, empty, [packed.dimension], [], [packed.tile], padding_value=zero,
+        outer_dims_perm=order,
+    ).operation.results[0]  # fmt: skip
+
+
+def _matrix(value: ir.Value[Any], sizes: tuple[int, int]) -> ir.Value[Any]:
+    """A dense tensor with other sizes: as one dimension, and then as two."""
+    kind = ir.RankedTensorType(value.type)
+    every = list(range(kind.rank))
+    whole = sizes[0] * sizes[1]
+    if kind.rank > 1:
+        flat = ir.RankedTensorType.get([whole], kind.element_type)
+        value = tensor.CollapseShapeOp(flat, value, [every]).result
+    matrix = ir.RankedTensorType.get(sizes, kind.element_type)
+    return tensor.ExpandShapeOp(matrix, value, [[0, 1]], [], list(sizes)).result
