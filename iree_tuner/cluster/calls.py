@@ -114,6 +114,11 @@ class ClusterCalls(Calls):
             each.cancel()
 
     @property
+    def there(self) -> bool:
+        """See `Calls`."""
+        return bool(self._workers())
+
+    @property
     def spans(self) -> tuple[Span, ...]:
         """What each worker did, and when, as the client saw it."""
         return tuple(self._spans)

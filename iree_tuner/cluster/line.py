@@ -99,8 +99,12 @@ class Line:
         return cast(bytes, reply.get("reply", b""))
 
     async def tell(self, what: str) -> bytes:
-        """The worker's answer to `facts`, its versions, or `doing`, its calls. Raises LineLostError."""
-        return cast(bytes, (await self._ask(f"{what}?", {"ask": what})).get("reply", b""))
+        """The worker's answer to `facts`, of what it is, or `doing`, its calls. Raises LineLostError."""
+        asking = self._ask(f"{what}?", {"ask": what})
+        try:
+            return cast(bytes, (await asyncio.wait_for(asking, self._timeout_s)).get("reply", b""))
+        except TimeoutError:
+            raise LineLostError(f"{self.address} does not answer") from None
 
     async def drop(self, name: str) -> None:
         """End a call there: its process is killed."""

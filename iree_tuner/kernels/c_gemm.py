@@ -79,7 +79,7 @@ class CGemm:
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
-        if target.chip.partition("+")[0] != "host":
+        if not target.native:
             raise KernelError(f"{self.name} is compiled for this machine, not for {target}")
         shape = shape_of(problem)
         if shape is None:

@@ -21,7 +21,7 @@ from iree_tuner.errors import TunerError, UsageError
 
 @pytest.fixture
 def calls(cluster):
-    with cluster.compile_calls([("local-task", "board")]) as found:
+    with cluster.compile_calls({"board"}) as found:
         yield found
 
 
@@ -187,7 +187,7 @@ def test_where_a_device_computes_nothing_compiles(cluster, processes):
     processes.start_worker("both", "--compile-slots", "1", "--device", "local-sync")
     processes.wait_for("both")
     try:
-        with cluster.compile_calls([("local-sync", "both")]) as calls:
+        with cluster.compile_calls({"both"}) as calls:
             assert sorted(each.name for each in calls._workers()) == ["one", "two"]
     finally:
         processes.stop("both")

@@ -108,6 +108,44 @@ def test_a_run_finds_what_it_finds_without_faults(number, processes, undisturbed
     assert [each.message for each in trials if each.outcome not in ("ok", "too_slow")] == []
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(3))
+def test_a_second_device_comes_and_goes(number, processes):
+    """It joins, is killed, and comes back, again and again: each candidate has one outcome."""
+    rng, over, problems = random.Random(number), threading.Event(), []
+
+    def chaos():
+        try:
+            while not over.is_set():
+                processes.start_worker("second", "--device", "local-task")
+                processes.wait_for("second")
+                over.wait(rng.uniform(1.0, 8.0))
+                serving = processes.serving("second")
+                if serving is not None and rng.random() < 0.5:
+                    serving.kill()
+                    over.wait(rng.uniform(1.0, 8.0))
+                processes.stop("second")
+                over.wait(rng.uniform(0.5, 2.0))
+        except BaseException as error:
+            problems.append(error)
+
+    disturbing = threading.Thread(target=chaos)
+    disturbing.start()
+    try:
+        how = HOW | {"candidates": 64, "effort": "default"}
+        found = tune_module(ZERO_MATMUL, scheduler=processes.address, **how)
+    finally:
+        over.set()
+        disturbing.join()
+    assert not problems
+    (trials,) = [each.trials for each in found.results]
+    assert len({each.assignment for each in trials}) == len(trials) == 64
+    assert [each.message for each in trials if each.outcome not in ("ok", "too_slow")] == []
+    assert {each.device for each in trials if each.samples_us} <= {
+        "local-task of board", "local-task of second",
+    }  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def undisturbed():
     return tune_module(ZERO_MATMUL, **HOW)

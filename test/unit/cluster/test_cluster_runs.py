@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
 
 import dask
 import pytest
@@ -17,7 +19,8 @@ from iree_tuner.cli import main
 from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cluster.cluster import Cluster
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.tuning.lab import lab_for
+from iree_tuner.tuning.lab import Lab, lab_for
+from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.options import TuningOptions
 
 HOW = {
@@ -43,6 +46,73 @@ def test_the_same_candidates_are_tried_and_the_verdict_holds(processes):
     assert {trial.device for trial in trials if trial.samples_us} == {"local-task of board"}
     assert there.speedup > 0
     assert len(there.time.lanes) > 1
+
+
+class Joins(Silent):
+    """Has a device join when the first candidate has ended, and the first device hang until it measures."""
+
+    def __init__(self, processes, monkeypatch):
+        self.notes = []
+        self._processes = processes
+        self._board = processes.serving("board")
+        self._took = threading.Event()
+        take = Lab._take
+
+        def note(lab, uri, worker):
+            take(lab, uri, worker)
+            if worker == "second":
+                self._took.set()
+
+        monkeypatch.setattr(Lab, "_take", note)
+
+    def tried(self, task, trials, best):
+        if "second" not in self._processes.workers:
+            self._processes.start_worker("second", "--device", "local-task")
+            assert self._took.wait(120)
+            self._board.suspend()
+        elif trials[0].device == "local-task of second":
+            self._board.resume()
+
+    def noted(self, message):
+        self.notes.append(message)
+
+
+def test_a_lab_takes_a_device_that_joins(processes):
+    with lab_for(TuningOptions(scheduler=processes.address)) as lab:
+        processes.start_worker("second", "--device", "local-task", "--compile-slots", "1")
+        try:
+            until = time.monotonic() + 120
+            while not lab.news and time.monotonic() < until:
+                time.sleep(0.05)
+            told = []
+            lab.tell(told.append)
+            assert told == ["local-task of second joined the run"]
+            assert [each.name for each in lab.measurers] == ["local-task of board", "local-task of second"]
+            assert lab.measurer.name == "local-task of board", "the first device judges"
+            assert sorted(each.name for each in lab.slots._workers()) == ["one", "two"]
+            processes.serving("second").suspend()
+            assert lab.measurers[1].there, "it may come back"
+        finally:
+            processes.stop("second")
+        while lab.measurers[1].there:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+@pytest.mark.exhaustive
+def test_a_device_joins_a_run(processes, monkeypatch):
+    watch = Joins(processes, monkeypatch)
+    try:
+        how = HOW | {"candidates": 12, "effort": "quick"}
+        found = tune_module(ZERO_MATMUL, scheduler=processes.address, observer=watch, **how)
+    finally:
+        processes.stop("second")
+    (trials,) = [each.trials for each in found.results]
+    assert len({trial.assignment for trial in trials}) == len(trials) == 12
+    assert {trial.device for trial in trials if trial.samples_us} == {
+        "local-task of board", "local-task of second",
+    }  # fmt: skip
+    assert watch.notes == ["local-task of second joined the run"]
 
 
 def test_a_client_of_the_users_stays_connected(processes):
@@ -101,7 +171,7 @@ def test_calls_go_over_tls(tmp_path):
             processes.start_scheduler()
             processes.start_worker("one", "--compile-slots", "1")
             processes.wait_for("one")
-            with Cluster(processes.address) as cluster, cluster.compile_calls([]) as calls:
+            with Cluster(processes.address) as cluster, cluster.compile_calls() as calls:
                 assert all(each.address.startswith("tls://") for each in cluster.members())
                 assert calls.call(max, 3, 4) == 4
         finally:
