@@ -26,7 +26,7 @@ from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
 from iree_tuner.store import Store
 from iree_tuner.store.findings import Finding
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.options import CANDIDATES, TuningOptions
 
@@ -134,7 +134,7 @@ def _kernels(options: TuningOptions, spec: Path | None) -> tuple[Kernel, ...]:
     """The kernels to compare. None without `--kernels`."""
     if spec is None:
         return ()
-    backend = target_for_device(options.devices[0], options.chip).backend
+    backend = kind_for_device(options.devices[0], options.chip).name
     found = tuple(each for each in usual_kernels(backend) if not each.missing())
     if not found:
         people.print(

@@ -17,6 +17,7 @@ from iree_tuner.cluster.calls import PATIENCE_S, ClusterCalls
 from iree_tuner.cluster.line import Line, LineLostError
 from iree_tuner.cluster.serve import AT, COMPILE, LOAD, PROCESSOR, versions_here
 from iree_tuner.cluster.wire import UntypedError, read_value, unpack
+from iree_tuner.compiler.calls import Calls
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets import Target, target_for_device
 
@@ -183,11 +184,6 @@ class Cluster:
         """Whether the scheduler is there."""
         return self.client.status == "running"
 
-    @property
-    def slots(self) -> int:
-        """Compile slots that are there now."""
-        return sum(each.slots for each in self.members())
-
     def target(self, devices: Sequence[tuple[str, str]], chip: str) -> Target:
         """The target that devices run. Raises UsageError where they are not of one kind, TunerError."""
         found: list[tuple[str, Target]] = []
@@ -210,13 +206,16 @@ class Cluster:
         member = self.named(worker)
         return member.processor if member else ""
 
-    def compile_calls(self, owners: AbstractSet[str] = frozenset(), processor: str = "") -> ClusterCalls:
+    def compile_calls(
+        self, owners: AbstractSet[str] = frozenset(), processor: str = "", here: Calls | None = None
+    ) -> ClusterCalls:
         """Calls on compile slots.
 
         Args:
             owners: workers whose slots stay empty, as processors of their hosts are measured; looked at again
                 for each call.
             processor: of the hosts that can compile; any by default.
+            here: makes calls for which every host lacks something.
 
         Raises:
             UsageError: there is no such slot.
@@ -240,7 +239,7 @@ class Cluster:
                 f"no compile slot has the device's processor, {processor}", location=self.address,
                 hint="name what is compiled for: --chip",
             )  # fmt: skip
-        return ClusterCalls(self, COMPILE, able)
+        return ClusterCalls(self, COMPILE, able, here=here)
 
     def device_calls(self, uri: str, worker: str, *, alone: bool = False) -> ClusterCalls:
         """Calls on a device, one after the other; in the process that runs share, or `alone` in another."""

@@ -51,7 +51,8 @@ class Lab:
         jobs: compile workers; one a core by default.
         devices: further devices of the same kind, on which candidates are measured side by side.
         cluster: whose workers compile candidates and measure, in the place of this machine. What only one
-            candidate needs is compiled by `slots`; what is of the program, here.
+            candidate needs is compiled by `slots`; what is of the program, here, and what no slot has the
+            tools for.
         owned: the cluster's devices that are measured on, each with its worker; the first is the target's.
         quiet: further ones of these that somebody else measures on meanwhile.
         cold: see `execute.bench.Bench`.
@@ -96,7 +97,8 @@ class Lab:
         self._owners = {worker for uri, worker in (*owned, *quiet) if on_host(uri)}
         self.news: deque[str] = cluster.news if cluster else deque()
         processor = cluster.processor(owned[0][1]) if cluster and self.on_host and target.native else ""
-        self.slots: Calls = cluster.compile_calls(self._owners, processor) if cluster else self.compilers
+        self._on_slots = cluster and cluster.compile_calls(self._owners, processor, self.compilers)
+        self.slots: Calls = self._on_slots or self.compilers
         self.builder = Builder(target, self.slots)
         self.loader = loader_for(target.device, self._jobs, cluster.load_calls(owned) if cluster else None)
         self._scratch = tempfile.TemporaryDirectory(prefix="iree_tuner_", ignore_cleanup_errors=True)
@@ -111,7 +113,7 @@ class Lab:
     @property
     def jobs(self) -> int:
         """How many candidates compile at a time; of a cluster, now."""
-        return max(1, self._cluster.slots) if self._cluster else self._jobs
+        return max(1, self._on_slots.slots) if self._on_slots else self._jobs
 
     def time_use(self, timeline: Timeline) -> TimeUse:
         """Where the time of a run has gone so far, with what all workers did."""

@@ -19,10 +19,12 @@ from iree_tuner.cli import main
 from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cluster.cluster import Cluster
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.tuning.lab import Lab, lab_for
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.options import TuningOptions
 
+NO_COMPILER = "no C compiler: install gcc or clang, or set CC"
 HOW = {
     "candidates": 3, "effort": "smoke", "seed": 3, "profile": False, "try_flags": False,
     "strategy": "shuffle",  # others learn from times, which are never the same twice
@@ -48,11 +50,19 @@ def test_the_same_candidates_are_tried_and_the_verdict_holds(processes):
     assert len(there.time.lanes) > 1
 
 
-class Joins(Silent):
+class Notes(Silent):
+    def __init__(self):
+        self.notes = []
+
+    def noted(self, message):
+        self.notes.append(message)
+
+
+class Joins(Notes):
     """Has a device join when the first candidate has ended, and the first device hang until it measures."""
 
     def __init__(self, processes, monkeypatch):
-        self.notes = []
+        super().__init__()
         self._processes = processes
         self._board = processes.serving("board")
         self._took = threading.Event()
@@ -72,9 +82,6 @@ class Joins(Silent):
             self._board.suspend()
         elif trials[0].device == "local-task of second":
             self._board.resume()
-
-    def noted(self, message):
-        self.notes.append(message)
 
 
 def test_a_lab_takes_a_device_that_joins(processes):
@@ -132,6 +139,26 @@ def test_a_run_goes_on_where_a_killed_one_ended(processes, tmp_path):
     assert {trial.at for each in again.results for trial in each.trials} == {
         trial.at for each in first.results for trial in each.trials
     }
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+def test_kernels_are_compiled_on_slots_that_have_their_tools(processes, tmp_path):
+    processes.start_worker("bare", "--compile-slots", "4", PATH=str(tmp_path), CC="")
+    processes.wait_for("bare")
+    watch = Notes()
+    try:
+        found = tune_module(
+            ZERO_MATMUL, scheduler=processes.address, observer=watch, kernels=[CGemm()], **HOW
+        )
+    finally:
+        processes.stop("bare")
+    assert watch.notes == [f"worker 'bare': the kernel 'c_gemm_f32' is not compiled there: {NO_COMPILER}"]
+    (kernels,) = [each for result in found.results for each in result.competitors]
+    assert {trial.outcome for trial in kernels.trials} <= {"ok", "too_slow"}
+    made = {lane.worker for lane in found.time.lanes for what, *_ in lane.calls if what == "make_here"}
+    assert made
+    assert all(worker.startswith("compile slot") for worker in made)
 
 
 def run(*arguments):
