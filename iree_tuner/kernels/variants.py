@@ -228,8 +228,9 @@ def _spent_us(compiling: Future[Compiled], lab: Lab) -> float:
     with suppress(TunerError, WorkerError):
         data = lab.compilers.wait(compiling).data
         lab.settle()
+        measurer = lab.measurer
         return statistics.median(
-            time_program(data, lab.measurer.device, lab.measurer.workers, rounds=_ROUNDS, batch_s=_BATCH_S)
+            time_program(data, measurer.device, measurer.workers, rounds=_ROUNDS, batch_s=_BATCH_S)
         )
     return 0.0
 

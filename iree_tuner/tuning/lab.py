@@ -185,8 +185,8 @@ class Lab:
 
     @property
     def measurer(self) -> Measurer:
-        """That of the first device, which judges."""
-        return self.measurers[0]
+        """That of the device that judges: the first, or the next one while its worker has gone."""
+        return next((each for each in self.measurers if each.there), self.measurers[0])
 
     def close(self) -> None:
         """Stop all workers."""

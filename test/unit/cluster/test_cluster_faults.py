@@ -11,6 +11,7 @@ from programs import ZERO_MATMUL
 from test_cluster_calls import calls  # noqa: F401  # a fixture
 
 from iree_tuner import tune_module
+from iree_tuner.tuning.observer import Silent
 
 KINDS = "kill", "freeze", "kill the device's", "restart the scheduler"
 FAULTS = amount(4, 100)
@@ -144,6 +145,42 @@ def test_a_second_device_comes_and_goes(number, processes):
     assert {each.device for each in trials if each.samples_us} <= {
         "local-task of board", "local-task of second",
     }  # fmt: skip
+
+
+class StopsTheFirst(Silent):
+    """Has the first device's worker go for good, when the second one has measured."""
+
+    def __init__(self, processes):
+        self.notes = []
+        self._processes = processes
+
+    def tried(self, task, trials, best):
+        if trials[0].device == "local-task of second" and "board" in self._processes.workers:
+            self._processes.stop("board")
+
+    def noted(self, message):
+        self.notes.append(message)
+
+
+@pytest.mark.exhaustive
+def test_a_run_ends_on_the_devices_that_are_left(processes):
+    processes.start_worker("second", "--device", "local-task")
+    processes.wait_for("second")
+    watch = StopsTheFirst(processes)
+    try:
+        how = HOW | {"candidates": 32, "effort": "default"}
+        found = tune_module(ZERO_MATMUL, scheduler=processes.address, observer=watch, **how)
+        assert "board" not in processes.workers
+    finally:
+        processes.stop("second")
+        processes.start_worker("board", "--device", "local-task")
+        processes.wait_for("board")
+    (trials,) = [each.trials for each in found.results]
+    assert len({each.assignment for each in trials}) == len(trials) == 32
+    assert [each.message for each in trials if each.outcome not in ("ok", "too_slow")] == []
+    assert found.speedup > 0
+    assert found.results[0].judged
+    assert [each for each in watch.notes if each.startswith("local-task of board left")]
 
 
 @pytest.fixture(scope="module")
