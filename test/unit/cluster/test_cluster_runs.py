@@ -1,8 +1,10 @@
 """Runs on a cluster find what runs on this machine find; and what is told where a cluster does not do."""
 
 import json
+import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -227,6 +229,15 @@ def test_a_worker_without_anything_is_no_worker():
     told = run("worker", "--scheduler", "tcp://127.0.0.1:1")
     assert told.returncode == 2
     assert told.stderr == "error: a worker requires --compile-slots or --device\n"
+
+
+def test_workers_that_only_compile_have_names_of_their_own(monkeypatch):
+    names = []
+    monkeypatch.setattr("iree_tuner.cluster.worker.run_worker", lambda _, name, *rest: names.append(name))
+    for what in (["--compile-slots", "1"], ["--device", "local-task"]):
+        assert main.run(["worker", "--scheduler", "tcp://127.0.0.1:1", *what]) == 0
+    host = socket.gethostname()
+    assert names == [f"{host}+compile-{os.getpid()}", f"{host}+local-task"]
 
 
 def test_a_device_that_nobody_has(processes):
