@@ -22,6 +22,7 @@ from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cluster.cluster import Cluster
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.targets.processor import processor_name
 from iree_tuner.tuning.lab import Lab, lab_for
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.options import TuningOptions
@@ -249,6 +250,33 @@ def test_other_versions_are_refused(processes, monkeypatch):
     monkeypatch.setattr("iree_tuner.cluster.cluster.versions_here", lambda: {"iree-tuner": "9.9"})
     with pytest.raises(TunerError, match=r"has iree-tuner .*, and here it is 9\.9"):
         Cluster(processes.address)
+
+
+def test_workers_of_other_versions_that_join_take_no_part(processes, monkeypatch):
+    with Cluster(processes.address) as cluster:
+        monkeypatch.setattr("iree_tuner.cluster.cluster.versions_here", lambda: {"iree-tuner": "9.9"})
+        cluster._facts.clear()  # as if all of them had just come
+        until = time.monotonic() + 60
+        while len(cluster.news) < 3 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert sorted(each.partition(" has ")[0] for each in cluster.news) == [
+            "worker 'board'", "worker 'one'", "worker 'two'",
+        ]  # fmt: skip
+        assert all(each.endswith("and here it is 9.9: it takes no part") for each in cluster.news)
+        assert cluster.members() == []
+
+
+def test_the_processor_of_whoever_compiles_is_the_device_s(processes, monkeypatch):
+    with Cluster(processes.address) as cluster:
+        own = cluster.processor("board")
+        assert own == processor_name()
+        with cluster.compile_calls({"board"}, own) as calls:
+            assert calls.slots == 2
+        with pytest.raises(UsageError, match=r"no compile slot has the device's processor, Zen 3 .*--chip"):
+            cluster.compile_calls({"board"}, "Zen 3")
+    monkeypatch.setattr("iree_tuner.tuning.lab.processor_name", lambda: "Zen 3")
+    with pytest.raises(UsageError, match=r"board has the processor .* programs, Zen 3 \(name .*--chip\)"):
+        tune_module(ZERO_MATMUL, scheduler=processes.address, **HOW)
 
 
 @pytest.mark.parametrize(
