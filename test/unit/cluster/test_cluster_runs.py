@@ -87,11 +87,12 @@ class Joins(Notes):
             self._board.resume()
 
 
-def test_a_lab_takes_a_device_that_joins(processes):
+def test_a_lab_takes_a_device_that_joins_and_sees_it_leave(processes):
+    until = time.monotonic() + 120
     with lab_for(TuningOptions(scheduler=processes.address)) as lab:
         processes.start_worker("second", "--device", "local-task", "--compile-slots", "1")
+        outer = processes.workers["second"]
         try:
-            until = time.monotonic() + 120
             while not lab.news and time.monotonic() < until:
                 time.sleep(0.05)
             told = []
@@ -100,8 +101,12 @@ def test_a_lab_takes_a_device_that_joins(processes):
             assert [each.name for each in lab.measurers] == ["local-task of board", "local-task of second"]
             assert lab.measurer.name == "local-task of board", "the first device judges"
             assert sorted(each.name for each in lab.slots._workers()) == ["one", "two"]
-            processes.serving("second").suspend()
-            assert lab.measurers[1].there, "it may come back"
+            assert lab.measurers[1].there
+            serving = processes.serving("second")
+            serving.terminate()  # as Slurm does: all processes of a job are told, and one tells the other
+            outer.terminate()
+            outer.wait(timeout=60)
+            assert not serving.is_running()
         finally:
             processes.stop("second")
         while lab.measurers[1].there:
