@@ -149,7 +149,7 @@ class Cluster:
                 if task.done():  # it is asked again
                     del self._facts[each.address]
             elif not (problem := _other_version(each.name, facts)):
-                members.append(replace(each, processor=facts[PROCESSOR]))
+                members.append(replace(each, processor=facts.get(PROCESSOR, "")))
             elif each.address not in self._refused:
                 self._refused.add(each.address)
                 wrong.append(problem)
@@ -163,9 +163,10 @@ class Cluster:
     async def _ask_facts(self, address: str) -> dict[str, str] | None:
         """What a worker says of itself; None where it does not answer."""
         try:
-            return read_value(*unpack(await self.line(address).tell("facts")))
+            found = read_value(*unpack(await self.line(address).tell("facts")))
         except (LineLostError, UntypedError):
             return None
+        return cast("dict[str, str]", found) if isinstance(found, dict) else None
 
     async def _watch(self) -> None:
         """Know who is there, and give up workers that the scheduler has given up."""

@@ -1,6 +1,5 @@
 """Devices join, leave and come back in a run: each candidate has one outcome, by its device's own default."""
 
-import itertools
 from collections import deque
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
@@ -70,6 +69,7 @@ class World:
     """Devices to which something happens whenever the engine waits. Stands for the engine's queue, too."""
 
     def __init__(self, steps, count=1):
+        self.now = 0.0  # each wait is a second
         self.steps = deque(steps)
         self.boards = []
         self.measurers = []
@@ -95,6 +95,7 @@ class World:
         return self._ended.get_nowait()
 
     def get(self, timeout):
+        self.now += 1.0
         if self._ended.empty():
             self._step()
         try:
@@ -126,8 +127,7 @@ class World:
         board.there = True
 
     def run(self, texts):
-        clock = itertools.count()  # each look at it is a second later
-        engine = Engine(self.lab, StopRequest(), 8, clock=lambda: next(clock))
+        engine = Engine(self.lab, StopRequest(), 8, clock=lambda: self.now)
         engine._ended = self
         search = fake_search(texts, self.lab)
         return [trial for _, trial in engine.run(OneSearch(search))], search
