@@ -106,7 +106,8 @@ class Timers:
 class TimedHost(Host):
     """A host with timers for processes."""
 
-    def _pool(self, place: str) -> Workers:
+    def _pool(self, place: str, room: str) -> Workers:
+        del room  # no call here is made in one
         if place not in self._pools:
             self._pools[place] = cast(Workers, Timers(self.slots if place == COMPILE else 1))
         return self._pools[place]
