@@ -106,7 +106,8 @@ class Timers:
 class TimedHost(Host):
     """A host with timers for processes."""
 
-    def _pool(self, place: str) -> Workers:
+    def _pool(self, place: str, room: str) -> Workers:
+        del room  # no call here is made in one
         if place not in self._pools:
             self._pools[place] = cast(Workers, Timers(self.slots if place == COMPILE else 1))
         return self._pools[place]
@@ -182,7 +183,7 @@ def _tried(
     setup: Setup, dispatch: Dispatch, cluster: Cluster, others: list[psutil.Process]
 ) -> dict[str, object]:
     found = cluster.find([DEVICE])
-    compilers = cluster.compile_calls(found)
+    compilers = cluster.compile_calls()
     measurers = [
         Measurer(uri, cluster.device_calls(uri, worker), screen=fake_trials.screen, name=worker)
         for uri, worker in found
@@ -190,7 +191,7 @@ def _tried(
     target = target_for_device("local-task")
     lab = SimpleNamespace(
         target=target, jobs=setup.hosts * setup.slots, alternate=False, cold=True, compilers=compilers,
-        measurers=measurers, measurer=measurers[0], loader=None, queued=QUEUED,
+        measurers=measurers, measurer=measurers[0], news=[], loader=None, queued=QUEUED,
         builder=Builder(target, compilers, build=fake_trials.build),
     )  # fmt: skip
     case = Case(0, setup.hosts, lab.jobs, setup.durations, False, setup.strategy)

@@ -98,8 +98,8 @@ def run(case: Case) -> dict[str, object]:
         ]
         lab = SimpleNamespace(
             target=target, jobs=case.jobs, alternate=case.alternate, cold=True, compilers=compilers,
-            measurers=measurers, measurer=measurers[0], loader=None, queued=1 if case.alternate else 2,
-            builder=Builder(target, compilers, build=fake_trials.build),
+            measurers=measurers, measurer=measurers[0], news=[], loader=None,
+            queued=1 if case.alternate else 2, builder=Builder(target, compilers, build=fake_trials.build),
         )  # fmt: skip
         try:
             return _timed(case, dispatch, cast(Lab, lab))

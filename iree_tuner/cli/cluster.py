@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 import sys
 from contextlib import suppress
@@ -55,7 +56,8 @@ def worker(
     for uri in device:
         if kind_of_device(uri).names_chips:  # others do not tell what they are; runs say it
             target_for_device(uri)
-    told = name or "+".join([socket.gethostname(), *(device or ["compile"])])
+    # A device has one worker; of those that only compile, a host may have several.
+    told = name or "+".join([socket.gethostname(), *(device or [f"compile-{os.getpid()}"])])
     warn_if_open(scheduler)
     run_worker(scheduler, told, compile_slots, device, lambda line: print(line, file=sys.stderr, flush=True))
     return 0

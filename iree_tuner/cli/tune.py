@@ -26,7 +26,7 @@ from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
 from iree_tuner.store import Store
 from iree_tuner.store.findings import Finding
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.options import CANDIDATES, TuningOptions
 
@@ -140,7 +140,7 @@ def _kernels(options: TuningOptions, outputs: Outputs) -> tuple[Kernel, ...]:
     narrow = bool(options.pipelines or options.knobs or options.self_test)
     if outputs.no_kernels or (not asked and (narrow or not options.is_long)):
         return ()
-    backend = target_for_device(options.devices[0], options.chip).backend
+    backend = kind_for_device(options.devices[0], options.chip).name
     found = tuple(each for each in usual_kernels(backend) if not each.missing())
     if asked and not found:
         people.print(

@@ -7,15 +7,17 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, wait
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from iree_tuner.cluster.line import Line, LineLostError
 from iree_tuner.cluster.wire import Parcel, UntypedError, read_value, unpack, write
 from iree_tuner.compiler.calls import TIMEOUT_S, Calls
-from iree_tuner.compiler.ends import HostLost
+from iree_tuner.compiler.ends import HostLost, UnfitError
 from iree_tuner.compiler.slot import Call, CallFuture, Span
 from iree_tuner.compiler.worker import Lost, Timeout, WorkerError
 
@@ -30,11 +32,30 @@ PATIENCE_S = 60.0
 _LOOK_S = 1.0
 _QUEUE_S = 300.0  # that a call may wait for its turn, and its worker hang, beside its own limit
 _ATTEMPTS = 8
-_NAMES = {"build_here": "compile", "screen_here": "time", "agree_here": "check", "rounds_here": "compare"}
+_NAMES = {
+    "build_here": "compile",
+    "make_here": "compile",
+    "screen_here": "time",
+    "agree_here": "check",
+    "rounds_here": "compare",
+}
 """What `iree-tuner cluster` calls them; others are called as they are without `_here`."""
 
 _run = f"{os.uname().nodename}-{os.getpid()}-{int(time.time())}"
 _numbers = itertools.count()
+
+
+class _UnfitWorkerError(Exception):
+    """A worker lacks what a call needs."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(why)
+        self.address = address
+        self.why = why
+
+
+class _NoFitWorkerError(Exception):
+    """Every worker that is there lacks what a call needs."""
 
 
 class ClusterCalls(Calls):
@@ -46,17 +67,21 @@ class ClusterCalls(Calls):
         workers: those that may take a call now.
         alone: in a process of its own there (a room, see `serve.Host`), which keeps what calls leave in it.
             Where its host is lost, calls end as `HostLost`, and are not made again in another process.
+        here: makes calls that every worker is unfit for (`UnfitError`, or a package is missing there).
     """
 
     def __init__(
-        self, cluster: Cluster, place: str, workers: Callable[[], Sequence[Member]], *, alone: bool = False
-    ) -> None:
+        self, cluster: Cluster, place: str, workers: Callable[[], Sequence[Member]],
+        *, alone: bool = False, here: Calls | None = None,
+    ) -> None:  # fmt: skip
         self._cluster = cluster
         self._place = place
         self._workers = workers
         self._room = f"{_run}-{next(_numbers)}" if alone else ""
         self._at: Line | None = None  # where the room is, once a call has ended there
         self._lock = Lock()
+        self._here = here
+        self._unfit: dict[str, set[str]] = {}  # addresses, by what they lack
         self._open: dict[str, CallFuture] = {}
         self._under_way: dict[str, int] = {}  # by address
         self._spans: list[Span] = []
@@ -82,7 +107,8 @@ class ClusterCalls(Calls):
         with self._lock:
             self._open[name] = future
         future.add_done_callback(lambda _: self._ended(name))
-        asyncio.run_coroutine_threadsafe(self._make(call, name, parcel), self._cluster.loop)
+        here = self._here and partial(self._here.submit, function, *args, timeout_s=timeout_s, **kwargs)
+        asyncio.run_coroutine_threadsafe(self._make(call, name, parcel, here), self._cluster.loop)
         return future
 
     def note(self, call: Call, seconds: float) -> None:
@@ -114,6 +140,16 @@ class ClusterCalls(Calls):
             each.cancel()
 
     @property
+    def slots(self) -> int:
+        """How many calls are made at a time now."""
+        return sum(each.slots for each in self._workers())
+
+    @property
+    def there(self) -> bool:
+        """See `Calls`."""
+        return bool(self._workers())
+
+    @property
     def spans(self) -> tuple[Span, ...]:
         """What each worker did, and when, as the client saw it."""
         return tuple(self._spans)
@@ -129,14 +165,28 @@ class ClusterCalls(Calls):
         with self._lock:
             self._open.pop(name, None)
 
-    async def _make(self, call: Call, name: str, parcel: Parcel) -> None:
+    async def _make(
+        self, call: Call, name: str, parcel: Parcel, here: Callable[[], Future[Any]] | None
+    ) -> None:
         """Have a call made, again where nobody is to blame for its loss. It ends exactly once."""
         loop, over = asyncio.get_running_loop(), asyncio.Event()
         call.future.add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
+        numbers, lost, unfit = itertools.count(), 0, set[str]()
         try:
-            for attempt in range(_ATTEMPTS):
-                if await self._attempt(call, f"{name}.{attempt}" if attempt else name, parcel, over):
+            while lost < _ATTEMPTS:
+                number = next(numbers)
+                attempt = f"{name}.{number}" if number else name
+                try:
+                    if await self._attempt(call, attempt, parcel, over, unfit):
+                        return
+                except _UnfitWorkerError as error:
+                    unfit |= self._lacking(error)
+                    continue
+                except _NoFitWorkerError:
+                    assert here is not None, "else calls end as they end there"
+                    _follow(call, here())
                     return
+                lost += 1
                 await asyncio.sleep(_LOOK_S)
             call.end(error=WorkerError(HostLost(None, "", f"its worker was lost {_ATTEMPTS} times")))
         except (WorkerError, UntypedError) as error:
@@ -144,9 +194,23 @@ class ClusterCalls(Calls):
         except BaseException as error:  # nobody else would tell
             call.end(error=WorkerError(Lost(f"{type(error).__name__}: {error}")))
 
-    async def _attempt(self, call: Call, name: str, parcel: Parcel, over: asyncio.Event) -> bool:
-        """Whether the call has ended; else its worker was lost. Raises WorkerError, UntypedError."""
-        line = await self._line(over)
+    def _lacking(self, error: _UnfitWorkerError) -> set[str]:
+        """Addresses of workers that lack the same; who watches is told of each once."""
+        found = self._unfit.setdefault(error.why, set())
+        if error.address not in found:
+            found.add(error.address)
+            names = [each.name for each in self._workers() if each.address == error.address]
+            self._cluster.news.extend(f"worker '{name}': {error.why}" for name in names)
+        return found
+
+    async def _attempt(
+        self, call: Call, name: str, parcel: Parcel, over: asyncio.Event, unfit: AbstractSet[str]
+    ) -> bool:
+        """Whether the call has ended; else its worker was lost.
+
+        Raises WorkerError, UntypedError; _UnfitWorkerError, _NoFitWorkerError where others are to make it.
+        """
+        line = await self._line(over, unfit)
         if line is None:
             return True
         if self._at not in (None, line):
@@ -177,14 +241,17 @@ class ClusterCalls(Calls):
             asking.cancel()
             ending.cancel()
 
-    async def _line(self, over: asyncio.Event) -> Line | None:
+    async def _line(self, over: asyncio.Event, unfit: AbstractSet[str]) -> Line | None:
         """To the worker that has least to do, once there is one; None if the call is over before.
 
-        Raises WorkerError where none comes.
+        Raises WorkerError where none comes, _NoFitWorkerError where all that are there are unfit.
         """
         until = time.monotonic() + PATIENCE_S
         while not over.is_set():
-            if found := self._workers():
+            if there := self._workers():
+                found = [each for each in there if each.address not in unfit] if unfit else there
+                if not found:
+                    raise _NoFitWorkerError
                 first = min(
                     found, key=lambda each: (self._under_way.get(each.address, 0) + 1) / max(1, each.slots)
                 )
@@ -212,9 +279,26 @@ class ClusterCalls(Calls):
         match kind:
             case "value":
                 call.end(value)
+            case "raised" if self._here is not None and isinstance(value, UnfitError | ImportError):
+                raise _UnfitWorkerError(line.address, str(value))
             case "raised":
                 call.end(error=value)
             case "end":
                 call.end(error=WorkerError(value))
             case _:
                 call.end(error=WorkerError(Lost(str(value))))
+
+
+def _follow(call: Call, made: Future[Any]) -> None:
+    """Have a call end as another does that is made in its place."""
+
+    def end(_: Future[Any]) -> None:
+        if made.cancelled():
+            call.drop()
+        elif (error := made.exception()) is not None:
+            call.end(error=error)
+        else:
+            call.end(made.result())
+
+    made.add_done_callback(end)
+    call.future.add_done_callback(lambda each: each.cancelled() and made.cancel())

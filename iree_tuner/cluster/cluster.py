@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 from distributed import Client
 
 from iree_tuner.cluster.calls import PATIENCE_S, ClusterCalls
 from iree_tuner.cluster.line import Line, LineLostError
-from iree_tuner.cluster.serve import AT, COMPILE, LOAD, versions_here
-from iree_tuner.cluster.wire import read_value, unpack
+from iree_tuner.cluster.serve import AT, COMPILE, LOAD, PROCESSOR, versions_here
+from iree_tuner.cluster.wire import UntypedError, read_value, unpack
+from iree_tuner.compiler.calls import Calls
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.targets import Target, on_host, target_for_device
+from iree_tuner.targets import Target, target_for_device
 
 _CONNECT_S = 10.0
 _ANSWER_S = 5.0  # a worker, when it is connected
@@ -35,12 +37,14 @@ class Member:
         address: where it listens.
         resources: what it has, with how many.
         seen_s: seconds since its last sign of life.
+        processor: of its host.
     """
 
     name: str
     address: str
     resources: dict[str, float]
     seen_s: float
+    processor: str = ""
 
     @property
     def slots(self) -> int:
@@ -63,6 +67,10 @@ class Cluster:
 
     Raises:
         TunerError: there is none, it has no such workers, or they have other versions.
+
+    Attributes:
+        news: what happened since, for people: who of other versions came, which devices joined or left.
+        watchers: called with the members whenever these are found out, on the event loop.
     """
 
     def __init__(self, scheduler: str | Client) -> None:
@@ -72,24 +80,33 @@ class Cluster:
         self.loop = cast(asyncio.AbstractEventLoop, cast(Any, self.client.loop).asyncio_loop)
         self.holders: OrderedDict[str, str] = OrderedDict()
         """Addresses of workers that have bytes, by their digest."""
+        self.news: deque[str] = deque()
+        self.watchers: list[Callable[[Sequence[Member]], None]] = []
         self._lines: dict[str, Line] = {}
-        self._meet(cast("list[Member]", self.client.sync(members_of, self.client)))
+        self._facts: dict[str, asyncio.Task[dict[str, str] | None]] = {}
+        self._refused: set[str] = set()
+        self._members: list[Member] = []
+        self._compiling: list[Member] = []
+        self._named: dict[str, Member] = {}
+        wrong = cast("list[str]", self.client.sync(self._look, _CONNECT_S))
         self._watching = asyncio.run_coroutine_threadsafe(self._watch(), self.loop)
-        if not self.members():
+        if not wrong and not self.members():
             self.close()
             raise TunerError(
                 "the cluster has no worker of iree-tuner", location=self.address,
                 hint=f"start one: iree-tuner worker --scheduler {self.address} --compile-slots 8",
             )  # fmt: skip
-        self._check_versions()
+        if wrong:
+            self.close()
+            raise TunerError(wrong[0], location=self.address, hint="install the same versions on both")
 
     def members(self) -> list[Member]:
-        """Its workers, as of a second ago."""
+        """Its workers of the same versions, as of a second ago."""
         return self._members
 
-    def _meet(self, members: list[Member]) -> None:
-        self._members = members
-        self._compiling = [each for each in members if each.slots]
+    def named(self, worker: str) -> Member | None:
+        """The worker of this name, if it is there."""
+        return self._named.get(worker)
 
     def line(self, address: str) -> Line:
         """The connection to a worker. On the event loop."""
@@ -114,12 +131,49 @@ class Cluster:
                 found[each.address] = read_value(*unpack(await self.line(each.address).tell(what)))
         return found
 
+    async def _look(self, patience_s: float) -> list[str]:
+        """Find out who is there; who has other versions is not taken, and told of once."""
+        found = await members_of(self.client)
+        self._facts = {
+            each.address: self._facts.get(each.address) or asyncio.create_task(self._ask_facts(each.address))
+            for each in found
+        }
+        if asking := [task for task in self._facts.values() if not task.done()]:
+            await asyncio.wait(asking, timeout=patience_s)
+        members: list[Member] = []
+        wrong: list[str] = []
+        for each in found:
+            task = self._facts[each.address]
+            facts = task.result() if task.done() else None
+            if facts is None:
+                if task.done():  # it is asked again
+                    del self._facts[each.address]
+            elif not (problem := _other_version(each.name, facts)):
+                members.append(replace(each, processor=facts.get(PROCESSOR, "")))
+            elif each.address not in self._refused:
+                self._refused.add(each.address)
+                wrong.append(problem)
+        for watcher in self.watchers:
+            watcher(members)
+        self._members = members
+        self._compiling = [each for each in members if each.slots]
+        self._named = {each.name: each for each in members}
+        return wrong
+
+    async def _ask_facts(self, address: str) -> dict[str, str] | None:
+        """What a worker says of itself; None where it does not answer."""
+        try:
+            found = read_value(*unpack(await self.line(address).tell("facts")))
+        except (LineLostError, UntypedError):
+            return None
+        return cast("dict[str, str]", found) if isinstance(found, dict) else None
+
     async def _watch(self) -> None:
         """Know who is there, and give up workers that the scheduler has given up."""
         while True:
             await asyncio.sleep(_KNOWN_S)
-            self._meet(await members_of(self.client))
-            there = {each.address for each in self._members}
+            self.news += [f"{problem}: it takes no part" for problem in await self._look(_KNOWN_S)]
+            there = self._facts.keys()
             for address, line in list(self._lines.items()):
                 line.missing_s = 0.0 if address in there or not self.connected else line.missing_s + _KNOWN_S
                 if line.missing_s > PATIENCE_S or line.lost:
@@ -131,11 +185,6 @@ class Cluster:
         """Whether the scheduler is there."""
         return self.client.status == "running"
 
-    @property
-    def slots(self) -> int:
-        """Compile slots that are there now."""
-        return sum(each.slots for each in self.members())
-
     def target(self, devices: Sequence[tuple[str, str]], chip: str) -> Target:
         """The target that devices run. Raises UsageError where they are not of one kind, TunerError."""
         found: list[tuple[str, Target]] = []
@@ -143,36 +192,64 @@ class Cluster:
             with self.device_calls(uri, worker) as calls:
                 found.append((f"{uri} of {worker}", calls.call(target_for_device, uri, chip)))
         (first, target), *others = found
-        for name, other in others:
-            if (other.backend, other.chip) != (target.backend, target.chip):
-                raise UsageError(f"{name} is not of the same kind as {first}: {other} and {target}")
+        kind = self.kind(target, devices[0][1])
+        for (name, other), (_, worker) in zip(others, devices[1:], strict=True):
+            if (theirs := self.kind(other, worker)) != kind:
+                raise UsageError(f"{name} is not of the same kind as {first}: {theirs} and {kind}")
         return target
 
-    def compile_calls(self, devices: Sequence[tuple[str, str]]) -> ClusterCalls:
+    def kind(self, target: Target, worker: str) -> str:
+        """What has to be equal for devices to run the same code; `target` is a device's of a worker."""
+        return f"{target} ({self.processor(worker)})" if target.native else str(target)
+
+    def processor(self, worker: str) -> str:
+        """Of a worker's host; empty where it has gone."""
+        member = self.named(worker)
+        return member.processor if member else ""
+
+    def compile_calls(
+        self, owners: AbstractSet[str] = frozenset(), processor: str = "", here: Calls | None = None
+    ) -> ClusterCalls:
         """Calls on compile slots.
 
-        Where a device computes on its host's cores, its worker's slots stay empty.
-
         Args:
-            devices: that are measured on, each with its worker.
+            owners: workers whose slots stay empty, as processors of their hosts are measured; looked at again
+                for each call.
+            processor: of the hosts that can compile; any by default.
+            here: makes calls for which every host lacks something.
+
+        Raises:
+            UsageError: there is no such slot.
         """
-        owners = {worker for uri, worker in devices if on_host(uri)}
-        if not owners:
-            return ClusterCalls(self, COMPILE, lambda: self._without(set()))
-        if not self._without(owners):
+
+        def able() -> Sequence[Member]:
+            if not owners and not processor:
+                return self._compiling
+            return [
+                each for each in self._compiling
+                if each.name not in owners and processor in ("", each.processor)
+            ]  # fmt: skip
+
+        if owners and not any(each.name not in owners for each in self._compiling):
             raise UsageError(
                 "all compile slots are on the device's worker, which must not compile while it measures",
                 location=self.address, hint="start a worker with --compile-slots and without a device",
             )  # fmt: skip
-        return ClusterCalls(self, COMPILE, lambda: self._without(owners))
+        if processor and not able():
+            raise UsageError(
+                f"no compile slot has the device's processor, {processor}", location=self.address,
+                hint="name what is compiled for: --chip",
+            )  # fmt: skip
+        return ClusterCalls(self, COMPILE, able, here=here)
 
     def device_calls(self, uri: str, worker: str, *, alone: bool = False) -> ClusterCalls:
         """Calls on a device, one after the other; in the process that runs share, or `alone` in another."""
-        return ClusterCalls(
-            self, uri,
-            lambda: [each for each in self.members() if each.name == worker and uri in each.devices],
-            alone=alone,
-        )  # fmt: skip
+
+        def owner() -> Sequence[Member]:
+            member = self.named(worker)
+            return [member] if member and uri in member.devices else []
+
+        return ClusterCalls(self, uri, owner, alone=alone)
 
     def load_calls(self, devices: Sequence[tuple[str, str]]) -> ClusterCalls:
         """Calls beside the first device, that have its driver compile."""
@@ -185,12 +262,12 @@ class Cluster:
 
         Raises UsageError where there are none.
         """
-        every = [(uri, each.name) for each in self.members() for uri in each.devices]
         found: dict[tuple[str, str], None] = {}
         for wanted in uris:
-            here = [(uri, name) for uri, name in every if wanted in (uri, f"{uri}{AT}{name}")]
+            here = devices_of(self.members(), wanted)
             if not here:
-                known = ", ".join(f"{uri} of {name}" for uri, name in every) or "none"
+                every = [f"{uri} of {each.name}" for each in self.members() for uri in each.devices]
+                known = ", ".join(every) or "none"
                 raise UsageError(f"no worker has {wanted}", location=self.address, hint=f"devices: {known}")
             found |= dict.fromkeys(here)
         return list(found)
@@ -213,23 +290,19 @@ class Cluster:
         for line in self._lines.values():
             line.close()
 
-    def _without(self, owners: set[str]) -> list[Member]:
-        """Workers that have compile slots, but for these."""
-        return [each for each in self._compiling if each.name not in owners] if owners else self._compiling
 
-    def _check_versions(self) -> None:
-        ours = versions_here()
-        names = {each.address: each.name for each in self.members()}
-        found = cast("dict[str, dict[str, str]]", self.client.sync(self.ask, "facts"))
-        for address, facts in found.items():
-            for key, value in ours.items():
-                if facts.get(key) != value:
-                    self.close()
-                    theirs = facts.get(key) or "none"
-                    raise TunerError(
-                        f"worker '{names[address]}' has {key} {theirs}, and here it is {value}",
-                        location=self.address, hint="install the same versions on both",
-                    )  # fmt: skip
+def devices_of(members: Sequence[Member], wanted: str) -> list[tuple[str, str]]:
+    """The devices with a URI, or `URI@WORKER`, each with its worker."""
+    every = ((uri, each.name) for each in members for uri in each.devices)
+    return [(uri, name) for uri, name in every if wanted in (uri, f"{uri}{AT}{name}")]
+
+
+def _other_version(worker: str, facts: dict[str, str]) -> str:
+    """Which package a worker has in another version than is here; empty where all are equal."""
+    for key, value in versions_here().items():
+        if facts.get(key) != value:
+            return f"worker '{worker}' has {key} {facts.get(key) or 'none'}, and here it is {value}"
+    return ""
 
 
 async def members_of(client: Client) -> list[Member]:

@@ -54,6 +54,7 @@ class Line:
         """Connect, once, whoever asks first and for all who ask. Raises LineLostError."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._connect())
+            self._opening.add_done_callback(_heard)
         await asyncio.shield(self._opening)
 
     async def _connect(self) -> None:
@@ -99,8 +100,12 @@ class Line:
         return cast(bytes, reply.get("reply", b""))
 
     async def tell(self, what: str) -> bytes:
-        """The worker's answer to `facts`, its versions, or `doing`, its calls. Raises LineLostError."""
-        return cast(bytes, (await self._ask(f"{what}?", {"ask": what})).get("reply", b""))
+        """The worker's answer to `facts`, of what it is, or `doing`, its calls. Raises LineLostError."""
+        asking = self._ask(f"{what}?", {"ask": what})
+        try:
+            return cast(bytes, (await asyncio.wait_for(asking, self._timeout_s)).get("reply", b""))
+        except TimeoutError:
+            raise LineLostError(f"{self.address} does not answer") from None
 
     async def drop(self, name: str) -> None:
         """End a call there: its process is killed."""
@@ -153,8 +158,8 @@ class Line:
             return await waiting
         finally:
             self._replies.pop(name, None)
-            if waiting.done() and not waiting.cancelled():
-                waiting.exception()  # asyncio tells of those that nobody looks at: writing has failed, too
+            if waiting.done():
+                _heard(waiting)  # writing has failed, too
 
     async def _write(self, message: dict[str, Any]) -> None:
         await self.open()
@@ -174,3 +179,9 @@ class Line:
                     waiting.set_result(message)
         except Exception:  # it ended, or what came was no message
             self.close()
+
+
+def _heard(ended: asyncio.Future[Any]) -> None:
+    """Look at an exception that nobody may wait for any more: asyncio prints those that nobody looks at."""
+    if not ended.cancelled():
+        ended.exception()

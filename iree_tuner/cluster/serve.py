@@ -27,6 +27,7 @@ from iree_tuner.cluster.wire import pack, read_call, write
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.targets import on_host
+from iree_tuner.targets.processor import processor_name
 
 COMPILE = "compile"
 """A resource: compile slots."""
@@ -36,6 +37,9 @@ LOAD = "load"
 
 AT = "@"
 """Between a device and its worker in the name of its resource."""
+
+PROCESSOR = "processor"
+"""Beside versions, in what a worker says of itself."""
 
 _FETCH = "iree_tuner_bytes"
 _LOADERS = 4
@@ -158,7 +162,7 @@ class Host:
                     rooms.discard(room)
                     self._leave(room)
                 elif (what := message.get("ask")) is not None:
-                    told = self.doing() if what == "doing" else versions_here()
+                    told = self.doing() if what == "doing" else facts_here()
                     await reply(f"{what}?", {"reply": pack(write(told))})
                 else:
                     name = message["call"]
@@ -290,6 +294,11 @@ class Host:
             left -= path.stat().st_size
             shutil.rmtree(path.parent, ignore_errors=True)
         return folder
+
+
+def facts_here() -> dict[str, str]:
+    """What a worker is: its versions, and its processor."""
+    return versions_here() | {PROCESSOR: processor_name()}
 
 
 def versions_here() -> dict[str, str]:

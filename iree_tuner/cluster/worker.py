@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from threading import Event
+from threading import Event, Timer
 from typing import Any, cast
 
 from distributed import Client, Worker
@@ -50,6 +50,9 @@ def run_worker(
         stop.set()
         if process is not None:
             process.terminate()
+            killing = Timer(_END_S, process.kill)
+            killing.daemon = True
+            killing.start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
@@ -75,8 +78,14 @@ async def _serve(scheduler: str, name: str, slots: int, devices: Sequence[str]) 
     )  # fmt: skip
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None, "it runs"
+
+    def end() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):  # dask hangs where its closing is cancelled, too
+            loop.add_signal_handler(number, lambda: None)
+        task.cancel()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, end)
     async with worker:
         print(f"worker '{name}' at {worker.address} serves {scheduler}", file=sys.stderr, flush=True)
         await worker.finished()

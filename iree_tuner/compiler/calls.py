@@ -56,6 +56,11 @@ class Calls(ABC):
     def close(self) -> None:
         """Stop the workers, busy ones too. Calls that did not end are cancelled."""
 
+    @property
+    def there(self) -> bool:
+        """Whether somebody can make a call now; else calls wait for their worker to come back."""
+        return True
+
     def end(self, future: Future[R]) -> End[R]:
         """How a call ends; its exception, if it raised one.
 

@@ -95,6 +95,10 @@ class Lost:
 End = Ok[R] | Crash | Timeout | Lost
 
 
+class UnfitError(TunerError):
+    """What a call raises that needs something this host does not have: another host may make it."""
+
+
 class WorkerError(TunerError):
     """No value came back from a worker; for callers who cannot do without it.
 

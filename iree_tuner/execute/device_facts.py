@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from iree_tuner.execute.sensors.amd import AmdSensors, open_amd
 from iree_tuner.execute.sensors.nvidia import NvidiaSensors, open_nvidia
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import kind_of_device
+from iree_tuner.targets.processor import processor_name
 
 _MIB = 1 << 20
 _UNKNOWN_CACHE = 64 * _MIB
@@ -116,20 +116,6 @@ def memory_bytes(device_uri: str) -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     gpu = _gpu(device)
     return gpu.memory_bytes() if gpu else None
-
-
-def processor_name(root: Path = _ROOT) -> str:
-    """The CPU as it names itself, with family and model where it keeps its name to itself."""
-    try:
-        lines = (root / "proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    split = (line.partition(":") for line in lines)
-    fields = {name.strip(): value.strip() for name, colon, value in split if colon}
-    name = fields.get("model name", platform.machine())
-    if "cpu family" in fields and "model" in fields:
-        name = f"{name} (family {fields['cpu family']}, model {fields['model']})"
-    return name
 
 
 def usable_cores() -> int:

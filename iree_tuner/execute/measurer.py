@@ -84,6 +84,11 @@ class Measurer:
         """Have the worker begin to open the device. If it cannot, the first call says so."""
         return self.workers.submit(start_here, self.device)
 
+    @property
+    def there(self) -> bool:
+        """Whether its worker is there; one on another host may leave and come back."""
+        return self.workers.there
+
     @cached_property
     def facts(self) -> DeviceFacts:
         """What the device's host says of it. Raises WorkerError."""

@@ -112,7 +112,7 @@ def compiled(source: str, name: str, macros: Mapping[str, int | str], target: Ta
     Raises:
         KernelError: with the C compiler's first error.
     """
-    if target.chip.partition("+")[0] != "host":
+    if not target.native:
         raise KernelError(f"{source} is compiled for this machine, not for {target}")
     texts = {key: str(value) for key, value in macros.items()}
     entry = f"{name}_{hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]}"

@@ -31,9 +31,14 @@ def digest_of(kernel: Kernel) -> str:
         found.update(repr(name).encode())
         for relative, content in files or [("", secrets.token_bytes(16))]:
             found.update(repr((relative, hashlib.sha256(content).hexdigest())).encode())
-    if isinstance(kernel, WithTools):
-        found.update(repr(kernel.tools()).encode())
+    if tools := tools_of(kernel):
+        found.update(repr(tools).encode())
     return found.hexdigest()[:16]
+
+
+def tools_of(kernel: Kernel) -> tuple[str, ...]:
+    """The tools of this machine that make a kernel's code, with their versions."""
+    return kernel.tools() if isinstance(kernel, WithTools) else ()
 
 
 def _files_of(module: ModuleType) -> Iterator[tuple[str, bytes]]:

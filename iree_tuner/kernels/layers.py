@@ -116,8 +116,9 @@ def compare_layers(
             )
             raise TunerError(message, location=program.name)
         problems = [site.problem for site, _ in chosen]
-        return lab.measurer.workers.call(
-            compare_here, paths, lab.measurer.device, run, outputs, problems, timeout_s=600.0
+        measurer = lab.measurer
+        return measurer.workers.call(
+            compare_here, paths, measurer.device, run, outputs, problems, timeout_s=600.0
         )
 
 

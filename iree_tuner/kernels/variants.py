@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from iree_tuner.compiler.ends import UnfitError
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.bench import Bench, Tolerance
@@ -19,7 +20,7 @@ from iree_tuner.execute.program import time_program
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.alone import build_kernel_here, why_unfit, with_scratch
-from iree_tuner.kernels.identity import digest_of
+from iree_tuner.kernels.identity import digest_of, tools_of
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.reproducer import write_reproducer_here
@@ -96,6 +97,7 @@ class KernelVariants:
         self.default = prepared.default
         self.default_us = prepared.default_us
         self.knobs: Sequence[Knobs] = kernel.variants(prepared.site.problem, lab.target)
+        self._tools = tools_of(kernel)
         self._lab = lab
         self._records = records
 
@@ -120,9 +122,9 @@ class KernelVariants:
     ) -> Future[Built]:
         """Make the code, and put it in the place of the dispatch's executable."""
         del place, verify  # there is one place, and nothing of the compiler's to verify
-        return self._lab.compilers.submit(
+        return self._lab.slots.submit(
             make_here, self.kernel, self.prepared.site.problem, self._lab.target, dict(assignment),
-            self.bench.harness, timeout_s=min(limits.compile_s, _TIMEOUT_S),
+            self.bench.harness, self._tools, timeout_s=min(limits.compile_s, _TIMEOUT_S),
         )  # fmt: skip
 
     def reproduce(self, trial: Trial) -> str:
@@ -156,12 +158,22 @@ def study_of(
     return StudyKey(setting, workload, code, digest_of(kernel), f"{KERNEL}{kernel.name}", variants)
 
 
-def make_here(kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness) -> Built:
-    """Make a kernel's code and build the harness with it. Runs in workers.
+def make_here(
+    kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness, tools: Sequence[str]
+) -> Built:
+    """Make a kernel's code and build the harness with it. Runs in workers, also on other hosts.
 
     The digest is that of the kernel's code. That of the executable would not do: four bytes of what the
     compiler 3.13 makes around an object, in its table of entries, differ from process to process.
+
+    Raises:
+        UnfitError: this host does not have the kernel's `tools`, in the same versions.
     """
+    if missing := kernel.missing():
+        raise UnfitError(f"the kernel '{kernel.name}' is not compiled there: {missing}")
+    if (found := tools_of(kernel)) != tools:
+        versions = ", ".join(each.partition("\n")[0] for each in found)
+        raise UnfitError(f"the kernel '{kernel.name}' is not compiled there: it has {versions}")
     start = time.perf_counter()
     try:
         code = kernel.make(problem, target, knobs)
@@ -216,8 +228,9 @@ def _spent_us(compiling: Future[Compiled], lab: Lab) -> float:
     with suppress(TunerError, WorkerError):
         data = lab.compilers.wait(compiling).data
         lab.settle()
+        measurer = lab.measurer
         return statistics.median(
-            time_program(data, lab.measurer.device, lab.measurer.workers, rounds=_ROUNDS, batch_s=_BATCH_S)
+            time_program(data, measurer.device, measurer.workers, rounds=_ROUNDS, batch_s=_BATCH_S)
         )
     return 0.0
 

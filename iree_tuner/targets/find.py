@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from iree_tuner.errors import UsageError
+from iree_tuner.targets.kind import TargetKind
 from iree_tuner.targets.options import options_of
 from iree_tuner.targets.registry import driver_of, kind_named, kind_of_device, kinds
 from iree_tuner.targets.target import Target
@@ -45,13 +46,20 @@ def target_for_device(uri: str, chip: str = "host") -> Target:
             its architecture: `sm_80`; `host` is what CUDA's driver says that the GPU can run. With a target
             before a colon, that compiles for the device.
     """
-    name, colon, rest = chip.partition(":")
+    kind = kind_for_device(uri, chip)
+    _, colon, rest = chip.partition(":")
     if not colon:
-        return kind_of_device(uri).target(chip, uri)
-    kind = kind_named(name)
+        return kind.target(chip, uri)
     if driver_of(uri) not in kind.drivers:
-        raise UsageError(f"{uri} cannot run code of {name}", hint=f"{name} is for {', '.join(kind.drivers)}")
+        drivers = ", ".join(kind.drivers)
+        raise UsageError(f"{uri} cannot run code of {kind.name}", hint=f"{kind.name} is for {drivers}")
     return kind.target(rest, uri)
+
+
+def kind_for_device(uri: str, chip: str) -> TargetKind:
+    """What compiles for a device, which may be another machine's; see `target_for_device`."""
+    name, colon, _ = chip.partition(":")
+    return kind_named(name) if colon else kind_of_device(uri)
 
 
 def target_for_devices(uris: Sequence[str], chip: str = "host") -> tuple[Target, tuple[str, ...]]:

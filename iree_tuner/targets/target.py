@@ -38,5 +38,10 @@ class Target:
     device_targets: str = ""
     user_flags: tuple[str, ...] = ()
 
+    @property
+    def native(self) -> bool:
+        """Whether it is the processor of whichever host the compiler runs on."""
+        return self.chip.partition("+")[0] == "host"
+
     def __str__(self) -> str:
         return f"{self.backend}:{self.chip}"

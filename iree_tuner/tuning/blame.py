@@ -69,8 +69,9 @@ def blame(
     try:
         begun = begin_parts([(program, given, None), (other, version.target, None)], run, lab)
         with in_parts(begun, lab) as pieces:
-            findings = lab.measurer.workers.call(
-                follow_here, *pieces, lab.measurer.device, run, sums_of(dispatches), seconds,
+            measurer = lab.measurer
+            findings = measurer.workers.call(
+                follow_here, *pieces, measurer.device, run, sums_of(dispatches), seconds,
                 timeout_s=_TIMEOUT_S,
             )  # fmt: skip
     except TunerError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
@@ -28,6 +28,12 @@ look of some 25 found the default 1.5 times as slow as all others, and so did th
 
 _LOOKS = 3
 """That say so, where they are apart; two in a row, where what disturbs one disturbs all."""
+
+_DRIFT = 0.03
+"""How far a default's time may move on a device without a note."""
+
+_LOOK_S = 0.5
+"""Between two looks at which devices are there."""
 
 _PATIENCE = 3
 """Times in a row that a default may fail to run before the device is given up."""
@@ -160,3 +166,81 @@ class DeviceRunner:
         own = replace(bench, device=self.measurer.device)
         limit_us = limit_score * track.last_us if limit_score < math.inf else None
         return self.measurer.submit_screen(vmfb, own, limit_us)
+
+
+class RunDevices:
+    """The devices of a run, of which further ones may join, and some may leave and come back.
+
+    Args:
+        measurers: of all; it grows where devices join.
+        clock: the time, in seconds.
+        alternate: see `DeviceRunner`.
+        news: what happens, for people.
+
+    Attributes:
+        every: all so far.
+        working: those that candidates are given to. Where none is there any more, those that were there last:
+            their calls wait for them.
+    """
+
+    def __init__(
+        self, measurers: Sequence[Measurer], clock: Callable[[], float], news: MutableSequence[str],
+        *, alternate: bool,
+    ) -> None:  # fmt: skip
+        self._measurers = measurers
+        self._clock = clock
+        self._alternate = alternate
+        self._news = news
+        self._given_up: set[DeviceRunner] = set()
+        self._looked = -math.inf
+        self.every: list[DeviceRunner] = []
+        self.working: list[DeviceRunner] = []
+        self.look()
+
+    def look(self) -> list[DeviceRunner]:
+        """Find out who is there; those that have left, whose work others can do."""
+        if self._clock() - self._looked < _LOOK_S:
+            return []
+        self._looked = self._clock()
+        known = len(self.every)
+        for measurer in self._measurers[known:]:
+            self.every.append(DeviceRunner(measurer, self._clock, alternate=self._alternate))
+        there = [each for each in self.every if each.measurer.there and each not in self._given_up]
+        if not there or there == self.working:
+            self.working = self.working or there or self.every
+            return []
+        left = [each for each in self.working if each not in there]
+        for each in there:
+            if each not in self.working:
+                each.disturbed()
+                if each in self.every[:known]:
+                    self._news.append(f"{each.measurer.name} came back")
+        self._news.extend(f"{each.measurer.name} left: others measure its candidates" for each in left)
+        self.working = there
+        return left
+
+    def note(self, bench: AnyBench) -> str:
+        """What is to be said of them in a bench; empty when its default was steady."""
+        moved = max(self.every, key=lambda device: abs(device.track(bench).drift))
+        by = moved.track(bench).drift
+        return (
+            f"the baseline drifted by {by:+.0%} on {moved.measurer.name} during the search"
+            if abs(by) > _DRIFT
+            else ""
+        )
+
+    def end_baseline(self, device: DeviceRunner, bench: AnyBench, timed: Timed) -> bool:
+        """Take a default's time on a device; False where it fails so often that the run goes on without it.
+
+        Raises DeviceLostError for the first device, which judges.
+        """
+        try:
+            device.end_baseline(bench, timed)
+        except DeviceLostError as error:
+            if device is self.every[0]:
+                raise
+            self._given_up.add(device)
+            self.working = [each for each in self.working if each is not device] or self.every[:1]
+            self._news.append(f"{error}; the run goes on without it")
+            return False
+        return True

@@ -24,16 +24,13 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.execute.worker import Timed
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.candidate import CompileLimits
-from iree_tuner.tuning.device import DeviceRunner
+from iree_tuner.tuning.device import DeviceRunner, RunDevices
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.search import Search, SearchSource
 from iree_tuner.tuning.stop import StopRequest
 
 _REJECT_AT = 3.0
 """Times the best so far: what is slower is dropped after its first samples."""
-
-_DRIFT = 0.03
-"""How far a default's time may move on a device without a note."""
 
 _CROWDED_OF = 8
 """Compilations that say how crowded the machine is."""
@@ -73,7 +70,7 @@ class Engine:
         clock: the time, in seconds.
 
     Attributes:
-        devices: of the lab.
+        devices: of the lab; those that join it meanwhile work, too.
     """
 
     def __init__(
@@ -83,7 +80,7 @@ class Engine:
         self._stop = stop
         self._batch = batch
         self._clock = clock
-        self.devices = [DeviceRunner(measurer, clock, alternate=lab.alternate) for measurer in lab.measurers]
+        self.devices = RunDevices(lab.measurers, clock, lab.news, alternate=lab.alternate)
         self._crowded: deque[float] = deque(maxlen=_CROWDED_OF)
         self._recent_s: deque[float] = deque(maxlen=_RECENT)
         self._until: Callable[[], float] = lambda: math.inf
@@ -112,10 +109,10 @@ class Engine:
         measured then is dropped. `until` is asked again and again, as what is to follow changes.
 
         Raises:
-            DeviceLostError: a device does not run a default any more.
+            DeviceLostError: the first device does not run a default any more.
         """
         self._source, self._until, self._dry = source, until, False
-        for device in self.devices:  # something else ran there meanwhile
+        for device in self.devices.every:  # something else ran there meanwhile
             device.disturbed()
         try:
             if self._lab.alternate:
@@ -128,6 +125,8 @@ class Engine:
 
     def _until_dry(self) -> Iterator[tuple[Search, Trial]]:
         while True:
+            for device in self.devices.look():
+                self._take_from(device)
             self._begin_compiling()
             self._begin_measuring()
             while self._done:
@@ -137,16 +136,6 @@ class Engine:
                 self._await()
             elif self._dry or self._closed():
                 return
-
-    def note(self, bench: AnyBench) -> str:
-        """What is to be said of the devices in a bench; empty when its default was steady."""
-        moved = max(self.devices, key=lambda device: abs(device.track(bench).drift))
-        by = moved.track(bench).drift
-        return (
-            f"the baseline drifted by {by:+.0%} on {moved.measurer.name} during the search"
-            if abs(by) > _DRIFT
-            else ""
-        )
 
     @property
     def _under_way(self) -> int:
@@ -199,7 +188,7 @@ class Engine:
         under_way = len(self._compiling) + len(self._loading) + len(self._ready)
         if not self._lab.alternate:
             # A strategy that learns takes longer for each question than for each answer: several at once.
-            half = self._lab.jobs + len(self.devices)
+            half = self._lab.jobs + len(self.devices.working)
             room = 2 * half - under_way
             return room if room >= half else 0
         return 0 if self._measuring else min(self._batch, self._fitting) - under_way
@@ -224,7 +213,7 @@ class Engine:
             return
         busy = Counter(id(device) for device, _, _ in self._running.values())
         for depth in range(self._lab.queued):
-            for device in self.devices:
+            for device in self.devices.working:
                 if busy[id(device)] > depth:
                     continue
                 made = self._next_ready(device)
@@ -253,8 +242,17 @@ class Engine:
             self._begin_compiling()
         elif not self._measuring and not self._compiling and self._ready:
             self._measuring = True
-            for device in self.devices:
+            for device in self.devices.every:
                 device.disturbed()
+
+    def _take_from(self, device: DeviceRunner) -> None:
+        """Others measure what a device had that has left; what has ended there counts."""
+        for timing, (owner, _, made) in list(self._running.items()):
+            if owner is device and timing.cancel():
+                del self._running[timing]
+                if made is not None:
+                    del self._first[made.code]
+                    self._ready.appendleft(made)
 
     def _next_ready(self, device: DeviceRunner) -> _Made | None:
         """The next candidate whose code was not measured yet, of the device's last bench where there is one.
@@ -330,7 +328,8 @@ class Engine:
 
     def _timed(self, device: DeviceRunner, bench: AnyBench, made: _Made | None, timed: Timed) -> None:
         if made is None:
-            device.end_baseline(bench, timed)
+            if not self.devices.end_baseline(device, bench, timed):
+                self._take_from(device)
             return
         trial = replace(
             self._trial(made), outcome=timed.outcome, samples_us=timed.samples_us,
@@ -352,14 +351,12 @@ class Engine:
 
     def _tie(self, made: _Made) -> Trial:
         """The default's own code has its time by definition."""
-        times = (device.track(made.bench).last_us for device in self.devices)
+        times = (device.track(made.bench).last_us for device in self.devices.every)
         time_us = next(filter(None, times), made.search.kind.default_us)
         return replace(
-            self._trial(made),
-            samples_us=(time_us,),
-            baseline_us=time_us,
+            self._trial(made), samples_us=(time_us,), baseline_us=time_us,
             message="the same code as the default",
-        )
+        )  # fmt: skip
 
     def _finish(self, search: Search, trial: Trial, *, recorded: bool = False) -> None:
         if self._late is not None:
@@ -375,7 +372,8 @@ class Engine:
 
     def _cost_s(self, trial: Trial) -> float:
         """What a trial took of the run's time, as others are compiled and measured beside it."""
-        compiling, measuring = trial.compile_s / self._lab.jobs, trial.measure_s / len(self.devices)
+        compiling = trial.compile_s / self._lab.jobs
+        measuring = trial.measure_s / len(self.devices.working)
         return compiling + measuring if self._lab.alternate else max(compiling, measuring)
 
     def _cancel(self) -> None:

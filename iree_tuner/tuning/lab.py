@@ -6,7 +6,8 @@ import copy
 import itertools
 import shutil
 import tempfile
-from collections.abc import Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +28,7 @@ from iree_tuner.execute.pool import Builder
 from iree_tuner.execute.reference.ahead import write_ahead
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target, on_host
+from iree_tuner.targets.processor import processor_name
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -49,7 +51,8 @@ class Lab:
         jobs: compile workers; one a core by default.
         devices: further devices of the same kind, on which candidates are measured side by side.
         cluster: whose workers compile candidates and measure, in the place of this machine. What only one
-            candidate needs is compiled by `slots`; what is of the program, here.
+            candidate needs is compiled by `slots`; what is of the program, here, and what no slot has the
+            tools for.
         owned: the cluster's devices that are measured on, each with its worker; the first is the target's.
         quiet: further ones of these that somebody else measures on meanwhile.
         cold: see `execute.bench.Bench`.
@@ -60,6 +63,8 @@ class Lab:
 
     Attributes:
         slots: who compile candidates; `compilers`, where there is no cluster.
+        measurers: of the devices; of a cluster's, those that join meanwhile are added (`let_join`).
+        news: of devices and workers that came or went, for people.
         loader: has the driver compile ahead of measuring, where it does so at all.
         alternate: whether the devices compute on the cores that compile: nothing may compile meanwhile.
         on_host: whether they are processors.
@@ -88,7 +93,12 @@ class Lab:
         self.compilers = Workers(
             self._jobs, tasks_per_worker=_COMPILES_PER_WORKER, yielding=not self.alternate
         )
-        self.slots: Calls = cluster.compile_calls([*owned, *quiet]) if cluster else self.compilers
+        self._owned = owned
+        self._owners = {worker for uri, worker in (*owned, *quiet) if on_host(uri)}
+        self.news: deque[str] = cluster.news if cluster else deque()
+        processor = cluster.processor(owned[0][1]) if cluster and self.on_host and target.native else ""
+        self._on_slots = cluster and cluster.compile_calls(self._owners, processor, self.compilers)
+        self.slots: Calls = self._on_slots or self.compilers
         self.builder = Builder(target, self.slots)
         self.loader = loader_for(target.device, self._jobs, cluster.load_calls(owned) if cluster else None)
         self._scratch = tempfile.TemporaryDirectory(prefix="iree_tuner_", ignore_cleanup_errors=True)
@@ -96,15 +106,14 @@ class Lab:
         self._room = shutil.disk_usage(self._scratch.name).free // 4
         self._starting: list[Future[None]] = []
         self._opening: list[Future[None]] = []
-        self.measurers = [
-            Measurer(uri, cluster.device_calls(uri, worker), name=f"{uri} of {worker}")
-            for uri, worker in owned
-        ] if cluster else [Measurer(uri) for uri in (target.device, *devices)]  # fmt: skip
+        self.measurers = [] if cluster else [Measurer(uri) for uri in (target.device, *devices)]
+        for device in owned:
+            self._take(*device)
 
     @property
     def jobs(self) -> int:
         """How many candidates compile at a time; of a cluster, now."""
-        return max(1, self._cluster.slots) if self._cluster else self._jobs
+        return max(1, self._on_slots.slots) if self._on_slots else self._jobs
 
     def time_use(self, timeline: Timeline) -> TimeUse:
         """Where the time of a run has gone so far, with what all workers did."""
@@ -120,6 +129,31 @@ class Lab:
         other.target = target
         other.builder = Builder(target, self.slots)
         return other
+
+    def let_join(self, uris: Sequence[str], target: Target, chip: str) -> None:
+        """Have devices that join the cluster take part.
+
+        Args:
+            uris: of those that may.
+            target: of the devices that are there, as these say.
+            chip: what is compiled for.
+        """
+        assert self._cluster is not None, "others do not join"
+        from iree_tuner.cluster.joining import Joining
+
+        joining = Joining(self._cluster, uris, chip, target, self._owned, self._owners, self._take)
+        self._cluster.watchers.append(joining.look)
+
+    def _take(self, uri: str, worker: str) -> None:
+        """Measure on a device of the cluster."""
+        assert self._cluster is not None, "it has the device"
+        calls = self._cluster.device_calls(uri, worker)
+        self.measurers.append(Measurer(uri, calls, name=f"{uri} of {worker}"))
+
+    def tell(self, told: Callable[[str], None]) -> None:
+        """Tell the news since the last time."""
+        while self.news:
+            told(self.news.popleft())
 
     def start(self) -> None:
         """Have all workers begin to start, which takes a second or two: the program is read meanwhile."""
@@ -151,8 +185,8 @@ class Lab:
 
     @property
     def measurer(self) -> Measurer:
-        """That of the first device, which judges."""
-        return self.measurers[0]
+        """That of the device that judges: the first, or the next one while its worker has gone."""
+        return next((each for each in self.measurers if each.there), self.measurers[0])
 
     def close(self) -> None:
         """Stop all workers."""
@@ -193,8 +227,15 @@ def lab_for(
 
     with Cluster(scheduler) as cluster:
         owned = cluster.find(options.devices)
-        target = options.on(cluster.target(owned, options.chip))
+        target = cluster.target(owned, options.chip)
+        here, there = processor_name(), cluster.processor(owned[0][1])
+        if on_host(owned[0][0]) and target.native and here != there:
+            raise UsageError(
+                f"{owned[0][1]} has the processor {there}, and this machine, which compiles programs, {here}",
+                hint="name what is compiled for: --chip",
+            )
         with Lab(
-            target, options.jobs, cold=cold, restriction=restriction, cluster=cluster, owned=owned
+            options.on(target), options.jobs, cold=cold, restriction=restriction, cluster=cluster, owned=owned
         ) as lab:
+            lab.let_join(options.devices, target, options.chip)
             yield lab

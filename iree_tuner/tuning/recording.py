@@ -52,6 +52,7 @@ def sample_space(
     watch.started(baseline.task, baseline.share, len(members))
     for _, trial in Engine(lab, stop, batch).run(OneSearch(search)):
         watch.tried(baseline.task, [trial], search.best)
+        lab.tell(watch.noted)
     trials = tuple(search.trials)
     if stop.requested:
         return SampledSpace(trials, note="interrupted")

@@ -107,8 +107,9 @@ class EntryCheck:
         """
         lab, names = self._lab, self._names
         with in_parts(self._begun, lab) as pieces:
-            judged = lab.measurer.workers.call(
-                judge_here, pieces[0], pieces[1] if names else None, lab.measurer.device, self._run,
+            measurer = lab.measurer
+            judged = measurer.workers.call(
+                judge_here, pieces[0], pieces[1] if names else None, measurer.device, self._run,
                 self._sums, seconds, timeout_s=_TIMEOUT_S,
             )  # fmt: skip
         wrong: dict[SpecEntry, DispatchFault] = {}

@@ -100,7 +100,8 @@ def tune_variant(
         return start + max(whole, _LEAST_SEARCH_S)
 
     with timeline.stage(SEARCH):
-        lost = _search(engine, queue, until, findings)
+        lost = _search(engine, queue, until, findings, lambda: lab.tell(watch.noted))
+    lab.tell(watch.noted)
     checks_s = sum(_final_s(each, lab) for each in queue.promising)
     after_s = (
         budget.end - until()
@@ -112,11 +113,15 @@ def tune_variant(
     return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)
 
 
-def _search(engine: Engine, queue: WorkloadQueue, until: Callable[[], float], findings: RunContext) -> str:
+def _search(
+    engine: Engine, queue: WorkloadQueue, until: Callable[[], float], findings: RunContext,
+    tell: Callable[[], None],
+) -> str:  # fmt: skip
     """Try candidates until a time of the clock; why it ended early, where a device is lost."""
     try:
         for search, _ in engine.run(queue, until):
             queue.add(search)
+            tell()
     except KeyboardInterrupt:  # where no handler could be set, or from an observer
         findings.stop.request()
     except DeviceLostError as error:
@@ -215,7 +220,7 @@ def note_of(
         return lost
     if not workload.tried:
         return "interrupted before it was tried" if findings.stop.requested else NOT_TRIED
-    drift = engine.note(workload.searches[0].kind.bench)
+    drift = engine.devices.note(workload.searches[0].kind.bench)
     if final is not None:
         return drift
     if workload.best_score < 1.0:

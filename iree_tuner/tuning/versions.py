@@ -127,9 +127,8 @@ class ProgramVersions:
 
     def time(self, version: ProgramVersion) -> None:
         """Note how long an invocation takes. Raises TunerError where it does not run."""
-        (sample,) = time_program(
-            self.vmfb(version), self._lab.measurer.device, self._lab.measurer.workers, self._run, 1, 0.0
-        )
+        vmfb, measurer = self.vmfb(version), self._lab.measurer
+        (sample,) = time_program(vmfb, measurer.device, measurer.workers, self._run, 1, 0.0)
         self.measured.invocation_s = sample * 1e-6
 
     def compare(
@@ -186,9 +185,9 @@ class ProgramVersions:
         ]
 
     def _measure(self, built: Sequence[list[bytes]], look: ComparisonPlan) -> list[ProgramComparison]:
-        placed = list(zip(*built, strict=True))
+        placed, measurer = list(zip(*built, strict=True)), self._lab.measurer
         found = compare_programs(
-            placed, self._lab.measurer.device, self._lab.measurer.workers, look.rounds,
+            placed, measurer.device, measurer.workers, look.rounds,
             self.depth, self._run, batch_s=look.batch_s, seconds=look.seconds,
             for_host=None if self._lab.on_host else self._for_host,
         )  # fmt: skip

@@ -41,10 +41,10 @@ class Processes:
         how = ["--port", str(self.port), "--protocol", self.protocol]
         self.scheduler = self._start("scheduler", [*command, *how])
 
-    def start_worker(self, name, *options):
-        self.start(
-            name, "-m", "iree_tuner.cli", "worker", "--scheduler", self.address, "--name", name, *options
-        )
+    def start_worker(self, name, *options, **more):
+        """A worker; `more` is environment of its own."""
+        command = ["-m", "iree_tuner.cli", "worker", "--scheduler", self.address, "--name", name]
+        self.workers[name] = self._start(name, [*command, *options], more)
 
     def start(self, name, *command):
         self.workers[name] = self._start(name, command)
@@ -81,10 +81,10 @@ class Processes:
             if process is not None:
                 _end(process)
 
-    def _start(self, name, command):
+    def _start(self, name, command, more=None):
         log = (self.folder / f"{name}.log").open("ab")
         return subprocess.Popen(
-            [sys.executable, *command], stdout=log, stderr=log, env=self.env, cwd=self.folder,
+            [sys.executable, *command], stdout=log, stderr=log, env=self.env | (more or {}), cwd=self.folder,
             start_new_session=True,
         )  # fmt: skip
 

@@ -14,14 +14,14 @@ from iree_tuner.cluster.calls import ClusterCalls
 from iree_tuner.cluster.serve import Store
 from iree_tuner.cluster.wire import digest_of
 from iree_tuner.compiler.calls import SentPath, WrittenPath
-from iree_tuner.compiler.ends import HostLost
-from iree_tuner.compiler.worker import Crash, Lost, Timeout, WorkerError
+from iree_tuner.compiler.ends import HostLost, UnfitError
+from iree_tuner.compiler.worker import Crash, Lost, Timeout, WorkerError, Workers
 from iree_tuner.errors import TunerError, UsageError
 
 
 @pytest.fixture
 def calls(cluster):
-    with cluster.compile_calls([("local-task", "board")]) as found:
+    with cluster.compile_calls({"board"}) as found:
         yield found
 
 
@@ -142,6 +142,22 @@ def test_each_worker_tells_what_it_is_doing(cluster, calls):
         each.cancel()
 
 
+def test_what_a_host_lacks_another_makes(cluster, processes):
+    """And where all lack it, this one does."""
+    with Workers(1) as here, cluster.compile_calls(here=here) as calls:
+        pid = processes.serving("two").pid
+        assert {calls.call(cluster_calls_here.only_of_here, pid) for _ in range(8)} == {pid}
+        with pytest.raises(UnfitError, match="no such tool"):
+            calls.call(cluster_calls_here.only_of_here, -1)
+        assert calls.call(cluster_calls_here.only_of_here, os.getpid()) == os.getpid()
+        assert sorted(cluster.news) == ["worker 'one': no such tool", "worker 'two': no such tool"]
+        with pytest.raises(ModuleNotFoundError, match="nowhere"):
+            calls.call(cluster_calls_here.import_here)
+        running = calls.submit(cluster_calls_here.only_of_here, os.getpid())
+        running.cancel()
+        assert calls.call(cluster_calls_here.echo_here, 3) == 3
+
+
 def test_devices_have_one_worker_each(cluster):
     assert cluster.find(["local-task"]) == [("local-task", "board")]
     with pytest.raises(UsageError, match=r"no worker has cuda://7 .*devices: local-task of board"):
@@ -183,12 +199,12 @@ def test_what_a_process_held_is_lost_with_its_worker(cluster, processes):
 
 
 def test_where_a_device_computes_nothing_compiles(cluster, processes):
-    assert cluster.slots == 2
     processes.start_worker("both", "--compile-slots", "1", "--device", "local-sync")
     processes.wait_for("both")
     try:
-        with cluster.compile_calls([("local-sync", "both")]) as calls:
+        with cluster.compile_calls({"both"}) as calls:
             assert sorted(each.name for each in calls._workers()) == ["one", "two"]
+            assert calls.slots == 2
     finally:
         processes.stop("both")
 

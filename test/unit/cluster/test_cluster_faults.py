@@ -11,6 +11,7 @@ from programs import ZERO_MATMUL
 from test_cluster_calls import calls  # noqa: F401  # a fixture
 
 from iree_tuner import tune_module
+from iree_tuner.tuning.observer import Silent
 
 KINDS = "kill", "freeze", "kill the device's", "restart the scheduler"
 FAULTS = amount(4, 100)
@@ -74,6 +75,9 @@ def test_no_call_is_lost_or_told_twice(processes, cluster, calls, tmp_path):  # 
             each.exception(timeout=120)
         disturbing.join()
     assert not problems
+    until = time.monotonic() + 60
+    while len(told) < number and time.monotonic() < until:  # who waits may wake before others are told
+        time.sleep(0.01)
     assert sorted(told, key=str) == sorted(range(number), key=str)
     assert {int(each.name) for each in tmp_path.iterdir()} == set(range(number)), "each was made"
 
@@ -106,6 +110,80 @@ def test_a_run_finds_what_it_finds_without_faults(number, processes, undisturbed
         map(str, (each.assignment for each in calm))
     ), "each candidate has one outcome"
     assert [each.message for each in trials if each.outcome not in ("ok", "too_slow")] == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(3))
+def test_a_second_device_comes_and_goes(number, processes):
+    """It joins, is killed, and comes back, again and again: each candidate has one outcome."""
+    rng, over, problems = random.Random(number), threading.Event(), []
+
+    def chaos():
+        try:
+            while not over.is_set():
+                processes.start_worker("second", "--device", "local-task")
+                processes.wait_for("second")
+                over.wait(rng.uniform(1.0, 8.0))
+                serving = processes.serving("second")
+                if serving is not None and rng.random() < 0.5:
+                    serving.kill()
+                    over.wait(rng.uniform(1.0, 8.0))
+                processes.stop("second")
+                over.wait(rng.uniform(0.5, 2.0))
+        except BaseException as error:
+            problems.append(error)
+
+    disturbing = threading.Thread(target=chaos)
+    disturbing.start()
+    try:
+        how = HOW | {"candidates": 64, "effort": "default"}
+        found = tune_module(ZERO_MATMUL, scheduler=processes.address, **how)
+    finally:
+        over.set()
+        disturbing.join()
+    assert not problems
+    (trials,) = [each.trials for each in found.results]
+    assert len({each.assignment for each in trials}) == len(trials) == 64
+    assert [each.message for each in trials if each.outcome not in ("ok", "too_slow")] == []
+    assert {each.device for each in trials if each.samples_us} <= {
+        "local-task of board", "local-task of second",
+    }  # fmt: skip
+
+
+class StopsTheFirst(Silent):
+    """Has the first device's worker go for good, when the second one has measured."""
+
+    def __init__(self, processes):
+        self.notes = []
+        self._processes = processes
+
+    def tried(self, task, trials, best):
+        if trials[0].device == "local-task of second" and "board" in self._processes.workers:
+            self._processes.stop("board")
+
+    def noted(self, message):
+        self.notes.append(message)
+
+
+@pytest.mark.exhaustive
+def test_a_run_ends_on_the_devices_that_are_left(processes):
+    processes.start_worker("second", "--device", "local-task")
+    processes.wait_for("second")
+    watch = StopsTheFirst(processes)
+    try:
+        how = HOW | {"candidates": 32, "effort": "default"}
+        found = tune_module(ZERO_MATMUL, scheduler=processes.address, observer=watch, **how)
+        assert "board" not in processes.workers
+    finally:
+        processes.stop("second")
+        processes.start_worker("board", "--device", "local-task")
+        processes.wait_for("board")
+    (trials,) = [each.trials for each in found.results]
+    assert len({each.assignment for each in trials}) == len(trials) == 32
+    assert [each.message for each in trials if each.outcome not in ("ok", "too_slow")] == []
+    assert found.speedup > 0
+    assert found.results[0].judged
+    assert [each for each in watch.notes if each.startswith("local-task of board left")]
 
 
 @pytest.fixture(scope="module")

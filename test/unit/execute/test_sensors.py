@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from iree_tuner.execute import device_facts
-from iree_tuner.execute.device_facts import copies_for, device_setting, last_level_cache, processor_name
+from iree_tuner.execute.device_facts import copies_for, device_setting, last_level_cache
 from iree_tuner.execute.hal_device import HalDevice, find_hal_device
 from iree_tuner.execute.readings import UNKNOWN
 from iree_tuner.execute.sensors import describe, sensors_for
@@ -15,6 +15,7 @@ from iree_tuner.execute.sensors.amd import open_amd
 from iree_tuner.execute.sensors.cpu import CpuSensors
 from iree_tuner.execute.sensors.nvidia import open_nvidia
 from iree_tuner.program.bindings import Harness
+from iree_tuner.targets.processor import processor_name
 
 TICK = os.sysconf("SC_CLK_TCK")
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -99,6 +100,8 @@ def fake_screen(vmfb, bench, limit_us, plan=None):
 class Threads:
     """Stands for Workers where nothing misbehaves: threads of this process."""
 
+    there = True
+
     def __init__(self, count=1):
         self._pool = ThreadPoolExecutor(count)
 
@@ -176,7 +179,7 @@ def fake_lab(
     ]
     return SimpleNamespace(
         target=target, jobs=jobs, alternate=alternate, on_host=alternate, cold=True,
-        queued=1 if alternate else 2, compilers=compilers, measurers=measurers,
+        queued=1 if alternate else 2, compilers=compilers, measurers=measurers, news=deque(),
         measurer=measurers[0], loader=loader, builder=Builder(target, compilers, timeout_s, build=build),
     )  # fmt: skip
 
