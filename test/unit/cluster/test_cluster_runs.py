@@ -152,7 +152,8 @@ def test_a_run_goes_on_where_a_killed_one_ended(processes, tmp_path):
 @pytest.mark.exhaustive
 @pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 def test_kernels_are_compiled_on_slots_that_have_their_tools(processes, tmp_path):
-    processes.start_worker("bare", "--compile-slots", "4", PATH=str(tmp_path), CC="")
+    # So many that it always has least to do: each kernel is asked of it first.
+    processes.start_worker("bare", "--compile-slots", "16", PATH=str(tmp_path), CC="")
     processes.wait_for("bare")
     watch = Notes()
     try:

@@ -137,7 +137,7 @@ TEXTS = [f"code:{number % 20 + 1} time:{90 + number % 20}" for number in range(3
 STEP = st.tuples(st.sampled_from(["work", "work", "work", "join", "leave", "come back"]), st.integers(0, 4))
 
 
-@settings(max_examples=amount(60, 1000))
+@settings(max_examples=amount(30, 1000))
 @given(st.lists(STEP, max_size=60), st.integers(1, 2))
 def test_each_candidate_has_one_outcome_by_the_default_of_its_device(steps, count):
     world = World(steps, count)
