@@ -5,8 +5,10 @@
 
 Each function of the files config_*.mlir there that takes tensors becomes a program, compiled for the targets
 of its file's RUN lines. (Their flags are the process's: the compiler's API does not take them in 3.13.) Of
-each dispatch with a root op that is read: whether it has spaces, and whether the choice that the compiler
-makes for it is a member of one. Prints a JSON object for each dispatch, and how many are in.
+each dispatch with a root op that is read: whether it has spaces, whether the compiler compiles its own choice
+to the end (the tests stop at the choice), and whether that is a member of a space. Where it does not compile,
+the same function is judged once more with sums that begin at zero instead of in an argument. Prints a JSON
+object for each dispatch, and how many are in.
 """
 
 from __future__ import annotations
@@ -21,9 +23,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from iree.compiler import ir
+from iree.compiler.dialects import arith, linalg, tensor
+
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.pool import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
@@ -42,7 +48,8 @@ class Found:
     """What became of a dispatch.
 
     Attributes:
-        state: `in`, `out`, or why nothing can be said.
+        state: `in`, `out`, `refused` where the compiler does not compile its choice, or why nothing can be
+            said.
         reasons: why it is out, for each space.
     """
 
@@ -87,6 +94,9 @@ def judge(dispatch: Dispatch, target: Target, workers: Workers) -> tuple[str, st
         )
     except TunerError as error:
         return f"no space: {error}", dispatch.pipeline, ()
+    built = Builder(target, workers).build(dispatch.harness, None)
+    if built.outcome != "ok":
+        return f"refused: {built.message.splitlines()[0][:160]}", dispatch.pipeline, ()
     reasons: list[str] = []
     for space in spaces:
         found = find_default(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
@@ -104,17 +114,47 @@ def found_in(path: Path, only: str, workers: Workers, scratch: Path) -> Iterator
         for name, part in programs_of(text):
             if only not in f"{path.name}:{name}":
                 continue
-            program = scratch / "program.mlir"
-            program.write_text(part)
-            where = path.name, name, chip
-            try:
-                extraction = extract(load_program(program), target, workers)
-            except TunerError as error:
-                yield Found(*where, "", f"not compiled: {str(error).splitlines()[0][:160]}")
+            found = list(judged((path.name, name, chip), part, target, workers, scratch))
+            yield from found
+            if any(each.state.startswith("refused") for each in found):
+                where = path.name, f"{name} from zeros", chip
+                yield from judged(where, from_zeros(part), target, workers, scratch)
+
+
+def judged(
+    where: tuple[str, str, str], text: str, target: Target, workers: Workers, scratch: Path
+) -> Iterator[Found]:
+    """All dispatches of a program."""
+    program = scratch / "program.mlir"
+    program.write_text(text)
+    try:
+        extraction = extract(load_program(program), target, workers)
+    except TunerError as error:
+        yield Found(*where, "", f"not compiled: {str(error).splitlines()[0][:160]}")
+        return
+    for dispatch in extraction.dispatches:
+        state, pipeline, reasons = judge(dispatch, target, workers)
+        yield Found(*where, dispatch.name, state, pipeline, reasons)
+
+
+def from_zeros(text: str) -> str:
+    """A program whose sums begin at zero, where they began with what an argument holds."""
+    with new_context() as context, ir.Location.unknown():
+        module = ir.Module.parse(text, context)
+        pending = [
+            op.operation for function in module.body.operations for op in function.regions[0].blocks[0]
+        ]
+        for op in pending:
+            init = op.operands[len(op.operands) - 1] if op.name.startswith("linalg.") else None
+            if init is None or not isinstance(init.owner, ir.Block):
                 continue
-            for dispatch in extraction.dispatches:
-                state, pipeline, reasons = judge(dispatch, target, workers)
-                yield Found(*where, dispatch.name, state, pipeline, reasons)
+            with ir.InsertionPoint(op):
+                kind = ir.RankedTensorType(init.type)
+                whole = isinstance(kind.element_type, ir.IntegerType)
+                zero = arith.ConstantOp(kind.element_type, 0 if whole else 0.0).result
+                empty = tensor.EmptyOp(kind.shape, kind.element_type).result
+                op.operands[len(op.operands) - 1] = linalg.fill(zero, outs=[empty])
+        return str(module)
 
 
 def main() -> None:

@@ -80,8 +80,11 @@ def write(dag: Dag, labels: Mapping[str, ir.Operation]) -> str:
         return str(module)
 
 
-def match(text: str, handle: ir.Value) -> dict[str, ir.Value]:
-    """Build the match of a DAG whose sink is the visited op; returns a handle for each labelled op."""
+def match(text: str, handle: ir.Value, unknown: str = "") -> dict[str, ir.Value]:
+    """Build the match of a DAG whose sink is the visited op; returns a handle for each labelled op.
+
+    A dynamic size in the DAG takes any size, but not in the op with the label `unknown`.
+    """
     module = ir.Module.parse(text)
     function = module.body.operations[0]
     body = function.regions[0].blocks[0]
@@ -91,6 +94,10 @@ def match(text: str, handle: ir.Value) -> dict[str, ir.Value]:
         _match_exactly(ops, list(body.arguments), handle)
     else:
         _match_signatures(ops, handle)
+    if unknown:
+        exact = labels[unknown]
+        strip_discardable(exact)
+        require_signature(_navigate(handle, path(ops[-1], exact)), exact)
     origins = function.attributes.get("arg_attrs", ())
     _match_origins(ops[-1], dict(zip(body.arguments, origins, strict=False)), handle)
     return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
@@ -180,10 +187,15 @@ def _copy(
 
 
 def _member(value: ir.Value) -> ir.Operation | None:
+    """The op that produces a value, if it belongs to the DAG: not one that says how large a tensor is.
+
+    A static size in its place is matched as well.
+    """
     owner = value.owner
     if isinstance(owner, ir.Block) or not owner.operation.name.startswith(DIALECTS):
         return None
-    return owner.operation
+    sized = owner.operation.name == "tensor.empty" and len(owner.operation.operands) > 0
+    return None if sized else owner.operation
 
 
 def _comparable(sink: ir.Operation) -> bool:

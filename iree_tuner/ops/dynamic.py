@@ -12,8 +12,11 @@ from iree_tuner.ops.convolution import Convolution
 from iree_tuner.ops.structure import structure
 from iree_tuner.ops.workload import Workload
 
-SUPPORTED = "batch and m of contractions and attention, batch and output image of convolutions"
-"""Roles of loops that may be dynamic: the families' `MAY_VARY`."""
+SUPPORTED = (
+    "batch and m of contractions and attention, batch and output image of convolutions, "
+    "and all loops of other linalg ops that index each dimension by one loop"
+)
+"""Loops that may be dynamic: the families' `MAY_VARY`, and what `generic` describes."""
 
 
 def dynamic_parts(workload: Workload) -> str:

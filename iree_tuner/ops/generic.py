@@ -10,28 +10,40 @@ left an attribute is described (attributes play no part in a workload), but not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
 
 from iree_tuner.ops import dag
 from iree_tuner.ops.family import ROOT, OpFamily
+from iree_tuner.ops.indexing_map import IndexingMap
+from iree_tuner.ops.matching import require_bounds
 from iree_tuner.ops.naming import called
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.sharing import shared_loops
 from iree_tuner.ops.structure import is_compute, structure
 from iree_tuner.ops.workload import Companion, Workload
 
+_WITH_OPS_INSIDE = "iree_linalg_ext.custom_op"
+"""Holds other ops, and takes no configuration but theirs: with one of its own, no pipeline lowers it."""
+
 
 class Generic(OpFamily):
-    """Any static op with indexing maps, matched with its producers and its users."""
+    """Any op with indexing maps, matched with its producers and its users.
+
+    Dynamic loops are matched by the bounds of the first init, as for other families. Where one has no upper
+    bound, all sizes that are open are matched where they are known only at run time.
+    """
 
     name = "generic"
     priority = 100
 
     def describe(self, op: ir.Operation) -> Workload | None:
-        """Describe a compute op; None for other ops and dynamic sizes."""
-        found = structure(op) if is_compute(op) else None
-        if found is None:
+        """Describe a compute op; None for other ops, and for dynamic ones that compute where they read."""
+        if not is_compute(op) or op.name == _WITH_OPS_INSIDE:
+            return None
+        found = structure(op, dynamic=True)
+        if found is None or (found.dynamic and not _walked_directly(op, found.maps)):
             return None
         labels, graph = _members(op)
         companions = _companions(labels)
@@ -46,6 +58,7 @@ class Generic(OpFamily):
             maps=found.maps,
             companions=companions,
             dag=dag.write(graph, labels),
+            dynamic=found.dynamic,
         )
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
@@ -57,7 +70,17 @@ class Generic(OpFamily):
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
         """Match the DAG from its sink, and go from there to the root op and the companions."""
-        return dag.match(workload.dag, handle)
+        bounded = all(loop.upper is not None for loop in workload.dynamic)
+        found = dag.match(workload.dag, handle, "" if bounded else ROOT)
+        if workload.dynamic:
+            inits = dict(facts_of(workload.dag).results)[ROOT]
+            require_bounds(found[ROOT], workload, len(workload.types) - inits)
+        return found
+
+
+def _walked_directly(op: ir.Operation, maps: Sequence[IndexingMap]) -> bool:
+    """Whether an op of linalg indexes each dimension by one loop: a tile of it is one of the data."""
+    return op.name.startswith("linalg.") and all(None not in access.dimensions for access in maps)
 
 
 def _members(root: ir.Operation) -> tuple[dict[str, ir.Operation], dag.Dag]:
@@ -85,11 +108,11 @@ def _users(root: ir.Operation) -> list[ir.Operation]:
 
 def _companions(labels: Mapping[str, ir.Operation]) -> tuple[Companion, ...] | None:
     companions: list[Companion] = []
-    found = {label: structure(op) for label, op in labels.items()}
+    found = {label: structure(op, dynamic=True) for label, op in labels.items()}
     shared = shared_loops(list(labels.values()))  # the root is the first
     for (label, op), own in list(zip(labels.items(), shared, strict=True))[1:]:
         described = found[label]
-        if described is None:
+        if described is None or any(own[each.loop] is None for each in described.dynamic):
             return None
         companions.append(Companion(label, called([op], op), described.loops, described.iterators, own))
     return tuple(companions)

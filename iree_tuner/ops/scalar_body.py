@@ -67,12 +67,14 @@ class DagFacts:
         bodies: of the generic ops among them.
         on_buffers: whether it is on memory, as copies are when tuning specs run.
         uses_indices: whether a body asks where it is.
+        results: how many results each op that has a label has.
     """
 
     labels: tuple[str, ...] = ()
     bodies: tuple[tuple[str, ScalarBody], ...] = ()
     on_buffers: bool = False
     uses_indices: bool = False
+    results: tuple[tuple[str, int], ...] = ()
 
     def body(self, label: str) -> ScalarBody | None:
         """The body of the generic op with that label."""
@@ -103,4 +105,5 @@ def facts_of(dag: str) -> DagFacts:
         label: ScalarBody.of(op) for label, op in labelled.items() if op.name == "linalg.generic"
     }
     found = tuple((label, body) for label, body in bodies.items() if body is not None)
-    return DagFacts(tuple(labelled), found, on_buffers, not names.isdisjoint(_INDICES))
+    results = tuple((label, len(op.results)) for label, op in labelled.items())
+    return DagFacts(tuple(labelled), found, on_buffers, not names.isdisjoint(_INDICES), results)

@@ -79,7 +79,7 @@ def sums_of(workload: Workload) -> Sums:
 def flops_by_bodies(workload: Workload) -> float:
     """Arithmetic ops of the bodies, for each iteration of their loops; one where a body is not known."""
     flops = float(math.prod(workload.loops)) * _operations(workload, "root")
-    for companion in workload.companions:
+    for companion in workload.with_companions_sized().companions:
         flops += math.prod(companion.loops) * _operations(workload, companion.label)
     return flops
 

@@ -116,6 +116,19 @@ class Workload:
         """What is known of a dynamic loop; None for a static one."""
         return next((each for each in self.dynamic if each.loop == loop), None)
 
+    def with_companions_sized(self) -> Workload:
+        """Dynamic loops of companions, whose sizes are 0, with those of the root's loops that they share."""
+        if not self.dynamic:
+            return self
+        companions = tuple(
+            replace(each, loops=tuple(
+                size if size or shared is None else self.loops[shared]
+                for size, shared in zip(each.loops, each.shared, strict=True)
+            ))
+            for each in self.companions
+        )  # fmt: skip
+        return replace(self, companions=companions)
+
     def parameter(self, name: str) -> tuple[int, ...]:
         """Values of a parameter; empty when the family has none of that name."""
         return dict(self.parameters).get(name, ())

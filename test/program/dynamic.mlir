@@ -7,11 +7,11 @@
 
 // CHECK: "dispatch": "open{{.*}}_matmul_Dx32x48_f32", {{.*}}"tunable": false, "reason": "its m is known only at run time: set it with --dim 128"
 // CHECK: "dispatch": "bounded{{.*}}_matmul_Dx32x64_f32", {{.*}}"tunable": false, "reason": "its m is known only at run time: set it with --dim 128"
-// CHECK: "dispatch": "reduction{{.*}}_matmul_16x32xD_f32", {{.*}}"tunable": false, "reason": "k of linalg.matmul is known only at run time; supported are batch and m of contractions and attention, batch and output image of convolutions"
+// CHECK: "dispatch": "reduction{{.*}}_matmul_16x32xD_f32", {{.*}}"tunable": false, "reason": "its loop 2 is known only at run time: set it with --dim 128"
 
 // SIZED: "tunable": true, {{.*}}"loops": [20, 32, 48], {{.*}}"dynamic": [{"loop": 0, "lower": 0, "upper": null, "multiple": 1}]
 // SIZED: "tunable": false, "reason": "its m cannot be 20: the program says 16 to 4096 in steps of 16"
-// SIZED: "tunable": false, "reason": "k of linalg.matmul is known only at run time; supported
+// SIZED: "tunable": true, {{.*}}"loops": [16, 32, 20], {{.*}}"dynamic": [{"loop": 2, "lower": 0, "upper": null, "multiple": 1}]
 
 // TUNE: error: {{.*}}dynamic.mlir: the program has no dispatches that can be tuned
 // TUNE-NOT: Traceback

@@ -15,6 +15,13 @@
 // HIP: ok {{.*}} pad_k=
 // HIP: bounded{{.*}}: TileAndFuse: 2 of 2 samples compile
 
+// Rows of generic ops are masked; lanes share the sums of each row.
+// CHECK: "dispatch": "rows{{.*}}"family": "generic"{{.*}}"dynamic": [{"loop": 0, "lower": 1, "upper": 4096, "multiple": 1}]
+// CUDA: rows{{.*}}: TileAndFuse: 2 of 2 samples compile
+// CUDA: rows{{.*}}: VectorDistribute: 2 of 2 samples compile
+// HIP: rows{{.*}}: TileAndFuse: 2 of 2 samples compile
+// HIP: rows{{.*}}: VectorDistribute: 2 of 2 samples compile
+
 func.func @divided(%a: tensor<?x512xf16>, %b: tensor<512x256xf16>) -> tensor<?x256xf32> {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
@@ -35,4 +42,19 @@ func.func @bounded(%a: tensor<?x512xf16>, %b: tensor<512x128xf16>) -> tensor<?x1
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x128xf32>) -> tensor<?x128xf32>
   %r = linalg.matmul ins(%a, %b : tensor<?x512xf16>, tensor<512x128xf16>) outs(%f : tensor<?x128xf32>) -> tensor<?x128xf32>
   return %r : tensor<?x128xf32>
+}
+
+func.func @rows(%a: tensor<?x512xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %d = tensor.dim %a, %c0 : tensor<?x512xf32>
+  %m = util.assume.int %d<umin = 1, umax = 4096> : index
+  %e = tensor.empty(%m) : tensor<?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<?x512xf32>) outs(%f : tensor<?xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
 }

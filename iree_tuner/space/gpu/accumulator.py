@@ -13,6 +13,12 @@ from iree_tuner.space.gpu.supplement import Supplement
 CONVERT = "convert_acc_gemm"
 
 
+def adds_in_place(draft: Draft) -> bool:
+    """Whether instructions add to values that are read, which TileAndFuse stages in shared memory."""
+    adds = bool(draft.workload.parameter(ACCUMULATES))
+    return adds and draft.pipeline == "TileAndFuse" and not _uses_mma_sync(draft)
+
+
 def _limit_shared_memory(draft: Draft) -> None:
     """All three operands are in shared memory at once; the sum is what the compiler reports, to the byte."""
     workload, limit = draft.workload, draft.limits.shared_memory_bytes
@@ -41,11 +47,7 @@ ACCUMULATOR_SUPPLEMENTS = (
         reason="the emitter counts two operands; GPUPromoteMatmulOperands stages the initial value as well, "
         "and code generation ends in 'exceeded the limit'",
         releases=("3.13",),
-        applies=lambda draft: (
-            draft.pipeline == "TileAndFuse"
-            and bool(draft.workload.parameter(ACCUMULATES))
-            and not _uses_mma_sync(draft)
-        ),
+        applies=adds_in_place,
         extend=_limit_shared_memory,
     ),
     Supplement(

@@ -25,8 +25,8 @@ from iree_tuner.space.expressions import (
     require,
     total,
 )
-from iree_tuner.space.gpu.draft import Draft, shape_of
-from iree_tuner.space.gpu.instructions import column_major, name_of
+from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.instructions import column_major, name_of, shape_of
 from iree_tuner.space.gpu.operands import operand_tile
 from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS
 from iree_tuner.space.gpu.supplement import Supplement

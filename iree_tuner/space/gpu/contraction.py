@@ -8,7 +8,7 @@ from iree_tuner.space.gpu.direct_loads import DIRECT_LOAD_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.operands import operand_tile
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
-from iree_tuner.space.gpu.padding import PADDING_SUPPLEMENTS
+from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING_SUPPLEMENTS
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
@@ -39,6 +39,7 @@ def tiles_by_loop(draft: Draft) -> dict[int, Integer | int]:
 CONTRACTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     *RESULT_TYPE_SUPPLEMENTS,
     *PADDING_SUPPLEMENTS,
+    *PADDED_SUM_SUPPLEMENTS,
     *ACCUMULATOR_SUPPLEMENTS,
     *REGISTER_SUPPLEMENTS,
     Supplement(

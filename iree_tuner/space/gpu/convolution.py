@@ -18,6 +18,7 @@ from iree_tuner.space.gpu.convolution_padding import PADDING_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS
 from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
 
@@ -136,6 +137,7 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         extend=_refuse_accumulation,
     ),
     *PADDING_SUPPLEMENTS,
+    *PADDED_SUM_SUPPLEMENTS,
     *MEMORY_SUPPLEMENTS,
     *OPTION_SUPPLEMENTS,
 )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.gpu.draft import Draft, shape_of
+from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.instructions import shape_of
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ def channels_outside(workload: Workload) -> bool:
 def channels_inside(workload: Workload) -> bool:
     """Whether the channels are the innermost dimension of the image that is read: NHWC."""
     return workload.maps[0].loops[-1] == workload.role("input_channel")[-1]
+
+
+def batch_inside(workload: Workload) -> bool:
+    """Whether images of the batch are the innermost dimension of what is read: CHWN."""
+    return workload.maps[0].loops[-1] in workload.role("batch")[-1:]
 
 
 def fuses_reductions(draft: Draft) -> bool:

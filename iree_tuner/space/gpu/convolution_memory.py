@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from iree_tuner.ops.initial import ACCUMULATES
 from iree_tuner.space.expressions import Integer, product, require, total
+from iree_tuner.space.gpu.accumulator import adds_in_place
 from iree_tuner.space.gpu.convolution_loops import channels_inside, channels_outside, roles_of
-from iree_tuner.space.gpu.draft import Draft, shape_of
-from iree_tuner.space.gpu.instructions import needs_separate_accumulation
+from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.instructions import shape_of
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
 from iree_tuner.space.gpu.thread_layout import COPY_BITS, require_thread_layout
@@ -62,9 +62,7 @@ def _stages_result(draft: Draft) -> bool:
     """Whether the result goes through shared memory: it is read first, or instructions reach over an edge."""
     if draft.pipeline != "TileAndFuse":
         return False
-    if draft.workload.parameter(ACCUMULATES) and not needs_separate_accumulation(draft.mma()):
-        return True
-    return not draft.igemm and _is_unaligned(draft)
+    return adds_in_place(draft) or (not draft.igemm and _is_unaligned(draft))
 
 
 def _is_unaligned(draft: Draft) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from iree_tuner.ops.initial import ACCUMULATES
 from iree_tuner.space.constraints import integers
 from iree_tuner.space.expressions import Integer, any_of, constant, require
 from iree_tuner.space.gpu.convolution_loops import (
     Roles,
+    batch_inside,
     channels_inside,
     channels_outside,
     fuses_reductions,
@@ -16,10 +18,10 @@ from iree_tuner.space.gpu.convolution_loops import (
     roles_of,
 )
 from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.ladders import next_power, powers
+from iree_tuner.space.gpu.padding import PADDING, PADDING_CONV
 from iree_tuner.space.gpu.supplement import Supplement
 
-PADDING = "padding"
-PADDING_CONV = "padding_conv"
 PAD_DEPTH = "pad_k"
 PAD_CHANNELS = "pad_c"
 _DEPTHS = (16, 32, 64, 128, 256, 512)
@@ -33,12 +35,14 @@ def _pad(draft: Draft) -> None:
     depth = _free_depth(draft, roles, shape[2])
     parallel = [f"wg_{loop}" for loop in roles.parallel]
     draft.set_entries(**{PADDING: integers([*parallel, PAD_DEPTH])})
-    if channels_inside(draft.workload):
-        _pad_before(draft, roles, depth)
+    _pad_before(draft, roles, depth)
 
 
 def _free_tiles(draft: Draft, roles: Roles, shape: Sequence[Integer]) -> None:
-    """Workgroup tiles divide the size as the instructions fill it up, or as the compiler pads it."""
+    """Workgroup tiles divide the size as instructions fill it up or as the compiler pads it, or are usual.
+
+    The compiler makes tiles of numbers of subgroups, and pads a loop of 3 for two of them.
+    """
     steps = {roles.rows[-1]: shape[0], roles.columns[-1]: shape[1]}
     for loop in roles.parallel:
         size = draft.workload.loops[loop]
@@ -47,11 +51,11 @@ def _free_tiles(draft: Draft, roles: Roles, shape: Sequence[Integer]) -> None:
         tile = draft.value(f"wg_{loop}")
         with draft.extending():
             wide = constant(overpadded(size))
-            fits = [(wide % tile).equals(0)]
+            fits = [(wide % tile).equals(0), tile.is_one_of(powers(next_power(size)))]
             if loop in steps:
                 filled = _filled(size, steps[loop])
                 fits.append((filled % tile).equals(0))
-            message = f"wg_{loop} ({{}}) must divide loop {loop}'s size of {size}, padded"
+            message = f"wg_{loop} ({{}}) must divide {size}, padded, or be a power of two up to it, padded"
             require(any_of(fits), message, tile)
 
 
@@ -70,7 +74,24 @@ def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
 
 
 def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
-    """Pad the image before patches are gathered (GPUPadConvs); the compiler does so with channels inside.
+    """Pad the image before patches are gathered (GPUPadConvs), as the compiler does.
+
+    All of it with channels inside; the batch alone where that is inside.
+
+    Not where the result is read first: nothing compiles then (docs/upstream/padded_conv_adds.md).
+    """
+    if draft.workload.parameter(ACCUMULATES):
+        return
+    if channels_inside(draft.workload):
+        _pad_pixels(draft, roles, depth)
+    elif batch_inside(draft.workload):
+        inner = draft.workload.role("batch")[-1]
+        sizes = [f"wg_{loop}" if loop == inner else 0 for loop in range(len(draft.workload.loops))]
+        draft.set_entries(**{PADDING_CONV: integers(sizes)})
+
+
+def _pad_pixels(draft: Draft, roles: Roles, depth: Integer) -> None:
+    """Pad what is tiled of the image and the filters, and the channels to the reduction tile or not at all.
 
     Where channels grow by it, results on CUDA are no numbers (docs/upstream/cuda_padded_channels.md).
     """
@@ -86,7 +107,7 @@ def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
             require(same, message, channels)
     sizes: list[int | str] = []
     for loop in range(len(workload.loops)):
-        tile = f"wg_{loop}" if loop in roles.parallel else int(loop in workload.role("depth"))
+        tile = f"wg_{loop}" if draft.has(f"wg_{loop}") else int(loop in workload.role("depth"))
         sizes.append(PAD_CHANNELS if loop == roles.depth_loop else tile)
     draft.set_entries(**{PADDING_CONV: integers(sizes)})
 
@@ -96,7 +117,7 @@ def _pads_groups(draft: Draft) -> bool:
     workload = draft.workload
     if not (fuses_reductions(draft) and PADDING in draft.entries and workload.role("depth")):
         return False
-    return channels_inside(workload) and not channels_outside(workload)
+    return not (channels_inside(workload) and channels_outside(workload))
 
 
 def _divide(draft: Draft) -> None:
@@ -139,8 +160,8 @@ PADDING_SUPPLEMENTS = (
 GROUPED_SUPPLEMENTS = (
     Supplement(
         name="padding of groups",
-        reason="the compiler itself sets padding_conv for groups as for other convolutions with channels "
-        "inside (getPaddingConvSizes, ConfigUtils.cpp); the emitter crashes on groups",
+        reason="the compiler itself sets padding_conv for groups as for other convolutions with channels or "
+        "batch inside (getPaddingConvSizes, ConfigUtils.cpp); the emitter crashes on groups",
         releases=("3.13",),
         applies=_pads_groups,
         extend=lambda draft: _pad_before(draft, roles_of(draft), draft.value(PAD_DEPTH)),

@@ -7,7 +7,8 @@ from iree.compiler import ir
 from iree_tuner.compiler.unbound import direct_load, swizzled_direct_load
 from iree_tuner.space.constraints import one_of_attribute
 from iree_tuner.space.expressions import all_of, any_of, lookup, product, require
-from iree_tuner.space.gpu.draft import Draft, shape_of
+from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.instructions import shape_of
 from iree_tuner.space.gpu.options import CONFLICTS
 from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.space.gpu.supplement import Supplement

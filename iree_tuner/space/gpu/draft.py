@@ -6,13 +6,14 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import declared_knobs, knob
 from iree_tuner.space.expressions import Integer, lookup
+from iree_tuner.space.gpu.instructions import shape_of
 from iree_tuner.targets import GpuLimits
 
 MMA_KIND = "mma_kind"
@@ -117,11 +118,3 @@ class Draft:
             for view in self._body.operations
             if view.operation.name == "iree_codegen.smt.assert"
         ]
-
-
-def shape_of(mma: ir.Attribute) -> tuple[int, int, int]:
-    """Rows, columns and depth of a matrix instruction."""
-    if isinstance(mma, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
-        m, n, k = mma.mnk_shape
-        return m, n, k
-    raise TypeError(f"not a matrix instruction: {mma}")

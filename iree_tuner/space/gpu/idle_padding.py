@@ -12,9 +12,11 @@ from iree.compiler import ir
 
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.gpu.draft import MMA_KIND, shape_of
+from iree_tuner.space.gpu.convolution_loops import batch_inside
+from iree_tuner.space.gpu.draft import MMA_KIND
+from iree_tuner.space.gpu.instructions import shape_of
 from iree_tuner.space.gpu.matrix_problem import igemm_problem
-from iree_tuner.space.gpu.padding import PADDING
+from iree_tuner.space.gpu.padding import PADDING, PADDING_CONV
 
 Entries = dict[str, ir.Attribute]
 
@@ -27,7 +29,16 @@ def drop_idle_padding(workload: Workload, template: Entries, actual: Entries) ->
         template: a space's entries, with knobs.
         actual: a choice's.
     """
-    if (PADDING in template) == (PADDING in actual) or "workgroup" not in actual:
+    if "workgroup" not in actual:
+        return
+    if PADDING_CONV not in actual:
+        if PADDING_CONV in template and _keeps_images(workload, actual):
+            template.pop(PADDING_CONV)
+    elif PADDING_CONV not in template:
+        steps = zip(workload.loops, _numbers(actual[PADDING_CONV]), strict=True)
+        if all(size % step == 0 for size, step in steps if step):
+            actual.pop(PADDING_CONV)
+    if (PADDING in template) == (PADDING in actual):
         return
     tiles = _tiles(actual)
     if PADDING in actual and _numbers(actual[PADDING]) != tiles:
@@ -39,6 +50,15 @@ def drop_idle_padding(workload: Workload, template: Entries, actual: Entries) ->
         ):
             template.pop(PADDING, None)
             actual.pop(PADDING, None)
+
+
+def _keeps_images(workload: Workload, actual: Entries) -> bool:
+    """Whether the batch, which alone may be padded before patches are gathered, is a number of its tiles."""
+    if not is_convolution(workload) or not batch_inside(workload):
+        return False
+    inner = workload.role("batch")[-1]
+    tile = _numbers(actual["workgroup"])[inner]
+    return tile > 0 and workload.loops[inner] % tile == 0
 
 
 def _tiles(actual: Entries) -> list[int]:

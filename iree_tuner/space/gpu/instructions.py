@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import cast
 
 from iree.compiler import ir
@@ -14,8 +15,8 @@ from iree_tuner.targets import GpuLimits
 
 Instruction = iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr
 
-_BLOCK = re.compile(r"x\d+B_")
-"""Names of instructions for several blocks at once: `MFMA_F32_4x4x4x16B_F16`."""
+_BLOCK = re.compile(r"_(\d+)x(\d+)x(\d+)x(\d+)B_")
+"""In names of instructions for several blocks at once, as in `MFMA_F32_4x4x4x16B_F16`: m, n, k, blocks."""
 
 _WITHOUT_LAYOUT = ("NV_WMMA",)
 """Starts of names of instructions without a layout by which the compiler could distribute operands."""
@@ -50,6 +51,44 @@ def fitting_instructions(
         if _fits(mma, types):
             found.append(mma)
     return found
+
+
+def block_instructions(types: Sequence[ElementType], batch: int, limits: GpuLimits) -> list[iree_gpu.MMAAttr]:
+    """Those for several blocks at once that fit, each block an element of a batch; call in a context.
+
+    Args:
+        types: element types of left, right and result.
+        batch: how many elements the batch's innermost loop has; blocks must divide it.
+        limits: of the target.
+    """
+    found: list[iree_gpu.MMAAttr] = []
+    for intrinsic, (_, _, _, blocks) in _blocks():
+        mma = iree_gpu.MMAAttr.get(intrinsic)
+        assert isinstance(mma, iree_gpu.MMAAttr)
+        if intrinsic.name in limits.mma and _fits(mma, types) and batch % blocks == 0:
+            found.append(mma)
+    return found
+
+
+def shape_of(mma: ir.Attribute) -> tuple[int, int, int]:
+    """Rows, columns and depth of a matrix instruction; of one for blocks, of a block.
+
+    The bindings' own shape of one for blocks is blocks, rows and columns (docs/upstream/bindings.md).
+    """
+    found = _block_of(mma)
+    if found is not None:
+        m, n, k, _ = found
+        return m, n, k
+    if isinstance(mma, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
+        m, n, k = mma.mnk_shape
+        return m, n, k
+    raise TypeError(f"not a matrix instruction: {mma}")
+
+
+def blocks_of(mma: ir.Attribute) -> int:
+    """How many blocks an instruction computes at once."""
+    found = _block_of(mma)
+    return found[3] if found is not None else 1
 
 
 def sparse_instructions(
@@ -110,6 +149,20 @@ def _intrinsic_of(mma: ir.Attribute) -> iree_gpu.MMAIntrinsic | iree_gpu.Virtual
         kind.get(each, exchanged, ctx=mma.context): each for each in numbers for exchanged in (False, True)
     }
     return known[mma]
+
+
+def _block_of(mma: ir.Attribute) -> tuple[int, int, int, int] | None:
+    """Rows, columns, depth and number of an instruction's blocks; None for one without."""
+    return {iree_gpu.MMAAttr.get(each, ctx=mma.context): sizes for each, sizes in _blocks()}.get(mma)
+
+
+@cache
+def _blocks() -> tuple[tuple[iree_gpu.MMAIntrinsic, tuple[int, int, int, int]], ...]:
+    found = ((each, _BLOCK.search(each.name)) for each in iree_gpu.MMAIntrinsic)
+    return tuple(
+        (each, (int(name[1]), int(name[2]), int(name[3]), int(name[4])))
+        for each, name in found if name is not None
+    )  # fmt: skip
 
 
 def _fits(mma: Instruction, types: Sequence[ElementType]) -> bool:

@@ -16,6 +16,7 @@ from iree_tuner.space.gpu.convolution_padding import GROUPED_SUPPLEMENTS
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.instructions import (
     Instruction,
+    block_instructions,
     fitting_instructions,
     needs_separate_accumulation,
     sparse_instructions,
@@ -30,6 +31,7 @@ from iree_tuner.space.gpu.matrix_problem import (
 )
 from iree_tuner.space.gpu.matrix_tiles import MatrixTiles, is_padded
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.space.space import VARIANT
@@ -53,6 +55,7 @@ def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
                 continue
             mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
             direct = is_convolution(workload) and not problem.igemm
+            found += _blocks(problem, workload, limits, context)
             if not mmas or (direct and is_padded(problem, mmas)):
                 continue
             found.append(_finished(_tile_and_fuse(problem, mmas, limits, context), problem, workload, limits))
@@ -61,6 +64,24 @@ def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
                     _finished(_distributed(problem, mmas, limits, context), problem, workload, limits)
                 )
     return found
+
+
+def _blocks(
+    problem: MatrixProblem, workload: Workload, limits: GpuLimits, context: ir.Context
+) -> list[ir.Module]:
+    """TileAndFuse of a convolution in groups with instructions that compute several groups at once.
+
+    The compiler takes them for convolutions alone (getMmaScheduleFromProblemAndTarget, ConfigUtils.cpp).
+    """
+    if not problem.igemm or not problem.batch:
+        return []
+    mmas = block_instructions(problem.types, problem.loops[problem.batch[-1]], limits)
+    if not mmas:
+        return []
+    module = _finished(_tile_and_fuse(problem, mmas, limits, context), problem, workload, limits)
+    (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
+    op.operation.attributes[VARIANT] = ir.StringAttr.get("blocks")
+    return [module]
 
 
 def fused_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
@@ -118,7 +139,10 @@ def _finished(module: ir.Module, problem: MatrixProblem, workload: Workload, lim
     (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
     if problem.igemm:
         op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
-    apply((*GROUPED_SUPPLEMENTS, *REGISTER_SUPPLEMENTS, *OPTION_SUPPLEMENTS), Draft(op, workload, limits))
+    apply(
+        (*GROUPED_SUPPLEMENTS, *PADDED_SUM_SUPPLEMENTS, *REGISTER_SUPPLEMENTS, *OPTION_SUPPLEMENTS),
+        Draft(op, workload, limits),
+    )
     return module
 
 

@@ -51,6 +51,12 @@ class MatrixProblem:
         return bool(self.pixels)
 
     @property
+    def contiguous_images(self) -> int | None:
+        """The loop that walks the images where these are the innermost dimension of what is gathered."""
+        gathered = next((side for side in (self.left, self.right) if set(self.pixels) <= set(side)), ())
+        return next((loop for loop in gathered[-1:] if loop in self.images), None)
+
+    @property
     def rows(self) -> int:
         """Product of the m loops."""
         return math.prod(self.loops[loop] for loop in self.m)

@@ -13,10 +13,16 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.space.constraints import integers, knob, knob_attribute, one_of_attribute
 from iree_tuner.space.expressions import Integer, constant, if_else, lookup, product, require
-from iree_tuner.space.gpu.instructions import Instruction, needs_separate_accumulation
+from iree_tuner.space.gpu.instructions import (
+    Instruction,
+    blocks_of,
+    needs_separate_accumulation,
+    shape_of,
+)
 from iree_tuner.space.gpu.ladders import divisors, powers, round_up
 from iree_tuner.space.gpu.matrix_problem import MatrixProblem
 from iree_tuner.space.gpu.prefetch import PREFETCH
+from iree_tuner.space.gpu.thread_layout import COPY_BITS
 from iree_tuner.targets import GpuLimits
 
 _LARGEST_TILE = 512
@@ -27,6 +33,7 @@ _MOST_INSTRUCTIONS = 512
 """Of one subgroup in one step of the reduction loop, which is unrolled: 256 take 5 s (batch, sm_80)."""
 
 _MOST_GATHERED = 64
+_MOST_TOGETHER = 4
 
 
 class MatrixTiles:
@@ -45,17 +52,24 @@ class MatrixTiles:
         self.padded = is_padded(problem, mmas)
         self.workgroup: dict[int, Integer] = {}
         self.subgroup: dict[int, Integer] = {}
-        index = knob("mma_idx", range(len(mmas)), f"the place of one of {len(mmas)} instructions")
-        shapes = [mma.mnk_shape for mma in mmas]
+        self._index = knob("mma_idx", range(len(mmas)), f"the place of one of {len(mmas)} instructions")
+        shapes = [shape_of(mma) for mma in mmas]
         self._rows, self._columns, self._depth = (
-            lookup(index, [shape[i] for shape in shapes]) for i in range(3)
+            lookup(self._index, [shape[i] for shape in shapes]) for i in range(3)
         )
         self._inner = {problem.m[-1]: self._rows, problem.n[-1]: self._columns}
+        counts = [blocks_of(mma) for mma in mmas]
+        self.blocks = counts if max(counts) > 1 else []
+        """Of each instruction: elements of the batch that it computes at once; empty where that is one."""
+        self.together: Integer | None = None
+        """Elements of the batch that a workgroup computes; None for one."""
+        self._groups = constant(1)
 
     def declare_tiles(self) -> None:
         """A workgroup tile for each m and n loop, in it a subgroup tile, and a step of the reduction."""
         for loop in (*self.problem.m, *self.problem.n):
             self._declare_loop(loop)
+        self._declare_batch()
         for what, group in (("m", self.problem.m), ("n", self.problem.n)):
             extent = self._extent(group)
             message = f"the workgroup's tile along {what} ({{}}) must be at most {_LARGEST_TILE}"
@@ -67,7 +81,7 @@ class MatrixTiles:
         step = self._inner.get(loop, constant(1))
         name = f"wg_{loop}"
         most = self._bound(loop)
-        whole = round_up(size, self.mmas[0].mnk_shape[0]) if loop in self._inner else size
+        whole = round_up(size, shape_of(self.mmas[0])[0]) if loop in self._inner else size
         values = sorted(v for v in {*divisors(size), *powers(most), whole} if v <= min(most, _LARGEST_TILE))
         tile = knob(name, values, f"a divisor of {size}, or a power of two up to {most}")
         if not self.padded:
@@ -85,10 +99,37 @@ class MatrixTiles:
         self.workgroup[loop] = tile
         self.subgroup[loop] = inner
 
+    def _declare_batch(self) -> None:
+        """How many elements of the batch a workgroup computes: as many as instructions have blocks, or few.
+
+        Like the compiler's own choice, which takes up to four where neither rows nor columns fill an
+        instruction (deduceMMASchedule, GPUHeuristics.cpp).
+        """
+        problem = self.problem
+        size = problem.loops[problem.batch[-1]] if problem.batch else 1
+        rows, columns = (problem.loops[group[-1]] for group in (problem.m, problem.n))
+        if self.blocks:
+            counts = sorted({times * count for count in self.blocks for times in (1, 2)})
+            what = f"a number of the instruction's blocks that divides {size}"
+        elif all(rows < shape_of(mma)[0] and columns < shape_of(mma)[1] for mma in self.mmas):
+            counts = powers(_MOST_TOGETHER)
+            what = f"a power of two up to {_MOST_TOGETHER} that divides {size}"
+        else:
+            return
+        values = [count for count in counts if size % count == 0]
+        if len(values) < 2 and not self.blocks:
+            return
+        self.together = knob(f"wg_{problem.batch[-1]}", values, what)
+        if self.blocks:
+            blocks = lookup(self._index, self.blocks)
+            self._groups = self.together // blocks
+            message = f"wg_{problem.batch[-1]} ({{}}) must be a multiple of the instruction's {{}} blocks"
+            require((self.together % blocks).equals(0), message, self.together, blocks)
+
     def _declare_reduction(self) -> None:
         loop = self.problem.k[-1]
         size = self.problem.loops[loop]
-        depths = {mma.mnk_shape[2] for mma in self.mmas}
+        depths = {shape_of(mma)[2] for mma in self.mmas}
         counts = {count for depth in depths for count in divisors(-(-size // depth))}
         most = _LARGEST_TILE // min(depths)
         values = sorted(count for count in counts if count <= most)
@@ -112,7 +153,7 @@ class MatrixTiles:
             else tile // self.subgroup[loop]
             for loop, tile in self.workgroup.items()
         ]
-        subgroups = product(pieces)
+        subgroups = product([*pieces, self._groups])
         most = min(_MOST_SUBGROUPS, self.limits.max_threads // self.limits.subgroup_size)
         require(subgroups <= most, f"there must be at most {most} subgroups, not {{}}", subgroups)
         lanes = self.limits.subgroup_size
@@ -128,13 +169,14 @@ class MatrixTiles:
         """Both operands' tiles stand in shared memory."""
         left, right, _ = (kind.bytes for kind in self.problem.types)
         rows, columns = self._extent(self.problem.m), self._extent(self.problem.n)
-        size = product([rows * left + columns * right, self.depth])
+        size = product([rows * left + columns * right, self.depth, self.together or 1])
         limit = self.limits.shared_memory_bytes
         require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
 
     def limit_unrolling(self) -> None:
         """A subgroup's instructions of one step are unrolled."""
-        count = product([*self.subgroup.values(), self.steps])
+        alone = constant(1) if self.blocks else self.together or constant(1)
+        count = product([*self.subgroup.values(), self.steps, alone])
         message = f"{{}} instructions in one step are unrolled: at most {_MOST_INSTRUCTIONS}"
         require(count <= _MOST_INSTRUCTIONS, message, count)
 
@@ -145,8 +187,13 @@ class MatrixTiles:
         (grouped 2x4x64x32x32x32x3x3 f16 on sm_80 and gfx942).
         """
         images = product([self.subgroup[loop] for loop in self.problem.images])
-        gathered = product([self._extent(self.problem.pixels), self.depth, images])
-        message = f"{{}} gathered elements are unrolled: at most {_MOST_GATHERED} for each of {{}} threads"
+        inner = self.problem.contiguous_images
+        pixels = self._extent([loop for loop in self.problem.pixels if loop != inner])
+        if inner is not None:  # read in vectors
+            width = COPY_BITS // self.problem.types[0].bits
+            pixels = product([pixels, (self.workgroup[inner] + (width - 1)) // width])
+        gathered = product([pixels, self.depth, images, self.together or 1])
+        message = f"{{}} gathered pieces are unrolled: at most {_MOST_GATHERED} for each of {{}} threads"
         require(gathered <= self.threads * _MOST_GATHERED, message, gathered, self.threads)
 
     def declare_padding(self) -> None:
@@ -167,12 +214,14 @@ class MatrixTiles:
         """The knobs dictionary."""
         problem = self.problem
         outer = problem.k[:-1]
-        tiles = {**dict.fromkeys(problem.batch, 1), **{loop: f"wg_{loop}" for loop in self.workgroup}}
+        tiled = [*self.workgroup, *(problem.batch[-1:] if self.together is not None else ())]
+        tiles = {**dict.fromkeys(problem.batch, 1), **{loop: f"wg_{loop}" for loop in tiled}}
+        inner: dict[int, int | str] = dict.fromkeys(problem.batch[-1:] if self.blocks else (), 1)
         steps = {**dict.fromkeys(outer, 1), problem.k[-1]: f"red_{problem.k[-1]}"}
         found: dict[str, ir.Attribute] = {
             "workgroup": self._level(tiles),
             "reduction": self._level(steps),
-            "subgroup": self._level({loop: f"sg_{loop}" for loop in self.subgroup}),
+            "subgroup": self._level({**inner, **{loop: f"sg_{loop}" for loop in self.subgroup}}),
             "mma_kind": one_of_attribute("mma_idx", list(self.mmas)),
             "promote_operands": integers([0, 1]),
             "workgroup_size": integers(["wg_size_x", 1, 1]),
@@ -201,7 +250,7 @@ class MatrixTiles:
         """The largest size that a loop may be padded to by some instruction."""
         if not self.padded:
             return self.problem.loops[loop]
-        steps = [mma.mnk_shape[0 if loop == self.problem.m[-1] else 1] for mma in self.mmas]
+        steps = [shape_of(mma)[0 if loop == self.problem.m[-1] else 1] for mma in self.mmas]
         return max(
             _padded_bound(self.problem.loops[loop]),
             max(round_up(self.problem.loops[loop], step) for step in steps) if loop in self._inner else 0,
@@ -221,7 +270,7 @@ def is_padded(problem: MatrixProblem, mmas: Sequence[Instruction]) -> bool:
     operand is transposed (getMatmulOrIGEMMLoweringConfigAndWorkgroupSize in ConfigUtils.cpp).
     """
     sizes = [problem.loops[group[-1]] for group in (problem.m, problem.n, problem.k)]
-    if not any(all(s % d == 0 for s, d in zip(sizes, mma.mnk_shape, strict=True)) for mma in mmas):
+    if not any(all(s % d == 0 for s, d in zip(sizes, shape_of(mma), strict=True)) for mma in mmas):
         return True
     rounded = any(
         problem.loops[loop] != _padded_bound(problem.loops[loop]) for loop in (*problem.m, *problem.n)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.space.constraints import integers
-from iree_tuner.space.expressions import any_of, product, require
-from iree_tuner.space.gpu.draft import Draft, shape_of
+from iree_tuner.space.expressions import all_of, any_of, constant, product, require
+from iree_tuner.space.gpu.accumulator import adds_in_place
+from iree_tuner.space.gpu.convolution_loops import roles_of
+from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.instructions import shape_of
 from iree_tuner.space.gpu.supplement import Supplement
 
 PADDING = "padding"
+PADDING_CONV = "padding_conv"
 PAD_K = "pad_k"
+_ONE_INSTRUCTION = 16 * 16
 _TILES = (8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Tiles that are offered although they do not divide: powers of two and three times those."""
 
@@ -49,6 +55,42 @@ def _pad(draft: Draft) -> None:
     padding[k] = PAD_K
     draft.set_entries(**{PADDING: integers(padding)})
 
+
+def _fill_two(draft: Draft) -> None:
+    """More than the smallest instruction for each subgroup, unless tiles divide or cover the result."""
+    rows, columns, _ = draft.mma_shape()
+    sizes = draft.workload.loops
+    tiles = {loop: draft.value(f"wg_{loop}") for loop in range(len(sizes)) if draft.has(f"wg_{loop}")}
+    with draft.extending():
+        results = product([*(draft.value(f"sg_{loop}") for loop in _inner(draft)), rows, columns])
+        whole = [
+            (constant(sizes[loop]) % tile).equals(0) | (tile >= sizes[loop]) for loop, tile in tiles.items()
+        ]
+        message = f"{{}} padded sums of a subgroup begin in memory: more than {_ONE_INSTRUCTION} are needed"
+        require(any_of([results > _ONE_INSTRUCTION, all_of(whole)]), message, results)
+
+
+def _inner(draft: Draft) -> tuple[int, int]:
+    """The loops that are cut into rows and columns of instructions."""
+    workload = draft.workload
+    if is_convolution(workload):
+        roles = roles_of(draft)
+        return roles.rows[-1], roles.columns[-1]
+    return workload.role("m")[-1], workload.role("n")[-1]
+
+
+PADDED_SUM_SUPPLEMENTS = (
+    Supplement(
+        name="padded sums in place",
+        reason="one 16x16 instruction for each subgroup, an initial value that is read, and a last tile that "
+        "is padded: "
+        "'linalg.fill' op write affecting operations on shared resources are restricted "
+        "(docs/upstream/padded_sum_in_place.md)",
+        releases=("3.13",),
+        applies=lambda draft: PADDING in draft.entries and adds_in_place(draft),
+        extend=_fill_two,
+    ),
+)
 
 PADDING_SUPPLEMENTS = (
     Supplement(

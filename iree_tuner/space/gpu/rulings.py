@@ -14,12 +14,14 @@ from iree_tuner.space.expressions import (
     any_of,
     constant,
     if_else,
+    lookup,
     product,
     require,
     total,
 )  # fmt: skip
 from iree_tuner.space.gpu.attention import PV, QK, attention_tiles, promoted_operands, step_of
 from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.instructions import blocks_of
 from iree_tuner.space.gpu.matrix_problem import (
     MatrixProblem,
     contraction_problem,
@@ -35,6 +37,7 @@ from iree_tuner.space.ruling import Ruling, at_most, divides_or_covers, rounded_
 
 _CANNOT = (
     r"must accumulate in ", r"^a stride of ", r"^mma\.sync cannot add ", r"results are no numbers$",
+    r"padded sums of a subgroup begin in memory", r"the instruction's .* blocks$",
 )  # fmt: skip
 """Messages of what no other value of a knob makes right."""
 
@@ -110,9 +113,14 @@ def _stage_results(
     threads, limit = _threads(draft), draft.limits.shared_memory_bytes
     rows, columns = (product([tiles[loop] for loop in group]) for group in (problem.m, problem.n))
     left, right, result = (each.bytes for each in problem.types)
-    operands = product([rows * left + columns * right, depth])
+    batch = f"wg_{problem.batch[-1]}" if problem.batch else ""
+    together = draft.value(batch) if draft.has(batch) else constant(1)
+    operands = product([rows * left + columns * right, depth, together])
     require(operands <= limit, f"the operands take {{}} of {limit} bytes of shared memory", operands)
-    used = operands + product([rows, columns, result])
+    used = operands + product([rows, columns, result, together])
+    blocks = [blocks_of(mma) for mma in draft.mma()]
+    if max(blocks) > 1:  # subgroups share the batch as well
+        wanted = product([wanted, together // lookup(draft.value("mma_idx"), blocks)])
     message = (
         f"{{}} threads are not the {{}} of all subgroups' tiles: results are staged, and take with the "
         f"operands {{}} of {limit} bytes of shared memory"

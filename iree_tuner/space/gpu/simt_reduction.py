@@ -34,12 +34,17 @@ _MOST_SUBGROUPS = 16
 def shared_loop(workload: Workload, limits: GpuLimits) -> int | None:
     """The loop whose reduction subgroups can share, as the compiler would have them do; None without one."""
     kinds = list(enumerate(workload.iterators))
-    reduced = [loop for loop, kind in kinds if kind == "reduction" and workload.loops[loop] > 1]
+    reduced = [
+        loop for loop, kind in kinds
+        if kind == "reduction" and (workload.loops[loop] > 1 or workload.dynamic_loop(loop) is not None)
+    ]  # fmt: skip
     if is_contraction(workload):
         reduced = [] if is_by_rows(workload, limits) else list(workload.role("k"))
-    elif workload.dynamic or len(reduced) != 1:
+    elif len(reduced) != 1:
         return None
-    return next((loop for loop in reduced[-1:] if workload.loops[loop] % limits.subgroup_size == 0), None)
+    lanes = limits.subgroup_size
+    whole = (workload.dynamic_loop(loop) is not None or not workload.loops[loop] % lanes for loop in reduced)
+    return next((loop for loop, fits in list(zip(reduced, whole, strict=True))[-1:] if fits), None)
 
 
 class Reduction:
@@ -82,9 +87,11 @@ class Reduction:
         vector = knob(
             "th_k", powers(widest), f"a power of two up to {widest} ({self.limits.max_load_bits} bits)"
         )
-        most = min(_MOST_SUBGROUPS, self.limits.max_threads // lanes)
+        static = self.workload.dynamic_loop(self.inner) is None
+        most = self.limits.max_threads // lanes
+        most = min(_MOST_SUBGROUPS, most) if static else most
         counts, what = powers(most), "a power of two"
-        if not is_contraction(self.workload):  # the compiler takes any number that divides
+        if static and not is_contraction(self.workload):  # the compiler takes any number that divides
             counts = tuple(sorted({*counts, *(each for each in divisors(size // lanes) if each <= most)}))
             what = f"a power of two or a divisor of {size // lanes},"
         subgroups = knob("subgroups", counts, f"{what} up to {most}")
@@ -98,7 +105,8 @@ class Reduction:
         wanted = threads * vector
         message = f"red_{self.inner} ({{}}) must be one vector for each thread ({{}})"
         require(step.equals(wanted), message, step, wanted)
-        require((constant(size) % step).equals(0), f"red_{self.inner} ({{}}) must divide {size}", step)
+        if static:  # else what is left over is masked
+            require((constant(size) % step).equals(0), f"red_{self.inner} ({{}}) must divide {size}", step)
 
     @property
     def _widest(self) -> int:

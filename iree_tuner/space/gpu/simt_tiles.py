@@ -24,6 +24,7 @@ _INNER = 2
 """So many parallel loops, the innermost, are tiled freely; those around them have small tiles."""
 
 _WIDEST_TILE = 512
+_WIDEST_BY_ROWS = 128
 _WIDEST_OUTER_TILE = 8
 _WIDEST_THREAD = (16, 32)
 """Of one thread along the inner loops, outermost first: the innermost is read in vectors."""
@@ -55,7 +56,9 @@ class SimtTiles:
         self.workgroup: dict[int, Integer] = {}
         self.thread: dict[int, Integer] = {}
         self.step: dict[int, Integer] = {}
-        self._promotes = is_promotable(workload)
+        self._shares = is_promotable(workload)
+        # The compiler crashes where it copies complex numbers to shared memory (sm_80, gfx942, gfx1201).
+        self._promotes = self._shares and all(kind.kind != "complex" for kind in workload.types)
 
     def declare_tiles(self) -> None:
         """Tiles of workgroups and threads for parallel loops, and a step for each loop that is reduced."""
@@ -76,7 +79,8 @@ class SimtTiles:
                 self.step[loop] = knob(f"red_{loop}", steps, f"a divisor of {size}, at most {_LONGEST_STEP}")
 
     def _declare_inner(self, loop: int, size: int, widest: int) -> None:
-        most = min(_WIDEST_TILE, next_power(size))
+        # A tile may be wider than its loop: the threads beyond it help with copies (setContractConfig).
+        most = min(_WIDEST_TILE, max(next_power(size), _WIDEST_BY_ROWS if self.by_rows else 1))
         values = sorted({*powers(most), *(value for value in divisors(size) if value <= most)})
         tile = knob(f"wg_{loop}", values, f"a divisor of {size} or a power of two, at most {most}")
         mine = knob(f"th_{loop}", powers(min(widest, most)), f"a power of two up to {min(widest, most)}")
@@ -169,7 +173,7 @@ class SimtTiles:
         if self.reduced:
             found["reduction"] = self._level({**steps, **{loop: f"red_{loop}" for loop in self.step}})
         if not self._promotes:
-            return {**found, OPTIONS: plain_options(ir.BoolAttr.get(False))}
+            return {**found, OPTIONS: plain_options(ir.BoolAttr.get(self._shares))}
         # A unit attribute stands for leaving the entry out.
         found["promote_operands"] = one_of_attribute("promote", [ir.UnitAttr.get(), integers([0, 1])])
         kept = [ir.BoolAttr.get(True), ir.BoolAttr.get(False)]

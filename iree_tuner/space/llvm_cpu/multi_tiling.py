@@ -207,7 +207,7 @@ def _rounded_up(workload: Workload) -> Workload:
     loops = list(workload.loops)
     for each in workload.dynamic:
         loops[each.loop] = 1 << (loops[each.loop] - 1).bit_length()
-    return replace(workload, loops=tuple(loops))
+    return replace(workload, loops=tuple(loops)).with_companions_sized()
 
 
 def _own_loops(companion: Companion, workload: Workload) -> list[int]:

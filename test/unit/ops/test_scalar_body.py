@@ -59,7 +59,9 @@ def test_a_dag_has_the_bodies_of_its_labelled_ops_producers_first() -> None:
 
 
 def test_a_copy_of_buffers_is_on_memory_and_may_ask_where_it_is() -> None:
-    assert facts_of(COPY) == DagFacts(("root",), (("root", ScalarBody(("linalg.index",))),), True, True)
+    assert facts_of(COPY) == DagFacts(
+        ("root",), (("root", ScalarBody(("linalg.index",))),), True, True, (("root", 0),)
+    )
 
 
 def test_a_workload_without_a_dag_says_nothing() -> None:

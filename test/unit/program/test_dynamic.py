@@ -124,10 +124,15 @@ def test_a_size_that_the_program_rules_out(only, size):
 
 
 def test_a_reduction_that_is_dynamic(only):
-    for sizes in ((), ("16",)):
-        dispatch = only(matmul("4", "?"), *sizes)
-        assert not dispatch.tunable
-        assert dispatch.reason.startswith("k of linalg.matmul is known only at run time; supported are batch")
+    assert only(matmul("4", "?")).reason == "its loop 2 is known only at run time: set it with --dim 128"
+    assert only(matmul("4", "?"), "16").workload.family == "generic"
+
+
+def test_channels_that_are_dynamic(only):
+    channels = CONV.replace("18x8xf32", "18x?xf32").replace("3x3x8x16", "3x3x?x16")
+    dispatch = only(channels, "16")
+    assert not dispatch.tunable
+    assert dispatch.reason.startswith("output image and input channel of linalg.generic is known")
 
 
 @pytest.mark.parametrize(

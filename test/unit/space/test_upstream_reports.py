@@ -208,3 +208,18 @@ def test_cuda_strided_reduction(tmp_path: Path) -> None:
     kernel = output.read_text()
     assert "nvvm.read.ptx.sreg.tid.x" in kernel
     assert not any(op in kernel for op in ("nvvm.shfl", "nvvm.barrier", "addr_space = 3"))
+
+
+@on_this_release
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("padded_conv_adds", "'vector.transfer_write' op write affecting operations on global resources"),
+        ("padded_sum_in_place", "'linalg.fill' op write affecting operations on shared resources"),
+    ],
+)
+def test_padded_sums_that_begin_in_memory(name: str, error: str) -> None:
+    """`gpu.convolution_padding._pad_before`, supplement 'padded sums in place'"""
+    ended = compile_(REPRODUCERS / f"{name}.mlir", *CDNA3)
+    assert ended.returncode == 1
+    assert error in ended.stderr

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from amounts import amount, some
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.pool import Builder
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.space.build import build_space
+from iree_tuner.space.build import build_space, build_spaces
+from iree_tuner.space.default import find_default
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.entry import SpecEntry
@@ -38,6 +41,50 @@ func.func @main(%a: tensor<ROWSx512xf16>, %b: tensor<512x256xf16>) -> tensor<ROW
   return %r : tensor<ROWSx256xf32>
 }
 """
+ROWS = """
+func.func @main(%a: tensor<?x512xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %d = tensor.dim %a, %c0 : tensor<?x512xf32>
+  %m = util.assume.int %d<umin = 16, umax = UPPER DIVISOR> : index
+  %e = tensor.empty(%m) : tensor<?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>],
+      iterator_types = ["parallel", "reduction"]} ins(%a : tensor<?x512xf32>) outs(%f : tensor<?xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+ADDED = """
+func.func @main(%a: tensor<?x512xf32>, %b: tensor<512xf32>) -> tensor<?x512xf32> {
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %a, %c0 : tensor<?x512xf32>
+  %m = util.assume.int %d<umin = 16, umax = UPPER DIVISOR> : index
+  %e = tensor.empty(%m) : tensor<?x512xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>,
+      affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %b : tensor<?x512xf32>, tensor<512xf32>) outs(%e : tensor<?x512xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<?x512xf32>
+  return %r : tensor<?x512xf32>
+}
+"""
+SOFTMAX = """
+func.func @main(%a: tensor<64x?xf32>) -> tensor<64x?xf32> {
+  %c1 = arith.constant 1 : index
+  %d = tensor.dim %a, %c1 : tensor<64x?xf32>
+  %e = tensor.empty(%d) : tensor<64x?xf32>
+  %r = linalg.softmax dimension(1) ins(%a : tensor<64x?xf32>) outs(%e : tensor<64x?xf32>) -> tensor<64x?xf32>
+  return %r : tensor<64x?xf32>
+}
+"""
+GENERIC = {"rows": ROWS, "added": ADDED}
+EACH = [(name, kind) for name in ("cuda:sm_80", "hip:gfx942") for kind in GENERIC]
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +93,13 @@ def workers():
         yield pool
 
 
-def dynamic(upper: int, divisor: str = "") -> str:
-    return DYNAMIC.replace("UPPER", str(upper)).replace(" DIVISOR", divisor)
+def dynamic(upper: int, divisor: str = "", text: str = DYNAMIC) -> str:
+    return text.replace("UPPER", str(upper)).replace(" DIVISOR", divisor)
+
+
+def static(text: str, size: int) -> str:
+    lines = [line for line in text.splitlines() if "tensor.dim" not in line and "assume" not in line]
+    return "\n".join(lines).replace("?", str(size)).replace("(%m)", "()").replace("(%d)", "()")
 
 
 @pytest.mark.parametrize("name", ["cuda:sm_80", "hip:gfx942"])
@@ -73,3 +125,48 @@ def test_a_spec_is_used_within_its_bounds(name: str, divisor: str, workers: Work
     if not divisor:  # what is a multiple of 16 is matched as two loops, which static sizes are not
         assert is_hit(STATIC.replace("ROWS", "96"))
         assert not is_hit(STATIC.replace("ROWS", "8192"))
+
+
+@pytest.mark.parametrize(("name", "kind"), some(EACH, 3))
+def test_generic_ops_are_matched_within_their_bounds(name: str, kind: str, workers: Workers) -> None:
+    text, target, context = GENERIC[kind], parse_target(name), new_context()
+    program = sized(Program("program.mlir", dynamic(4096, "", text).encode()), ["128"])
+    (dispatch,) = extract(program, target, workers).dispatches
+    assert dispatch.workload is not None
+    assert dispatch.workload.family == "generic"
+    spaces = build_spaces(dispatch.workload, dispatch.limits, context)
+    assert any(find_default(each, dispatch.default, dispatch.pipeline).assignment for each in spaces)
+    (member,) = spaces[-1].sample(1, seed=0)
+    spec = build_spec([SpecEntry(dispatch.workload, spaces[-1].configuration(member))], context)
+
+    def is_hit(program: str) -> bool:
+        found = check_against_program(spec, program, target, workers=workers)
+        assert {each.kind for each in found.problems} <= {"hits_nothing"}
+        return any(each.hits for each in found.matchers)
+
+    assert is_hit(dynamic(4096, "", text))
+    assert is_hit(dynamic(1024, "", text)), "its bounds lie within"
+    assert not is_hit(dynamic(8192, "", text))
+    assert is_hit(static(text, 96))
+    assert not is_hit(static(text, 8192))
+
+
+@pytest.mark.parametrize("name", some(["cuda:sm_80", "hip:gfx942"], 2))
+def test_sums_of_unknown_length_are_shared_and_matched_where_it_is_unknown(
+    name: str, workers: Workers
+) -> None:
+    target, context = parse_target(name), new_context()
+    program = sized(Program("program.mlir", SOFTMAX.encode()), ["1000"])
+    (dispatch,) = extract(program, target, workers).dispatches
+    assert dispatch.workload is not None
+    assert dispatch.harness is not None
+    *_, shared = build_spaces(dispatch.workload, dispatch.limits, context)
+    own = find_default(shared, dispatch.default, dispatch.pipeline)
+    assert own.assignment is not None, own.reasons
+    members = [shared.configuration(member) for member in shared.sample(amount(1, 4), seed=0)]
+    built = list(Builder(target, workers).build_all(dispatch.harness, members))
+    assert {each.outcome for each in built} == {"ok"}, [each.message for each in built]
+    spec = build_spec([SpecEntry(dispatch.workload, members[0])], context)
+    for text, hits in ((SOFTMAX, True), (static(SOFTMAX, 1024), False)):
+        found = check_against_program(spec, text, target, workers=workers)
+        assert any(each.hits for each in found.matchers) is hits
