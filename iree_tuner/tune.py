@@ -290,7 +290,7 @@ class _TuningRun:
         tuned = TunedVariant(target, tuple(results), tuple(entries), tuple(notes))
         if competitors is None:
             return tuned
-        made = versions_with(tuned, choices_among(results), competitors, self.lab, self.folder)
+        made = versions_with(tuned, choices_among(results, target), competitors, self.lab, self.folder)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 

@@ -43,6 +43,7 @@ from iree_tuner.kernels.contest import ROUNDS
 from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.layers import compare_layers
+from iree_tuner.kernels.packing import with_packed
 from iree_tuner.kernels.problem import KernelError
 from iree_tuner.kernels.registry import kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
@@ -292,4 +293,5 @@ def _make(kernel: Kernel, site: Site, target: Target, knobs: Mapping[str, int]) 
             f"{kernel.name} has no variant for {site.problem.name} with {told(knobs)}",
             hint=f"its knobs: {names}",
         )
-    return kernel.make(site.problem, target, fitting[0])
+    code = kernel.make(site.problem, target, fitting[0])
+    return with_packed(kernel, site.problem, target, code)

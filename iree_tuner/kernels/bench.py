@@ -84,17 +84,20 @@ def look_at(program: Program, target: Target, kernels: Sequence[Kernel], lab: La
 
 
 def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
-    """Ask every kernel about every place."""
+    """Ask every kernel about every place. The parts of a larger problem that one computes are nobody's."""
     pairs: list[tuple[Place, Site, Kernel]] = []
     refusals: list[Refusal] = []
-    for place in found.places:
-        for kernel in kernels:
-            site, why = place.site_for(kernel)
-            if site is not None:
-                pairs.append((place, site, kernel))
-            else:
-                name = place.sites[0].problem.name
-                refusals.append(Refusal(name, place.functions, kernel.name, why))
+    asked = [[(kernel, *place.site_for(kernel)) for kernel in kernels] for place in found.places]
+    computed = {site.case for answers in asked for _, site, _ in answers if site is not None}
+    for whole, answers in zip(found.places, asked, strict=True):
+        if (place := whole.outside(computed)) is None:
+            continue
+        taken = [(place, site, kernel) for kernel, site, _ in answers if site is not None]
+        pairs += taken
+        name = place.sites[0].problem.name
+        refusals += [
+            Refusal(name, place.functions, kernel.name, why) for kernel, _, why in answers if not taken
+        ]
     return Outlook(found.target, tuple(pairs), tuple(refusals))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths
 from iree_tuner.kernels.c_plan import Plan, plans
@@ -54,11 +53,14 @@ class CGemm(CKernel):
         shape = shape_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
-        plan = Plan(shape, knobs)
-        packed: Packed | None = None
-        if (packing := _packing(problem, plan)) is not None:
-            packed = Packed(*packing, plan.wide, _code(problem, plan, target, packed=True))
-        return replace(_code(problem, plan, target), packed=packed)
+        return _code(problem, Plan(shape, knobs), target)
+
+    def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
+        """With tiles of columns of the right operand, where that is a matrix. Raises KernelError."""
+        shape = shape_of(problem)
+        if shape is None or (packing := _packing(problem, plan := Plan(shape, knobs))) is None:
+            return None
+        return Packed(*packing, plan.wide, _code(problem, plan, target, packed=True))
 
 
 def _code(problem: Problem, plan: Plan, target: Target, *, packed: bool = False) -> Code:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from iree_tuner.kernels.bench import SPEC_FLAG, Chosen, Outlook, look_at, with_flags
 from iree_tuner.kernels.kernel import Code, Kernel
+from iree_tuner.kernels.packing import with_packed
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import executable_names
 from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.program.source import Program
+from iree_tuner.targets import Target
 from iree_tuner.tuning.finals import NEARLY
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
@@ -92,7 +94,7 @@ def most_variants(effort: str, *, limited: bool) -> float:
     return math.inf if limited else _VARIANTS.get(effort, math.inf)
 
 
-def choices_among(results: Sequence[WorkloadResult]) -> Mapping[str, Chosen]:
+def choices_among(results: Sequence[WorkloadResult], target: Target) -> Mapping[str, Chosen]:
     """Which kernels are worth trying in the program, by name of the choice.
 
     Those that win alone, also over the best configuration; and with them those that nearly do: what surrounds
@@ -101,12 +103,21 @@ def choices_among(results: Sequence[WorkloadResult]) -> Mapping[str, Chosen]:
     found = {"kernels": _chosen(results, 1.0), "more kernels": _chosen(results, NEARLY)}
     if len(found["more kernels"]) == len(found["kernels"]):
         del found["more kernels"]
-    return {name: chosen for name, chosen in found.items() if chosen}
+    plain = {(site, kernel): code for chosen in found.values() for site, (kernel, code) in chosen.items()}
+    codes = {
+        (site, kernel): with_packed(kernel, site.problem, target, code)
+        for (site, kernel), code in plain.items()
+    }
+    return {
+        name: [(site, codes[site, kernel]) for site, (kernel, _) in chosen.items()]
+        for name, chosen in found.items()
+        if chosen
+    }
 
 
-def _chosen(results: Sequence[WorkloadResult], least: float) -> Chosen:
+def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple[Kernel, Code]]:
     """For each problem the fastest kernel that is at least so many times as fast as what it replaces."""
-    best: dict[Site, tuple[float, Code]] = {}
+    best: dict[Site, tuple[float, Kernel, Code]] = {}
     for result in results:
         configured = result.comparison.speedup if result.entry and result.comparison else 1.0
         for each in result.competitors:
@@ -119,8 +130,8 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> Chosen:
             if (wins or (speedup >= least * configured > 0 and least < 1.0)) and speedup > best.get(
                 site, (0.0,)
             )[0]:
-                best[site] = speedup, code
-    return [(site, code) for site, (_, code) in best.items()]
+                best[site] = speedup, kind.kernel, code
+    return {site: (kernel, code) for site, (_, kernel, code) in best.items()}
 
 
 def versions_with(

@@ -13,6 +13,7 @@ from iree_tuner.execute.judging import JudgePlan
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
+from iree_tuner.kernels.packing import with_packed
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.space.configuration import Configuration
@@ -157,7 +158,7 @@ def hold_contest(
     contest = replace(contest, trials=tuple(search.trials))
     if final.winner is None or final.built is None or not isinstance(final.built.code, Code):
         return replace(contest, note="no variant computes correct results")
-    best = Best(final.winner, final.built.code)
+    best = Best(final.winner, with_packed(kernel, site.problem, lab.target, final.built.code))
     contest = replace(contest, best=best, over_default=final.comparison, note=final.note)
     return _beside_tuned(contest, final, tuned.get(kind.workload), kind, lab, plan(search, 2))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from iree.compiler import ir
 from iree.compiler.dialects import hal
@@ -24,10 +25,21 @@ class Place:
     Attributes:
         sites: without epilogue first.
         functions: names of the functions that compute it, one for each time.
+        within: cases of the larger problems that it is a part of, one for each time; empty for none.
     """
 
     sites: tuple[Site, ...]
     functions: tuple[str, ...]
+    within: tuple[bytes, ...] = ()
+
+    def outside(self, cases: Collection[bytes]) -> Place | None:
+        """The place without those times that are part of some larger problems; None if none is left."""
+        times = zip_longest(self.functions, self.within, fillvalue=b"")
+        left = [(function, within) for function, within in times if within not in cases]
+        if not left:
+            return None
+        functions, within = zip(*left, strict=True)
+        return replace(self, functions=functions, within=within)
 
     def site_for(self, kernel: Kernel) -> tuple[Site | None, str]:
         """The site with most of the epilogue that a kernel computes; where there is none, why."""
@@ -84,10 +96,13 @@ def find_here(data: bytes, name: str, target: Target) -> Places:
 
 def _merged(found: Sequence[tuple[Site, ...]]) -> tuple[Place, ...]:
     """One place for all that are equal, with and without epilogues."""
-    functions: dict[tuple[bytes, ...], list[str]] = {}
+    times: dict[tuple[bytes, ...], list[Site]] = {}
     first: dict[tuple[bytes, ...], tuple[Site, ...]] = {}
     for sites in found:
         key = tuple(site.case for site in sites)
         first.setdefault(key, sites)
-        functions.setdefault(key, []).append(sites[0].function)
-    return tuple(Place(first[key], tuple(functions[key])) for key in first)
+        times.setdefault(key, []).append(sites[0])
+    return tuple(
+        Place(first[key], tuple(each.function for each in own), tuple(each.within for each in own))
+        for key, own in times.items()
+    )

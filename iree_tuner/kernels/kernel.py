@@ -69,8 +69,8 @@ class Code:
         launch: how to start it.
         scratch_bytes: of one more binding, after inputs and result, that the kernel may write anything to.
         knobs: what the code was made with.
-        packed: the same for programs in which an input is a constant. It is not tried alone: the code is, in
-            its place, and the program is checked with it.
+        packed: the same for programs in which an input is a constant (`Packing`). It is not tried alone: the
+            code is, in its place, and the program is checked with it.
     """
 
     kind: Literal["object", "ptx"]
@@ -120,4 +120,13 @@ class WithTools(Protocol):
 
     def tools(self) -> tuple[str, ...]:
         """These tools with their versions: what others make is other code, with times of its own."""
+        ...
+
+
+@runtime_checkable
+class Packing(Protocol):
+    """A kernel that has other code for where an input is a constant. It is made for what programs use."""
+
+    def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
+        """That code; None where packing does not help. Raises KernelError where it cannot be made."""
         ...

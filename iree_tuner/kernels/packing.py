@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
-from iree_tuner.kernels.kernel import Packed
+from iree_tuner.kernels.kernel import Code, Kernel, Packed, Packing
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.targets import Target
 
 MOST_PADDING = 1 << 20
 """Bytes of zeros: the compiler does not hoist what makes a constant larger by more
 (`--iree-opt-const-expr-max-size-increase-threshold`), and would pack it in each run."""
+
+
+def with_packed(kernel: Kernel, problem: Problem, target: Target, code: Code) -> Code:
+    """A kernel's code together with its packed form, where it has one and this machine can make it."""
+    if not isinstance(kernel, Packing):
+        return code
+    with suppress(KernelError):
+        return replace(code, packed=kernel.packed(problem, target, code.knobs))
+    return code
 
 
 def build_packed(value: ir.Value[Any], packed: Packed) -> ir.Value:

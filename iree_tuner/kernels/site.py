@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 from iree.compiler.dialects import func
@@ -33,12 +33,14 @@ class Site:
         function: name of the function that it was found in.
         one_op: the same as a program of one op, where the compiler makes several dispatches of the case: what
             the problem is timed alone by; empty where that is the case.
+        within: the case of the larger problem that the root op is a part of here, if it is one.
     """
 
     problem: Problem
     case: bytes
     function: str
     one_op: bytes = b""
+    within: bytes = field(default=b"", compare=False)
 
     @property
     def alone(self) -> bytes:
@@ -70,15 +72,22 @@ def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, i
 
 def _walk(module: ir.Module) -> list[_Own]:
     found: list[list[_Own]] = []
+    larger: dict[ir.Operation, bytes] = {}
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == ATTENTION_OP or (op.name.startswith("linalg.") and op.name != "linalg.fill"):
-            found.append([_attention_of(op), _sites_of(op)])
+            found.append([_attention_of(op, larger), _sites_of(op)])
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return _apart(found)
+    return _apart([[own, _inside(products, larger)] for own, products in found])
+
+
+def _inside(sites: _Own, larger: Mapping[ir.Operation, bytes]) -> _Own:
+    """The sites of a root op, with what that is a part of."""
+    within = larger.get(sites[0][1], b"") if sites else b""
+    return [(replace(site, within=within), last) for site, last in sites]
 
 
 def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
@@ -119,8 +128,8 @@ def _sites_of(root: ir.Operation) -> _Own:
     return sites
 
 
-def _attention_of(root: ir.Operation) -> _Own:
-    """The site of an attention that a root op is, or whose last product it is."""
+def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own:
+    """The site of an attention that a root op is, or whose last product it is; `larger` is told its ops."""
     found = attention_of(root) or find_attention(root)
     if found is None:
         return []
@@ -132,7 +141,9 @@ def _attention_of(root: ir.Operation) -> _Own:
     alone = b""
     if found.shapes:
         alone = _program(inputs, last.result.type, lambda function: build_alone(found, function))
-    return [(Site(problem, _case(inputs, found.ops), _function_of(root), alone), last)]
+    site = Site(problem, _case(inputs, found.ops), _function_of(root), alone)
+    larger.update(dict.fromkeys(found.ops, site.case))
+    return [(site, last)]
 
 
 def _site(

@@ -13,10 +13,12 @@ from problems import sites_in
 from programs import attention
 
 from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.kernels.bench import outlook_of
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.triton_attention import TritonAttention
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.targets import parse_target
 
 HOST, CUDA = parse_target("llvm-cpu:host"), parse_target("cuda:sm_89")
@@ -121,6 +123,37 @@ def test_products_start_from_zeros(which: int) -> None:
     assert any(site.one_op for own in sites_in(case) for site in own)
     sites = sites_in(f"{head}%one = arith.constant 1.0 : f32\n    {start}{rest}")
     assert not any(site.one_op for own in sites for site in own)
+
+
+class Products:
+    """A kernel that computes every product."""
+
+    name = "products"
+
+    def refuses(self, problem) -> str:
+        return "" if is_contraction(problem.workload) else "it is no product"
+
+
+def test_the_parts_of_what_a_kernel_computes_are_nobodys() -> None:
+    """A product of other operands is still somebody's."""
+    text = attention(2, 20, 3, 16, 24)
+    head, body = text.split(") -> tensor<2x20x3x16xf16> {", 1)
+    more = "%x: tensor<40x64xf16>, %y: tensor<64x8xf16>) -> (tensor<2x20x3x16xf16>, tensor<40x8xf16>) {"
+    other = """
+      %other = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+        : (tensor<40x64xf16>, tensor<64x8xf16>) -> tensor<40x8xf16>"""
+    ending = "return %r : tensor<2x20x3x16xf16>"
+    assert ending in body
+    body = body.replace(ending, "return %r, %other : tensor<2x20x3x16xf16>, tensor<40x8xf16>")
+    places = find_here(f"{head}, {more}{other}{body}".encode(), "p.mlir", HOST)
+    assert len(outlook_of(places, [Products()]).pairs) == 3
+    both = outlook_of(places, [Products(), KERNEL])
+    assert sorted((kernel.name, place.functions) for place, _, kernel in both.pairs) == [
+        ("products", ("main",)),
+        ("triton_attention", ("main",)),
+    ]
+    (product,) = (site.problem for _, site, kernel in both.pairs if kernel is not KERNEL)
+    assert [each.shape for each in product.inputs] == [(40, 64), (64, 8)]
 
 
 def test_kernels_for_products_do_not_take_it() -> None:

@@ -200,7 +200,7 @@ def test_packed(text, pick, tmp_path):
     """With the right operand packed it is the same, bit for bit."""
     problem = site_in(text).problem
     code = KERNEL.make(problem, HOST, chosen(problem, pick, dot=0))
-    inputs, packed = arrays(problem), code.packed
+    inputs, packed = arrays(problem), KERNEL.packed(problem, HOST, code.knobs)
     want = run(code, inputs, problem.result.shape, tmp_path)
     inputs[packed.input] = packed_by(packed, inputs[packed.input])
     np.testing.assert_array_equal(run(packed.code, inputs, problem.result.shape, tmp_path), want)
@@ -215,7 +215,7 @@ def test_what_is_not_packed():
         (matmul(1, WIDTHS[0] * 8 + 1, 1 << 13), {"vectors": 8, "lanes": WIDTHS[0], "dot": 0}),
     ):
         problem = site_in(text).problem
-        assert KERNEL.make(problem, HOST, chosen(problem, 0.0, **wanted)).packed is None
+        assert KERNEL.packed(problem, HOST, chosen(problem, 0.0, **wanted)) is None
 
 
 def test_the_first_variants_differ_and_use_what_there_is():
