@@ -98,6 +98,8 @@ def tuned(program: Path, checkout: Path, vmfb: Path, budget: str, given: argpars
             raise SystemExit(f"{program.name}: {done.stderr}")
         *workloads, whole = [json.loads(line) for line in done.stdout.splitlines()]
         spec = ["--spec", f"{folder}/spec.mlir", "--target", whole["target"]]
+        if whole.get("kernel_spec"):
+            spec += ["--kernels", str(Path(folder) / whole["kernel_spec"])]
         subprocess.run(
             [*tool, "compile", str(program.resolve()), *spec, "-o", str(vmfb)], check=True, env=own
         )
@@ -105,10 +107,15 @@ def tuned(program: Path, checkout: Path, vmfb: Path, budget: str, given: argpars
     tried = [each for each in large if each["trials"] or each.get("competitors")]
     return {
         "budget": budget, "seconds": seconds, "searched_s": whole["searched_s"],
-        "candidates": sum(each["trials"] for each in workloads), "large": len(large), "tried": len(tried),
+        "candidates": sum(trials_of(each) for each in workloads), "large": len(large), "tried": len(tried),
         "speedup": whole["speedup"], "interval": whole["interval"], "flags": whole["flags"],
-        "stages": whole.get("stages", {}),
+        "kernels": whole.get("kernels", []), "stages": whole.get("stages", {}),
     }  # fmt: skip
+
+
+def trials_of(workload: Row) -> int:
+    """Candidates of every kind."""
+    return workload["trials"] + sum(each["trials"] for each in workload.get("competitors", []))
 
 
 def in_turns(path: Path, files: list[Path], given: argparse.Namespace) -> list[Row]:
