@@ -1,0 +1,119 @@
+"""Code blocks of pages: marked commands print what pages show, and all options and names exist."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import io
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from iree_tuner.cli.main import run
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import record_pages
+
+HELP = Path(__file__).parent / "help"
+PAGES = tuple(
+    sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md")}
+           - {ROOT / "CHANGELOG.md"})
+)  # fmt: skip
+CODE = re.compile(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`|^(?: {4}.*\n)+", re.DOTALL | re.MULTILINE)
+ELLIPSIS = "..."
+
+CHECKED = [
+    pytest.param(found, id=f"{page.relative_to(ROOT)}: {found.command}")
+    for page in PAGES
+    for found in map(record_pages.block, record_pages.BLOCK.finditer(page.read_text()))
+    if found.mark
+]
+
+
+@pytest.mark.parametrize("block", CHECKED)
+def test_a_command_prints_what_its_page_shows(block, tmp_path, monkeypatch):
+    record_pages.link_folders(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    program, *arguments = shlex.split(block.command)
+    assert program == "iree-tuner"
+    printed = io.StringIO()
+    environment = record_pages.ENVIRONMENT | {"XDG_DATA_HOME": str(tmp_path / "data")}
+    with (
+        mock.patch.dict(os.environ, environment),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+    ):
+        assert run(arguments) == block.status
+    told = record_pages.tidy(printed.getvalue(), str(tmp_path))
+    if not matches(block.shown, told):
+        assert told == block.shown, "python scripts/record_pages.py --checked PAGE writes it anew"
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether a page shows what was printed. A line `...` stands for any lines, elsewhere for any text."""
+    lines = (re.escape(line).replace(re.escape(ELLIPSIS), ".*") for line in shown.splitlines())
+    pattern = "".join("(?:.*\n)*?" if line == ".*" else f"{line}\n" for line in lines)
+    return re.fullmatch(pattern, printed) is not None
+
+
+def test_dots_stand_for_what_differs():
+    assert matches("a 12\n...\nz\n", "a 12\nb\nc\nz\n")
+    assert matches("a ... us\n", "a 7.3 us\n")
+    assert not matches("a 12\nz\n", "a 12\nb\nz\n")
+    assert not matches("a ... us\n", "a 7.3 ms\n")
+
+
+def code(page: Path) -> list[tuple[str, str]]:
+    """Kind and text of each piece of code on a page."""
+    found = (match.groups() + (match[0],) for match in CODE.finditer(page.read_text()))
+    return [(kind or "", fenced or inline or whole) for kind, fenced, inline, whole in found]
+
+
+def calls(text: str) -> list[list[str]]:
+    """The words of each call of `iree-tuner` in a piece of code."""
+    unquoted = re.sub(r"\"[^\"]*\"|'[^']*'", "TEXT", text)
+    joined = re.sub(r"\\\n\s*", " ", unquoted)
+    found = (re.split(r"[|;&#]|\s>", match[1]) for match in re.finditer(r"\biree-tuner (.*)", joined))
+    return [parts[0].split() for parts in found]
+
+
+def mistakes(words: list[str]) -> list[str]:
+    """Options that the help of a command does not have."""
+    path = ["iree-tuner"]
+    for word in words:
+        if not (HELP / f"{'_'.join([*path, word.strip('`')])}.txt").exists():
+            break
+        path.append(word.strip("`"))
+    known = re.sub(r"[│\s]+", " ", (HELP / f"{'_'.join(path)}.txt").read_text())
+    options = {found[0] for word in words if (found := re.match(r"--[a-z][a-z-]*", word))} - {"--help"}
+    return [f"{' '.join(path)} {option}" for option in sorted(options) if f"{option} " not in f"{known} "]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_options_of_commands_exist(page):
+    pieces = (text for kind, text in code(page) if kind != "text")
+    assert [wrong for text in pieces for words in calls(text) for wrong in mistakes(words)] == []
+
+
+def test_an_unknown_option_is_found():
+    assert mistakes("tune model.mlir --fast -o x".split()) == ["iree-tuner tune --fast"]
+    assert mistakes("db list --db x".split()) == []
+    assert calls("a\n  iree-tuner tune \\\n    x --json | head\n") == [["tune", "x", "--json"]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_imports_of_python_blocks_work(page):
+    for kind, text in code(page):
+        if kind == "python":
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("iree_tuner"):
+                    module = importlib.import_module(node.module or "")
+                    assert [each.name for each in node.names if not hasattr(module, each.name)] == []
