@@ -23,10 +23,10 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import record_pages
 
 HELP = Path(__file__).parent / "help"
-PAGES = tuple(
-    sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md")}
-           - {ROOT / "CHANGELOG.md"})
-)  # fmt: skip
+PAGES = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "specs/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 CODE = re.compile(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`|^(?: {4}.*\n)+", re.DOTALL | re.MULTILINE)
 ELLIPSIS = "..."
 
