@@ -9,7 +9,7 @@ database. A command that fails ends the script and leaves the page unchanged, un
 (the mark `<!-- checked: status 1 -->`).
 
 A block after the mark `<!-- checked -->` prints the same on every machine: `test/unit/test_console_blocks.py` runs its
-command and compares the output with the page.
+command and compares the output with the page. There, `...` stands for any text, and a line `...` for any lines.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("benchmarks", "examples", "recordings", "specs", "test")
 ENVIRONMENT = {"COLUMNS": "104", "NO_COLOR": "1"}
+ELLIPSIS = "..."
 BLOCK = re.compile(
     r"^(?P<mark><!-- checked(?:: status (?P<status>\d+))? -->\n)?"
     r"```console\n\$ (?P<command>.*?[^\\])\n(?P<shown>.*?)^```$",
@@ -76,7 +77,17 @@ def record(match: re.Match[str], run: Callable[[Block], str], *, only_checked: b
     found = block(match)
     if only_checked and not found.mark:
         return match[0]
-    return f"{found.mark}```console\n$ {found.command}\n{run(found)}```"
+    printed = run(found)
+    if found.mark and matches(found.shown, printed):
+        return match[0]  # dots stay
+    return f"{found.mark}```console\n$ {found.command}\n{printed}```"
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether a page shows what was printed. A line `...` stands for any lines, elsewhere for any text."""
+    lines = (re.escape(line).replace(re.escape(ELLIPSIS), ".*") for line in shown.splitlines())
+    pattern = "".join("(?:.*\n)*?" if line == ".*" else f"{line}\n" for line in lines)
+    return re.fullmatch(pattern, printed) is not None
 
 
 def run(block: Block, folder: str) -> str:

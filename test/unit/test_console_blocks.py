@@ -28,7 +28,6 @@ PAGES = (
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 CODE = re.compile(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`|^(?: {4}.*\n)+", re.DOTALL | re.MULTILINE)
-ELLIPSIS = "..."
 
 CHECKED = {
     page: [found for found in map(record_pages.block, record_pages.BLOCK.finditer(page.read_text())) if found.mark]
@@ -44,7 +43,7 @@ def test_commands_print_what_their_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for block in CHECKED[page]:
         status, printed = called(block.command, tmp_path)
-        if not matches(block.shown, printed):
+        if not record_pages.matches(block.shown, printed):
             assert printed == block.shown, f"{block.command}: scripts/record_pages.py --checked writes it anew"
         assert status == block.status, block.command
 
@@ -64,18 +63,11 @@ def called(command: str, folder: Path) -> tuple[int, str]:
     return status, record_pages.tidy(printed.getvalue(), str(folder))
 
 
-def matches(shown: str, printed: str) -> bool:
-    """Whether a page shows what was printed. A line `...` stands for any lines, elsewhere for any text."""
-    lines = (re.escape(line).replace(re.escape(ELLIPSIS), ".*") for line in shown.splitlines())
-    pattern = "".join("(?:.*\n)*?" if line == ".*" else f"{line}\n" for line in lines)
-    return re.fullmatch(pattern, printed) is not None
-
-
 def test_dots_stand_for_what_differs():
-    assert matches("a 12\n...\nz\n", "a 12\nb\nc\nz\n")
-    assert matches("a ... us\n", "a 7.3 us\n")
-    assert not matches("a 12\nz\n", "a 12\nb\nz\n")
-    assert not matches("a ... us\n", "a 7.3 ms\n")
+    assert record_pages.matches("a 12\n...\nz\n", "a 12\nb\nc\nz\n")
+    assert record_pages.matches("a ... us\n", "a 7.3 us\n")
+    assert not record_pages.matches("a 12\nz\n", "a 12\nb\nz\n")
+    assert not record_pages.matches("a ... us\n", "a 7.3 ms\n")
 
 
 def code(page: Path) -> list[tuple[str, str]]:
