@@ -106,15 +106,26 @@ def findings(text: str) -> list[str]:
     return found
 
 
+def cells(text: str) -> list[str]:
+    """The cells of tables that are sentences or parts of them."""
+    rows = (line for line in _CODE.sub("", text).splitlines() if line.startswith("|"))
+    return [cell.strip() for row in rows for cell in row.strip("|").split(" | ") if cell.count(" ") > 1]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_sentences_of_pages(page: Path) -> None:
     assert findings(prose(page)) == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_cells_of_tables(page: Path) -> None:
+    assert [wrong for cell in cells(page.read_text(encoding="utf-8")) for wrong in findings(cell)] == []
+
+
 @pytest.mark.parametrize("text", HELP, ids=lambda path: path.stem)
 def test_sentences_of_help(text: Path) -> None:
     plain = re.sub(r"^│?[ *]*│?$|[│*]|^[╭╰].*", "", text.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    rows = re.sub(r"^ {0,3}(?=--|-[a-z] |[A-Z_]{3,} |[a-z-]+  )", "\n", plain, flags=re.MULTILINE)
+    rows = re.sub(r"^ {0,5}(?=--|-[a-z] |[A-Z_]{3,} |[a-z-]+  )", "\n", plain, flags=re.MULTILINE)
     assert findings("\n\n".join(" ".join(part.split()) for part in rows.split("\n\n"))) == []
 
 
