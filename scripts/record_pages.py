@@ -8,8 +8,9 @@ block. Commands run one after the other in a temporary folder that has the check
 database. A command that fails ends the script and leaves the page unchanged, unless the page shows a failure
 (the mark `<!-- checked: status 1 -->`).
 
-A block after the mark `<!-- checked -->` prints the same on every machine: `test/unit/test_console_blocks.py` runs its
-command and compares the output with the page. There, `...` stands for any text, and a line `...` for any lines.
+A block after the mark `<!-- checked -->` prints the same on every machine: `test/unit/test_console_blocks.py`
+runs its command and compares the output with the page. There, `...` stands for any text, and a line `...` for
+any lines.
 """
 
 from __future__ import annotations

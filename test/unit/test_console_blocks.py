@@ -17,11 +17,12 @@ import pytest
 
 from iree_tuner.cli.main import run
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 import record_pages
 
+ROOT = Path(__file__).resolve().parents[2]
+ANEW = "python scripts/record_pages.py --checked PAGE writes it anew"
 HELP = Path(__file__).parent / "help"
 PAGES = (
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "specs/README.md")),
@@ -29,22 +30,26 @@ PAGES = (
 )
 CODE = re.compile(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`|^(?: {4}.*\n)+", re.DOTALL | re.MULTILINE)
 
-CHECKED = {
-    page: [found for found in map(record_pages.block, record_pages.BLOCK.finditer(page.read_text())) if found.mark]
-    for page in PAGES
-}
+
+def checked(page: Path) -> list[record_pages.Block]:
+    """The blocks that print the same everywhere."""
+    found = map(record_pages.block, record_pages.BLOCK.finditer(page.read_text()))
+    return [each for each in found if each.mark]
 
 
-@pytest.mark.parametrize(
-    "page", [page for page, blocks in CHECKED.items() if blocks], ids=lambda page: page.relative_to(ROOT).as_posix()
-)  # fmt: skip
+def named(page: Path) -> str:
+    """A page's path in the checkout."""
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", list(filter(checked, PAGES)), ids=named)
 def test_commands_print_what_their_page_shows(page, tmp_path, monkeypatch):
     record_pages.link_folders(tmp_path)
     monkeypatch.chdir(tmp_path)
-    for block in CHECKED[page]:
+    for block in checked(page):
         status, printed = called(block.command, tmp_path)
         if not record_pages.matches(block.shown, printed):
-            assert printed == block.shown, f"{block.command}: scripts/record_pages.py --checked writes it anew"
+            assert printed == block.shown, f"{block.command}: {ANEW}"
         assert status == block.status, block.command
 
 
@@ -72,7 +77,7 @@ def test_dots_stand_for_what_differs():
 
 def code(page: Path) -> list[tuple[str, str]]:
     """Kind and text of each piece of code on a page."""
-    found = (match.groups() + (match[0],) for match in CODE.finditer(page.read_text()))
+    found = ((*match.groups(), match[0]) for match in CODE.finditer(page.read_text()))
     return [(kind or "", fenced or inline or whole) for kind, fenced, inline, whole in found]
 
 
@@ -96,19 +101,19 @@ def mistakes(words: list[str]) -> list[str]:
     return [f"{' '.join(path)} {option}" for option in sorted(options) if f"{option} " not in f"{known} "]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_options_of_commands_exist(page):
     pieces = (text for kind, text in code(page) if kind != "text")
     assert [wrong for text in pieces for words in calls(text) for wrong in mistakes(words)] == []
 
 
 def test_an_unknown_option_is_found():
-    assert mistakes("tune model.mlir --fast -o x".split()) == ["iree-tuner tune --fast"]
-    assert mistakes("db list --db x".split()) == []
+    assert mistakes(["tune", "model.mlir", "--fast", "-o", "x"]) == ["iree-tuner tune --fast"]
+    assert mistakes(["db", "list", "--db", "x"]) == []
     assert calls("a\n  iree-tuner tune \\\n    x --json | head\n") == [["tune", "x", "--json"]]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_imports_of_python_blocks_work(page):
     for kind, text in code(page):
         if kind == "python":
