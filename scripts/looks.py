@@ -35,7 +35,7 @@ def themed(chart: Any, mode: str) -> Any:  # noqa: ANN401
             labelColor=ink, titleColor=ink, labelFontSize=13, titleFontSize=13, gridColor=FAINT[mode],
             domainColor=FAINT[mode], tickColor=FAINT[mode],
         )
-        .configure_legend(labelColor=ink, titleColor=ink, labelFontSize=13, orient="bottom")
+        .configure_legend(labelColor=ink, titleColor=ink, labelFontSize=13, orient="bottom", columnPadding=28)
         .configure_title(color=ink, subtitleColor=ink, fontSize=15, subtitleFontSize=13, anchor="start")
     )  # fmt: skip
 
