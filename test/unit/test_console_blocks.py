@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import ctypes
 import importlib
 import io
 import os
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import pytest
+from hand_made import workload
 
 from iree_tuner.cli.main import run
+from iree_tuner.kernels.problem import Array, Problem
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
@@ -121,3 +127,58 @@ def test_imports_of_python_blocks_work(page):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("iree_tuner"):
                     module = importlib.import_module(node.module or "")
                     assert [each.name for each in node.names if not hasattr(module, each.name)] == []
+
+
+FILE = re.compile(r"^`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A function that writes the files of a how-to page into a folder that Python imports from."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(page: str) -> Path:
+        for name, text in FILE.findall((ROOT / "docs" / "howto" / page).read_text()):
+            path = tmp_path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        return tmp_path
+
+    return write
+
+
+def test_the_family_of_its_page_holds_to_its_contract(written):
+    folder = written("add-an-op-family.md")
+    path = ROOT / "docs" / "howto" / "add-an-op-family.md"
+    (program,) = re.findall(r"^```mlir\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+    (folder / "pool.mlir").write_text(program)
+    test = importlib.import_module("test_sum_pooling")
+    test.test_the_family_holds_to_its_contract()
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+def test_the_kernel_of_its_page_computes_a_product(written, cpu, tmp_path):
+    written("add-a-kernel.md")
+    kernel = importlib.import_module("my_kernels.plain_gemm").PlainGemm()
+    m, n, k = 8, 64, 16
+    shapes = ((m, k), (k, n), (m, n))
+    product = workload(
+        "contraction", "matmul", (m, n, k), ("parallel", "parallel", "reduction"), ("f32",) * 3,
+        (f"(d0, d1, d2) -> {result}" for result in ("(d0, d2)", "(d2, d1)", "(d0, d1)")),
+        (("batch", ()), ("m", (0,)), ("n", (1,)), ("k", (2,))),
+    )  # fmt: skip
+    *inputs, result = (Array(shape, "f32") for shape in shapes)
+    problem = Problem(product, tuple(inputs), result)
+    assert kernel.refuses(problem) == ""
+    knobs = kernel.variants(problem, cpu)[0]
+    code = kernel.make(problem, cpu, knobs)
+    (tmp_path / "gemm.o").write_bytes(code.data)
+    subprocess.run(["cc", "-shared", "gemm.o", "-o", "gemm.so"], cwd=tmp_path, check=True)
+    a, b = (np.random.default_rng(0).random(shape, np.float32) for shape in shapes[:2])
+    c = np.full((m, n), np.nan, np.float32)
+    entry = getattr(ctypes.CDLL(str(tmp_path / "gemm.so")), code.entry)
+    for x in range(code.launch.workgroups[0]):
+        for y in range(code.launch.workgroups[1]):
+            pointers = (each.ctypes.data_as(ctypes.c_void_p) for each in (a, b, c))
+            entry(*pointers, *(ctypes.c_int64(each) for each in (x, y, 0)))
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
