@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import importlib
 import io
+import json
 import os
 import re
 import shlex
@@ -182,3 +183,19 @@ def test_the_kernel_of_its_page_computes_a_product(written, cpu, tmp_path):
             pointers = (each.ctypes.data_as(ctypes.c_void_p) for each in (a, b, c))
             entry(*pointers, *(ctypes.c_int64(each) for each in (x, y, 0)))
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+JSON = re.compile(r"^    (iree-tuner [^\n]* --json)\n\n((?:\|.*\n)+)", re.MULTILINE)
+
+
+def test_the_keys_of_json_are_those_of_its_page(tmp_path, monkeypatch):
+    record_pages.link_folders(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert called("iree-tuner db import test/db/Inputs/trials.jsonl --db trials.db", tmp_path)[0] == 0
+    sections = JSON.findall((ROOT / "docs" / "reference" / "json.md").read_text())
+    assert len(sections) == 5
+    for command, table in sections:
+        listed = {key for row in table.splitlines()[2:] for key in re.findall("`(\\w+)`", row.split("|")[1])}
+        printed = called(command, tmp_path)[1].splitlines()
+        keys = [set(json.loads(line)) for line in printed if line.startswith("{")]
+        assert set.union(*keys) == listed, command
