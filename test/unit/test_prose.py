@@ -83,8 +83,9 @@ def prose(page: Path) -> str:
     kept: list[str] = []
     blank, in_list = True, False
     for line in text.splitlines():
-        code = blank and _INDENTED.match(line) and not in_list
-        code = code or (kept and kept[-1] == "\0" and line.startswith("    "))
+        margin = 8 if in_list else 4  # of code; items of lists are indented by up to 4
+        code = blank and _INDENTED.match(line) and line.startswith(" " * margin)
+        code = code or (bool(kept) and kept[-1] == "\0" and line.startswith("    "))
         in_list = bool(_ITEM.match(line)) or (in_list and (not line.strip() or line.startswith(" ")))
         blank = not line.strip()
         kept.append("\0" if code else line)
