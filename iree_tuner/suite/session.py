@@ -153,7 +153,7 @@ class _Session:
         return roofline
 
     def _probed(self, device: Device) -> Roofline:
-        """By the back ends of this run, under its conditions but for what makes them model-like."""
+        """By the back ends of this run, under its conditions except for what makes them model-like."""
         with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
             plain = replace(self._plan.conditions, neighbour_s=0.0, streams=1, rounds=_PROBE_ROUNDS)
             plan = replace(
@@ -272,7 +272,7 @@ class _OneAtATime:
         self._lock = threading.Lock()
 
     def stopping(self) -> None:
-        """See `Watch`. Within a handler, which may have interrupted whoever holds the lock."""
+        """See `Watch`. Within a handler, which may have interrupted the caller that holds the lock."""
         self._watch.stopping()
 
     def planned(self, operations: int) -> None:
