@@ -1,6 +1,6 @@
 """Files that users name: read in one place, and written in one place, so that none is lost.
 
-An output appears whole or not at all, and never in the place of an input of the same command.
+An output appears whole or not at all, and never instead of an input of the same command.
 """
 
 from __future__ import annotations

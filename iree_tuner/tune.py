@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,12 +26,14 @@ from iree_tuner.kernels.competing import (
     versions_with,
     without_blamed,
 )
+from iree_tuner.kernels.find import executable_target
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program, ProgramSource, load_program
-from iree_tuner.report.progress import Progress
+from iree_tuner.report.progress import watching
 from iree_tuner.spec.build import build_spec
+from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
 from iree_tuner.targets import Target
 from iree_tuner.targets.options import flags_for_options, options_of
@@ -94,7 +96,7 @@ def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResu
 
     Raises TunerError for a problem with the program or the database, UsageError for wrong arguments.
     """
-    with _watching(arguments.observer, arguments.progress) as watch:
+    with watching(arguments.observer, shown=arguments.progress) as watch:
         return tune_program(
             load_program(module),
             arguments,
@@ -124,15 +126,6 @@ def tune_program(
             Path(db).with_name("rooflines.json") if db else None,
         )  # fmt: skip
         return _TuningRun(program, records, lab, plan, kernels, watch, timeline, Path(folder)).tune()
-
-
-@contextmanager
-def _watching(observer: Observer | None, progress: bool) -> Generator[Observer]:
-    if observer is not None or not progress:
-        yield observer or Silent()
-        return
-    with Progress() as shown:
-        yield shown
 
 
 def _starters(given: Sequence[Path | str] | None, lab: Lab) -> Mapping[str, tuple[Starter, ...]]:
@@ -290,7 +283,7 @@ class _TuningRun:
         tuned = TunedVariant(target, tuple(results), tuple(entries), tuple(notes))
         if competitors is None:
             return tuned
-        made = versions_with(tuned, choices_among(results, target), competitors, self.lab, self.folder)
+        made = versions_with(tuned, choices_among(results, target), self.lab, self.folder)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 
@@ -353,9 +346,7 @@ class _TuningRun:
         if found is None or self.competitors is None:
             return None
         blamed = {each.dispatch for each in found.findings}
-        mended = without_blamed(
-            version, self.kernel_versions[version], blamed, self.competitors, self.lab, self.folder
-        )
+        mended = without_blamed(version, self.kernel_versions[version], blamed, self.lab, self.folder)
         self.kernel_versions |= mended
         return next(iter(mended), None)
 
@@ -379,22 +370,29 @@ class _TuningRun:
                 self.program, vmfb, variant.dispatches, variant.lab, self.plan, self.budget, self.watch
             )[0]
 
+    def _hitting(self, version: ProgramVersion) -> tuple[SpecEntry, ...]:
+        """Entries of a version that reach dispatches: those of others are kernels now."""
+        with self.timeline.stage("matcher check"), suppress(TunerError):
+            return tuple(reaching(version.entries, self.program, self.lab.on(version.target))[0])
+        return version.entries  # it does not compile without them, either
+
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
         lab = self.lab
         with_kernels = verdict.version in self.kernel_versions
         target = verdict.tuned.target if with_kernels else verdict.version.target
         flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
+        entries = self._hitting(verdict.version) if with_kernels else verdict.version.entries
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self.blamed)]
         chosen = self.kernel_versions.get(verdict.version, [])
         return TuningResult(
             self.program, target, verdict.tuned.results,
-            build_spec(verdict.version.entries, lab.context, flags=(*flags, *target.user_flags)),
+            build_spec(entries, lab.context, flags=(*flags, *target.user_flags)),
             verdict.found,
             "; ".join(dict.fromkeys(filter(None, told))), self.findings.stop.requested,
-            bool(verdict.left_out) and not verdict.version.entries, flags=flags,
-            flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=verdict.version.entries,
+            bool(verdict.left_out) and not entries, flags=flags,
+            flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=entries,
             choices=tuple(choices), steps=tuple(self.versions.steps), run=self.findings.records.run,
             kernels=tuple(chosen),
-            kernels_target=self.competitors.outlook.target if self.competitors is not None else "",
+            kernels_target=executable_target(target, lab.compilers) if with_kernels else "",
             facts=lab.measurer.facts,
         )  # fmt: skip

@@ -10,16 +10,13 @@ Needs the extra `report`.
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import altair as alt
-import vl_convert
+from looks import AFTER, BEFORE, FAINT, INK, ROOT, save, title
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS, PICTURES = ROOT / "benchmarks" / "results", ROOT / "docs" / "pictures"
-INK = {"light": "#24292f", "dark": "#e6edf3"}
-COLORS = {"light": ("#6e7781", "#0969da", "#c9d1d9"), "dark": ("#8b949e", "#4493f8", "#3d444d")}
+RESULTS = ROOT / "benchmarks" / "results"
 OURS = ("IREE", "IREE, tuned")
 
 
@@ -29,37 +26,15 @@ def main() -> None:
     gpu = json.loads((RESULTS / "gpu_models.json").read_text(encoding="utf-8"))
     made = f"{cpu['device']}, {cpu['date']}, commit {cpu['commit']}"
     runs = (f"{each['device'].split()[0]} {each['date']} ({each['commit']})" for each in gpu["models"])
-    PICTURES.mkdir(exist_ok=True)
-    for name, found, title in (("cpu", cpu, made), ("gpu", gpu, ", ".join(runs))):
-        for mode in INK:
-            spec = chart(found["models"], title, mode).to_json()
-            path = PICTURES / f"results-{name}-{mode}.svg"
-            path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
-            print(path.relative_to(ROOT))
+    save("results-cpu", partial(chart, cpu["models"], made))
+    save("results-gpu", partial(chart, gpu["models"], ", ".join(runs)))
 
 
-def chart(models: list[dict[str, Any]], title: str, mode: str) -> alt.ConcatChart:
+def chart(models: list[dict[str, Any]], made: str, mode: str) -> alt.ConcatChart:
     """A panel for each model, with a bar for each runtime."""
     panels = [panel(each, mode) for each in models]
-    ink = INK[mode]
-    return (
-        alt.concat(*panels, columns=2, spacing={"row": 22, "column": 30})
-        .properties(
-            title=alt.TitleParams(
-                "Time of one call in ms (shorter is faster)",
-                subtitle=title,
-                anchor="start",
-                fontSize=16,
-                offset=12,
-            )
-        )
-        .configure(background="transparent", font="Helvetica, Arial, sans-serif")
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=ink, titleColor=ink, labelFontSize=13, domain=False, ticks=False, grid=False
-        )
-        .configure_title(color=ink, subtitleColor=ink, fontSize=14, subtitleFontSize=13)
-    )
+    heading = title("Time of one call in ms (shorter is faster)", made)
+    return alt.concat(*panels, columns=2, spacing={"row": 22, "column": 30}).properties(title=heading)
 
 
 def panel(model: dict[str, Any], mode: str) -> alt.LayerChart:
@@ -72,10 +47,15 @@ def panel(model: dict[str, Any], mode: str) -> alt.LayerChart:
     if "gain" in model:
         rows[1]["label"] += f"  ({model['gain']['speedup']:.2f}x)"
     base = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("runtime:N", sort=list(times), title=None),
+        y=alt.Y(
+            "runtime:N",
+            sort=list(times),
+            title=None,
+            axis=alt.Axis(domain=False, ticks=False, grid=False),
+        ),
         x=alt.X("ms:Q", axis=None, scale=alt.Scale(domain=[0, max(times.values()) * 1.4])),
     )
-    colors = alt.Scale(domain=[*OURS, "others"], range=list(COLORS[mode]))
+    colors = alt.Scale(domain=[*OURS, "others"], range=[BEFORE[mode], AFTER[mode], FAINT[mode]])
     bars = base.mark_bar(height=15).encode(color=alt.Color("kind:N", scale=colors, legend=None))
     labels = base.mark_text(align="left", dx=4, fontSize=13, color=INK[mode]).encode(text="label:N")
     return (bars + labels).properties(

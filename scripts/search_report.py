@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,13 +164,16 @@ def short(name: str) -> str:
 
 def draw(results: Results, folder: Path) -> None:
     """Plots as SVG: a curve a strategy for each target, and how soon each was near the best."""
+    from looks import save
+
     for target in by_target(results):
-        curves(results, target).save(folder / f"{target}.svg")
-    strip(results).save(folder / "evaluations.svg")
+        save(target, partial(curves, results, target), folder)
+    save("evaluations", partial(strip, results), folder)
 
 
-def curves(results: Results, target: str) -> Any:  # noqa: ANN401
+def curves(results: Results, target: str, mode: str) -> Any:  # noqa: ANN401
     """Share of the best against evaluations, medians over recordings; over seeds, the default's quartiles."""
+    del mode
     import altair as alt
 
     points = [
@@ -204,9 +208,10 @@ def curves(results: Results, target: str) -> Any:  # noqa: ANN401
     return (band + line).properties(width=640, height=360, title=title)
 
 
-def strip(results: Results) -> Any:  # noqa: ANN401
+def strip(results: Results, mode: str) -> Any:  # noqa: ANN401
     """Evaluations to 2 %: a mark a recording, a line a strategy."""
     import altair as alt
+    from looks import INK
 
     beyond = 2 * results["budget"]
     points = [
@@ -232,7 +237,7 @@ def strip(results: Results) -> Any:  # noqa: ANN401
     marks = base.mark_point(filled=True, size=50, opacity=0.6).encode(
         color=alt.Color("target:N", title=None), shape=alt.Shape("target:N", title=None)
     )
-    middles = base.mark_tick(color="black", thickness=2, size=22).encode(x="median(evaluations):Q")
+    middles = base.mark_tick(color=INK[mode], thickness=2, size=22).encode(x="median(evaluations):Q")
     title = "each mark a recording (median over seeds), the bar their median"
     return (marks + middles).properties(width=640, height=26 * len(order), title=title)
 

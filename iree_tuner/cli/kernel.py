@@ -30,6 +30,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output
 from iree_tuner.kernels.bench import (
+    TUNED,
     Chosen,
     bases_of,
     choices_of,
@@ -40,7 +41,7 @@ from iree_tuner.kernels.bench import (
     outlook_of,
 )
 from iree_tuner.kernels.contest import ROUNDS
-from iree_tuner.kernels.find import find_places
+from iree_tuner.kernels.find import executable_target, find_places
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.layers import compare_layers
 from iree_tuner.kernels.packing import with_packed
@@ -246,21 +247,21 @@ def _compete(
             seconds=options.budget_s or math.inf, watch=lambda line: status.update(line), records=records,
         )  # fmt: skip
         choices = choices_of(contests)
-        chosen, spec = choices.get("kernels", []), None
+        chosen, spec, executable = choices.get("kernels", []), None, outlook.target
         report_contests(contests, outlook, as_json)
         if choices and not options.alone:
             status.update("comparing the whole program")
             bases = bases_of(source, lab.target, options.spec, lab.context)
-            compared = compare_in_program(
-                bases, choices, outlook, lab, inputs.request(source), rounds=options.rounds
-            )
+            compared = compare_in_program(bases, choices, lab, inputs.request(source), rounds=options.rounds)
             report_program(compared, as_json)
-            chosen, spec = compared.chosen, options.spec if compared.is_tuned else None
+            chosen = compared.chosen
+            if compared.is_tuned:
+                spec, executable = options.spec, executable_target(bases[TUNED][1], lab.compilers)
         if options.layers and choices:
             status.update("comparing layers")
             every = list(choices.values())[-1]
             report_layers(compare_layers(source, every, outlook.target, lab, inputs.request(source)), as_json)
-    return _Won(chosen, outlook.target, spec)
+    return _Won(chosen, executable, spec)
 
 
 def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:

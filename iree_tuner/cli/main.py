@@ -17,7 +17,7 @@ from typing import Self, get_args
 from cyclopts import App, ArgumentCollection, CycloptsError, Parameter
 
 from iree_tuner import __version__
-from iree_tuner.compiler.versions import check_release
+from iree_tuner.compiler.versions import check_release, other_release
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import of_one_command
 
@@ -193,7 +193,8 @@ def run(arguments: Sequence[str]) -> int:
     with _Signals() as signals, of_one_command():
         try:
             arguments = _renamed(arguments)
-            if "doctor" not in arguments[:1]:
+            first = arguments[0] if arguments else ""
+            if first != "doctor" and not (first == "suite" and other_release()):
                 check_release()
             # Status and messages are decided here, not by the framework.
             result = application(arguments)(

@@ -28,7 +28,7 @@ app = App(
     name="script",
     help="""List, link and inspect codegen scripts in the transform dialect.
 
-    See docs/transforms.md. `iree-tuner run`, `bench` and `tune` do not use scripts unless you pass one.
+    See docs/codegen-scripts.md. `iree-tuner run`, `bench` and `tune` do not use scripts unless you pass one.
 
     Example: `iree-tuner script list`
     """,

@@ -13,6 +13,7 @@ from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import people
 from iree_tuner.cli.suite_outputs import SuiteOutputs
 from iree_tuner.cli.suite_progress import SuiteProgress
+from iree_tuner.compiler.versions import RELEASE, other_release
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.configurations import choice_of
 from iree_tuner.suite.options import SuiteOptions
@@ -81,6 +82,8 @@ def carry_out(plan: Plan, outputs: SuiteOutputs, site: Site, *, blocks: bool) ->
     """Carry out a plan. Returns exit status 1 if something failed."""
     if outputs.csv is not None and not outputs.csv.resolve().parent.is_dir():
         raise TunerError("no such folder", location=str(outputs.csv.parent))
+    if other := other_release():
+        people.print(f"note: this runs IREE {other}; iree_tuner is tested with {RELEASE}", markup=False)
     if plan.against is not None and plan.against.resolve() == plan.folder.resolve():
         raise UsageError("--against and --output are the same folder")
     with SuiteProgress(people, as_json=outputs.as_json, blocks=blocks) as progress:

@@ -15,6 +15,13 @@ def installed() -> dict[str, str | None]:
     return {name: _version(name) for name in PACKAGES}
 
 
+def other_release() -> str:
+    """Which other release is installed, where both packages are of one; else empty."""
+    found = set(installed().values())
+    one, *more = found
+    return one if one not in (None, RELEASE) and not more else ""
+
+
 def check_release() -> None:
     """Raise TunerError unless both packages are installed in the release that this version is tested with."""
     wrong = {name: found for name, found in installed().items() if found != RELEASE}

@@ -26,7 +26,7 @@ class Core:
 
     Attributes:
         tiles: of many assignments.
-        inputs: operands but for the result.
+        inputs: operands except for the result.
         lane: the loop that vectors lie along.
         lanes: elements of a vector.
         registers: vectors that a core holds.

@@ -32,7 +32,7 @@ class Encoder:
 
     Attributes:
         kind: which features there are: `cpu`, `gpu_matrix`, or `knobs` where there is no model of costs.
-            Rows of the same kind can be compared across workloads, but for `knobs`.
+            Rows of the same kind can be compared across workloads, except for `knobs`.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ class Built:
         seconds: time in the compiler.
         ops: operations before code generation, nested ones too; 0 where it did not come so far.
         cpu_s: processor time of that; less than `seconds` where others want the cores too. 0 where unknown.
-        code: what was linked in the place of the compiler's own, such as a kernel; None where nothing was.
+        code: what was linked instead of the compiler's own, such as a kernel; None where nothing was.
         code_digest: equal for equal `code`; empty where it is the executable that says what is equal.
     """
 

@@ -177,7 +177,7 @@ def _allow(
 ) -> list[ir.Value]:
     """What an output must be, held within its type's largest number, and one over its tolerance.
 
-    That of `numerics.tolerances`, but for 1.2e-38 instead of what is less: devices flush such numbers.
+    That of `numerics.tolerances`, except for 1.2e-38 instead of what is less: devices flush such numbers.
     """
     real = ir.F32Type.get()
     largest, median, rounding, functions, relative, halting, normal, least = terms

@@ -99,7 +99,7 @@ def slack_of(
 def agreement_of(
     got: Results, expected: Results, slack: Sequence[Sequence[float]], first: int = 0
 ) -> Agreement:
-    """Whether results are the same but for rounding; with a note where the comparison says little."""
+    """Whether results are the same except for rounding; with a note where the comparison says little."""
     worst, numbers, notes = 0.0, False, dict[int, str]()
     for seed, (ours, theirs, most) in enumerate(zip(got, expected, slack, strict=True), first):
         if [each.shape for each in ours] != [each.shape for each in theirs]:

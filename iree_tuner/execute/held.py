@@ -105,7 +105,7 @@ def without(values: Array, holes: npt.NDArray[np.bool_] | None) -> Array:
 
 
 def equal(ours: Sequence[Array], theirs: Sequence[Array], holes: npt.NDArray[np.bool_] | None = None) -> bool:
-    """To the bit, but for holes; one that is not a number is like another."""
+    """To the bit, except for holes; one that is not a number is like another."""
     for a, b in zip(ours, theirs, strict=True):
         if a.dtype == b.dtype and same_bytes(a, b):
             continue

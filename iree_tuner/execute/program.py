@@ -58,7 +58,7 @@ class ProgramComparison:
 
     Attributes:
         function: the entry functions that were run.
-        comparison: times of one invocation, with the program's default in the place of the default; None
+        comparison: times of one invocation, with the program's default instead of the default; None
             where there is an error.
         agreement: whether the results are the same, within the types' tolerance.
         error: why it was not timed: it does not load or run, killed its process, or has wrong results. Empty

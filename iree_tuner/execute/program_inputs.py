@@ -108,7 +108,7 @@ def arguments(
     Args:
         taken: what it takes.
         given: values of the first ones.
-        sizes: in the place of those that the program leaves open.
+        sizes: instead of those that the program leaves open.
         seed: of the values, and the function's number in the program.
         feeds: what each is for.
     """

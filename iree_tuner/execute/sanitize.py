@@ -53,7 +53,7 @@ class Watched:
 
 
 def guarded_here(watched: Watched, skipped: Collection[int]) -> int:
-    """Run all dispatches, how many; each with guarded inputs but for the skipped ones. A defect kills it."""
+    """Run all dispatches but those skipped, with guarded inputs, and count them. A defect kills it."""
     loaded = _Guarded(watched.pieces, watched.device, watched.run)
     count = 0
     values = dict(enumerate(map(Held, loaded.inputs(SEEDS[1]))))
@@ -113,7 +113,7 @@ def _before_a_guard(raw: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 
 def main() -> None:
-    """Run what a file says, but for some dispatches, for a sanitizer that starts this process."""
+    """Run what a file says, except for some dispatches, for a sanitizer that starts this process."""
     watched = pickle.loads(Path(sys.argv[1]).read_bytes())  # written by who starts this
     assert isinstance(watched, Watched)
     guarded_here(watched, tuple(map(int, sys.argv[2:])))

@@ -20,7 +20,7 @@ from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program import ProgramComparison, compare_programs
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.contest import ROUNDS, Contest, Watch, hold_contest
-from iree_tuner.kernels.find import Place, Places, find_places
+from iree_tuner.kernels.find import Place, Places, executable_target, find_places
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec
@@ -243,7 +243,7 @@ class InProgram:
 
 
 def compare_in_program(
-    bases: Bases, choices: Mapping[str, Chosen], outlook: Outlook, lab: Lab, run: ProgramRun,
+    bases: Bases, choices: Mapping[str, Chosen], lab: Lab, run: ProgramRun,
     *, rounds: int = ROUNDS, seconds: float = 120.0,
 ) -> InProgram:  # fmt: skip
     """The whole program by default and with each choice of kernels, in turns; all of it tuned, too.
@@ -251,7 +251,6 @@ def compare_in_program(
     Args:
         bases: the program by default and, if there is one, tuned.
         choices: by name, which kernel goes where (`choices_of`).
-        outlook: what `look_at` found.
         lab: where it is compiled and run.
         run: how it is run.
         rounds: interleaved pairs of a comparison at most.
@@ -265,9 +264,10 @@ def compare_in_program(
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         for base, (source, target) in bases.items():
             made[base] = _compiled(source, target, lab), []
+            executable = executable_target(target, lab.compilers)
             for name, chosen in choices.items():
                 path = Path(folder) / f"{name.replace(' ', '_')}.mlir"
-                save_kernel_spec(chosen, outlook.target, lab.context, path)
+                save_kernel_spec(chosen, executable, lab.context, path)
                 flagged = with_flags(target, (f"{SPEC_FLAG}={path}",))
                 what = name if base == DEFAULT else f"{base} with {name}"
                 try:

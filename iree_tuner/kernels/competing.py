@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree_tuner.kernels.bench import SPEC_FLAG, Chosen, Outlook, look_at, with_flags
+from iree_tuner.kernels.find import executable_target
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.packing import with_packed
 from iree_tuner.kernels.save import save_kernel_spec
@@ -135,25 +136,21 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple
 
 
 def versions_with(
-    tuned: TunedVariant, choices: Mapping[str, Chosen], competitors: Competitors, lab: Lab, folder: Path
+    tuned: TunedVariant, choices: Mapping[str, Chosen], lab: Lab, folder: Path
 ) -> dict[ProgramVersion, Chosen]:
-    """The program with each choice of kernels: tuned, and as the compiler makes it."""
+    """The tuned program with each choice of kernels."""
     found: dict[ProgramVersion, Chosen] = {}
+    executable = executable_target(tuned.target, lab.compilers) if choices else ""
     for name, chosen in choices.items():
         path = folder / f"{name.replace(' ', '_')}_{len(found)}.mlir"
-        save_kernel_spec(chosen, competitors.outlook.target, lab.context, path)
+        save_kernel_spec(chosen, executable, lab.context, path)
         target = with_flags(tuned.target, (f"{SPEC_FLAG}={path}",))
         found[ProgramVersion(f"{tuned.version.what} and {name}", target, tuned.reached)] = chosen
     return found
 
 
 def without_blamed(
-    version: ProgramVersion,
-    chosen: Chosen,
-    blamed: Collection[str],
-    competitors: Competitors,
-    lab: Lab,
-    folder: Path,
+    version: ProgramVersion, chosen: Chosen, blamed: Collection[str], lab: Lab, folder: Path
 ) -> dict[ProgramVersion, Chosen]:
     """A version without the kernels whose dispatches are to blame; none where all are, or nobody is.
 
@@ -161,7 +158,6 @@ def without_blamed(
         version: the program with kernels.
         chosen: which those are.
         blamed: names of dispatches.
-        competitors: what kernels can do in the program.
         lab: with the context of the spec.
         folder: where it is written.
     """
@@ -170,7 +166,8 @@ def without_blamed(
     if not right or len(right) == len(chosen):
         return {}
     path = folder / f"right_{len(right)}_of_{len(chosen)}.mlir"
-    save_kernel_spec(right, competitors.outlook.target, lab.context, path)
     flags = [flag for flag in version.target.flags if not flag.startswith(SPEC_FLAG)]
-    target = replace(version.target, flags=(*flags, f"{SPEC_FLAG}={path}"))
+    plain = replace(version.target, flags=tuple(flags))
+    save_kernel_spec(right, executable_target(plain, lab.compilers), lab.context, path)
+    target = with_flags(plain, (f"{SPEC_FLAG}={path}",))
     return {ProgramVersion(f"{version.what} that are right", target, version.entries): right}

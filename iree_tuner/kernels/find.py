@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from iree.compiler import ir
-from iree.compiler.dialects import hal
+from iree.compiler.dialects import arith, func, hal
 
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
@@ -84,14 +84,40 @@ def find_here(data: bytes, name: str, target: Target) -> Places:
         session.run(module, stop="abi")
         places = _merged(find_sites(module))
         session.run(module, start="abi", stop="executable-sources")
-        variants = [
-            variant
-            for executable in ir.get_ops_of_type(module, hal.ExecutableOp)
-            for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp)
-        ]
-        if not variants:
+        found = _target_of(module)
+        if found is None:
             raise TunerError("the program has no dispatches", location=name)
-        return Places(places, str(variants[0].attributes["target"]))
+        return Places(places, found)
+
+
+def executable_target(target: Target, workers: Workers) -> str:
+    """The executable target under a target's flags, as text: a program's kernels must be for the same one."""
+    return workers.call(target_here, target)
+
+
+def target_here(target: Target) -> str:
+    """The part of `executable_target` that runs in a worker: that of the smallest program."""
+    session = session_for(target.flags)
+    with session.context, ir.Location.unknown():
+        module = ir.Module.create()
+        kind = ir.RankedTensorType.get([4], ir.F32Type.get())
+        with ir.InsertionPoint(module.body):
+            function = func.FuncOp("main", ([kind], [kind]))
+        with ir.InsertionPoint(function.add_entry_block()):
+            func.ReturnOp([arith.addf(function.arguments[0], function.arguments[0])])
+        select_target(module, target)
+        session.run(module, stop="executable-sources")
+        found = _target_of(module)
+        assert found is not None, "an addition is a dispatch"
+        return found
+
+
+def _target_of(module: ir.Module) -> str | None:
+    """That of a module's first executable."""
+    for executable in ir.get_ops_of_type(module, hal.ExecutableOp):
+        for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp):
+            return str(variant.attributes["target"])
+    return None
 
 
 def _merged(found: Sequence[tuple[Site, ...]]) -> tuple[Place, ...]:

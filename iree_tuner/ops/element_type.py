@@ -90,7 +90,14 @@ class ElementType:
         """NumPy's type; None when values of it cannot be made or compared here."""
         import numpy as np
 
-        return np.dtype(_DTYPES[self.name]) if self.name in _DTYPES else None
+        name = _DTYPES.get(self.name)
+        if name is None:
+            return None
+        if not hasattr(np, name):
+            import ml_dtypes
+
+            return np.dtype(getattr(ml_dtypes, name))
+        return np.dtype(name)
 
     def to_ir(self) -> ir.Type:
         """As IR, in the current context: parsed here alone, as each float type has a class of its own."""

@@ -46,7 +46,7 @@ class ScalarBody:
 
     @property
     def products_and_sums(self) -> tuple[int, int] | None:
-        """How many of each there are; None where anything but casts is beside them."""
+        """How many of each there are; None if there is anything else except casts."""
         work = [name for name in self.ops if name.removeprefix("arith.") not in _CASTS]
         products, sums = (sum(name in kinds for name in work) for kinds in (_MULTIPLIES, _ADDS))
         return (products, sums) if products + sums == len(work) else None

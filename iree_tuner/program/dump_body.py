@@ -217,7 +217,7 @@ def _tensor_in(subspan: hal.InterfaceBindingSubspanOp) -> ir.RankedTensorType:
 
 
 def _accesses(buffer: ir.Value, view: memref.SubViewOp | None) -> Iterator[_Access]:
-    """What is done with a buffer. Raises TunerError for anything but loads and stores of tensors."""
+    """What is done with a buffer. Raises TunerError for anything except loads and stores of tensors."""
     for use in buffer.uses:
         op = use.owner.operation
         if op.name in _SAME_BUFFER:

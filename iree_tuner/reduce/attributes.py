@@ -98,7 +98,7 @@ def _without(attribute: ir.Attribute, path: Path) -> ir.Attribute:
 
 
 def _splat_of(attribute: ir.Attribute) -> ir.Attribute | None:
-    """A splat in the place of a large constant; None for anything else."""
+    """A splat instead of a large constant; None for anything else."""
     value = 1.0
     if isinstance(attribute, ir.DenseIntElementsAttr | ir.DenseFPElementsAttr):
         if attribute.is_splat or not len(attribute):

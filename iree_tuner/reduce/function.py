@@ -132,7 +132,7 @@ def remade(
     results: Sequence[ir.Value] | None = None,
     attributes: Mapping[str, ir.Attribute] | None = None,
 ) -> ir.Operation:
-    """An op in the place of another, with other operands or attributes, or only some of its results.
+    """Replace an op by one with other operands or attributes, or with only some of its results.
 
     An attribute with a default must not be deleted: verifiers and printers crash without it. An op made
     without it has the default.

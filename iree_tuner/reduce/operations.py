@@ -1,4 +1,4 @@
-"""Edits that take ops out of bodies, with something of the same type in the place of their results.
+"""Edits that take ops out of bodies, with something of the same type instead of their results.
 
 In each list users come before what they use, so that a chain of ops goes in one candidate.
 """

@@ -1,4 +1,4 @@
-"""Edits of static sizes: one number in the place of another, in all types of the module."""
+"""Edits of static sizes: one number instead of another, in all types of the module."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Self
 
 from rich.console import Console, Group
@@ -15,7 +16,7 @@ from rich.text import Text
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.program.extract import Extraction
-from iree_tuner.tuning.observer import SearchStanding
+from iree_tuner.tuning.observer import Observer, SearchStanding, Silent
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task
 
@@ -137,3 +138,13 @@ class Progress:
         if len(self._standings) > _SHOWN:
             table.caption = f"and {len(self._standings) - _SHOWN} smaller workloads"
         yield table
+
+
+@contextmanager
+def watching(observer: Observer | None, *, shown: bool) -> Generator[Observer]:
+    """The observer of a run; without one, progress on standard error if it is to be shown."""
+    if observer is not None or not shown:
+        yield observer or Silent()
+        return
+    with Progress() as progress:
+        yield progress

@@ -209,7 +209,7 @@ def body_text(body: Mapping[str, object]) -> str:
 
 
 def body_of(text: str) -> dict[str, object]:
-    """A body from its text. Raises TypeError for anything but an object, ValueError for what is no JSON."""
+    """A body from its text. Raises TypeError for anything except an object, ValueError if it is no JSON."""
     data: object = json.loads(text)
     if not isinstance(data, dict):
         raise TypeError("the body is not an object")

@@ -118,7 +118,7 @@ def assignment_text(assignment: Assignment) -> str:
 
 
 def assignment_of(data: object) -> Assignment:
-    """An assignment from JSON-ready data. Raises TypeError for anything but an object of integers."""
+    """An assignment from JSON-ready data. Raises TypeError for anything except an object of integers."""
     if not isinstance(data, dict):
         raise TypeError("the assignment is not an object")
     values = cast("dict[str, object]", data)

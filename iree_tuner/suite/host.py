@@ -47,7 +47,7 @@ class BackendHost:
     def load(
         self, backend: Backend, job: Job, expected: str = "", magnitudes: str = "", slot: str = ""
     ) -> Loaded:
-        """Load an operation in the place of the last one, and compare its result.
+        """Replace the loaded operation by another, and compare its result.
 
         One whose result is wrong stays unloaded: it cannot be sampled.
 

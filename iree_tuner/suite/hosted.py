@@ -1,4 +1,4 @@
-"""What the process of a back end can be asked to do. Every function here runs in it, but for `Loaded`.
+"""What the process of a back end can be asked to do. Every function here runs in it, except for `Loaded`.
 
 It holds one operation at a time, in one version or in several that take turns, each in a slot of its own, and
 what keeps the device busy before samples.
@@ -58,7 +58,7 @@ _neighbours: dict[str, Neighbour] = {}
 
 
 def load(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
-    """Load an operation in the place of what the slot held, and of other operations; compute it once.
+    """Load an operation instead of what the slot held, and of other operations; compute it once.
 
     One whose result is wrong is not calibrated: there is nothing to time.
 
@@ -94,7 +94,7 @@ def load(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str =
 
 
 def sample(pause_s: float, slot: str = "") -> float:
-    """Microseconds of one call, from a batch, after a pause and what the neighbour takes.
+    """Microseconds of one call, from a batch, after a pause and what the neighbor takes.
 
     Raises:
         BackendError: it failed, or nothing is loaded.

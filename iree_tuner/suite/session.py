@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from iree_tuner.compiler.versions import check_release, installed
+from iree_tuner.compiler.versions import check_release, installed, other_release
 from iree_tuner.errors import TunerError
 from iree_tuner.files import read_json
 from iree_tuner.profiling.roofline import Roofline, from_json, to_json
@@ -53,7 +53,8 @@ def run_suite(plan: Plan, watch: Watch, lost: Lost | None = None, *, site: Site 
         TunerError: no device answers, the folder has another run's results, or it cannot be written.
         UsageError: a device that is none.
     """
-    check_release()
+    if plan.tuning is not None or plan.choice is not None or not other_release():
+        check_release()  # what is written in the compiler's own dialects is of one release
     site = site or Site()
     return _Session(plan, watch, site, (lambda place: lost(str(place))) if lost else site.why_lost).run()
 
@@ -152,7 +153,7 @@ class _Session:
         return roofline
 
     def _probed(self, device: Device) -> Roofline:
-        """By the back ends of this run, under its conditions but for what makes them model-like."""
+        """By the back ends of this run, under its conditions except for what makes them model-like."""
         with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
             plain = replace(self._plan.conditions, neighbour_s=0.0, streams=1, rounds=_PROBE_ROUNDS)
             plan = replace(
@@ -271,7 +272,7 @@ class _OneAtATime:
         self._lock = threading.Lock()
 
     def stopping(self) -> None:
-        """See `Watch`. Within a handler, which may have interrupted whoever holds the lock."""
+        """See `Watch`. Within a handler, which may have interrupted the caller that holds the lock."""
         self._watch.stopping()
 
     def planned(self, operations: int) -> None:

@@ -5,4 +5,4 @@ from __future__ import annotations
 import threading
 
 SOLVER = threading.Lock()
-"""Held by whoever builds or searches spaces: a run has a thread for each device."""
+"""Held by the caller that builds or searches spaces: a run has a thread for each device."""

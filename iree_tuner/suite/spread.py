@@ -1,4 +1,4 @@
-"""How much runs of the same code differ, beyond what their samples tell: clocks, memory, neighbours."""
+"""How much runs of the same code differ, beyond what their samples tell: clocks, memory, neighbors."""
 
 from __future__ import annotations
 

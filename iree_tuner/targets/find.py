@@ -27,7 +27,7 @@ def parse_target(text: str) -> Target:
 
 
 def with_options(target: Target, options: Sequence[str]) -> Target:
-    """The target with these options in the place of its own. Raises UsageError for one that there is not."""
+    """The target with these options instead of its own. Raises UsageError for one that there is not."""
     base = target.chip.split("+")[0]
     if tuple(options) == options_of(target):
         return target

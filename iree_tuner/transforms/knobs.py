@@ -58,7 +58,7 @@ def read_knobs(module: ir.Module) -> tuple[ScriptKnob, ...]:
 def set_knobs(module: ir.Module, values: Mapping[str, int]) -> None:
     """Give the knobs of a script values, in place; those that are not named keep theirs.
 
-    They need not be among those to search: whoever names one knows what for.
+    They need not be among those to search: the caller that names one knows what for.
 
     Raises:
         UsageError: there is no such knob, or the value is below 1.

@@ -64,7 +64,7 @@ def folder() -> Path:
     """Where the scripts are that ship: in a wheel inside the package, in a checkout beside it."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "_transforms"
-    return installed if installed.is_dir() else package.parent / "transforms"
+    return installed if installed.is_dir() else package.parent / "codegen_scripts"
 
 
 def shipped() -> tuple[Path, ...]:
@@ -76,7 +76,7 @@ def load_script(source: str | os.PathLike[str]) -> Script:
     """Read a script: a path, or the name of one that ships.
 
     Sequences that it declares (`transform.named_sequence private @x(...)`, without a body) are taken from the
-    library in transforms/library; those that it defines go before the library's.
+    library in codegen_scripts/library; those that it defines go before the library's.
 
     Raises:
         TunerError: there is none, it is empty or no MLIR, includes what is nowhere, or has no entry.

@@ -49,7 +49,7 @@ class FinalPlan:
         places: addresses of the code at which the chosen one is judged.
         rounds: pairs of a comparison at most.
         seconds: what each of the two comparisons may take.
-        keep: candidates that are named: `Final.others` are for whoever tries them in the program.
+        keep: candidates that are named: `Final.others` are for the caller that tries them in the program.
         least: what is at least so many times as fast as the default is a winner; without, what wins.
     """
 
@@ -85,7 +85,7 @@ class Final:
         note: why others did not.
         others: what else is named, best first, each with its comparison: winners first.
         built: the winner, at the first place.
-        seconds: that it took, but for building together.
+        seconds: that it took, except for building together.
     """
 
     winner: Trial | None

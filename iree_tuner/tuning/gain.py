@@ -20,7 +20,7 @@ _HOPE = 0.5
 """Part of the headroom that the first slice may gain; every two slices, fruitless ones more, it falls so."""
 
 _UNMENDED = 8.0
-"""In the place of a score, where the default is wrong and nothing right is known yet."""
+"""Instead of a score, where the default is wrong and nothing right is known yet."""
 
 _WINDOW = 2
 """Slices that speak for the next."""

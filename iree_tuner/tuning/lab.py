@@ -50,7 +50,7 @@ class Lab:
         target: what is tuned for, on its device.
         jobs: compile workers; one a core by default.
         devices: further devices of the same kind, on which candidates are measured side by side.
-        cluster: whose workers compile candidates and measure, in the place of this machine. What only one
+        cluster: whose workers compile candidates and measure, instead of this machine. What only one
             candidate needs is compiled by `slots`; what is of the program, here, and what no slot has the
             tools for.
         owned: the cluster's devices that are measured on, each with its worker; the first is the target's.

@@ -244,7 +244,7 @@ class WorkloadQueue:
 
 
 def standing_of(workload: WorkloadSearch) -> SearchStanding:
-    """How a workload's search stands, for whoever watches."""
+    """How a workload's search stands, for the caller that watches."""
     return SearchStanding(
         workload.task, workload.share, workload.tried, workload.best_score, workload.gained_us, workload.open
     )

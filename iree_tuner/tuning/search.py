@@ -124,7 +124,7 @@ class Search:
         self.begun -= count
 
     def amend(self, trial: Trial, found: Trial) -> None:
-        """Put what was found out later in the place of a trial."""
+        """Replace a trial by what was found out later."""
         self.trials[self.trials.index(trial)] = found
         self.corrects = any(each.corrects for each in self.trials)
         ran = [each for each in self.trials if self._counts(each)]

@@ -222,7 +222,7 @@ def for_processor(program: Program, lab: Lab) -> bytes:
 
 
 def with_spec(program: Program, spec: bytes) -> Program:
-    """The program with a spec inside, in the place of one that it may carry."""
+    """The program with a spec inside, instead of one that it may carry."""
     return replace(program, data=embed_bytes(program.data, spec, name=program.name, replace=True))
 
 

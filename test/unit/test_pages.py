@@ -37,6 +37,17 @@ def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
 
 
+def test_the_table_of_the_cluster_has_the_numbers_of_the_figure() -> None:
+    page = (ROOT / "docs" / "cluster.md").read_text()
+    results = json.loads((ROOT / "benchmarks" / "results" / "cluster_scale.json").read_text())
+    for row in results["rows"]:
+        cells = f"{row['candidates_an_hour']:,} | {row['efficiency']:.2f}"
+        (found,) = (
+            line for line in page.splitlines() if line.startswith(f"| {row['hosts']} |") and cells in line
+        )
+        assert found
+
+
 def test_the_table_of_models_has_the_numbers_of_the_chart() -> None:
     page = (ROOT / "docs" / "models.md").read_text()
     results = json.loads((ROOT / "benchmarks" / "results" / "cpu_models.json").read_text())

@@ -8,7 +8,7 @@ from wrong_kernels import Transposed, WrongGrid
 from iree_tuner.execute.program_request import request
 from iree_tuner.kernels.bench import SPEC_FLAG, look_at, with_flags
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.competing import Competitors, without_blamed
+from iree_tuner.kernels.competing import without_blamed
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
@@ -48,7 +48,7 @@ def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_pat
     found = blame(version, lab.target, program, request(program), dispatches, lab, 10.0)
     assert [each.dispatch for each in found.findings] == blamed
     names = {each.dispatch for each in found.findings}
-    left = without_blamed(version, chosen, names, Competitors(outlook, (), ()), lab, tmp_path)
+    left = without_blamed(version, chosen, names, lab, tmp_path)
     if not blamed:
         assert found.note == "with kernels: each of its dispatches is correct alone"
         assert left == {}

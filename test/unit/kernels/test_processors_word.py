@@ -93,7 +93,7 @@ def test_in_the_program(lab, monkeypatch, asked: bool) -> None:
     ((_, site, kernel),) = outlook.pairs
     code = kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0])
     bases = {DEFAULT: (right, lab.target)}
-    (version,) = compare_in_program(bases, {"kernels": [(site, code)]}, outlook, lab, request(right)).versions
+    (version,) = compare_in_program(bases, {"kernels": [(site, code)]}, lab, request(right)).versions
     if asked:
         assert version.found.ok
         assert version.found.comparison is not None

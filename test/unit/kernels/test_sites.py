@@ -3,7 +3,9 @@
 import pytest
 from problems import conv, matmul, site_in, sites_in
 
+from iree_tuner.kernels.find import find_here, target_here
 from iree_tuner.kernels.problem import Conv, Gemm, conv_of, gemm_of
+from iree_tuner.targets import parse_target
 
 LAYER = """
 #id = affine_map<(m, n) -> (m, n)>
@@ -97,3 +99,11 @@ def test_convolutions() -> None:
     assert found == Conv(2, 4, 6, 16, 3, 3, 8, (2, 2), (3, 3))
     assert (found.in_h, found.in_w) == (13, 17)
     assert conv_of(site_in(matmul(8, 16, 24)).problem) is None
+
+
+@pytest.mark.parametrize("chip", ["host", "host+data-tiling+no-microkernels"])
+def test_kernels_are_for_the_executables_of_a_choice_of_flags(chip: str) -> None:
+    """The compiler refuses kernels for others, and flags make others."""
+    target = parse_target(f"llvm-cpu:{chip}")
+    assert target_here(target) == find_here(LAYER.encode(), "p.mlir", target).target
+    assert ('ukernels = "none"' in target_here(target)) == ("no-microkernels" in chip)

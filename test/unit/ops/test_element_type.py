@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -57,5 +60,13 @@ def test_other_names_are_kept(name: str) -> None:
 
 def test_numpy_has_a_type_for_each_that_values_are_made_of() -> None:
     assert ElementType.named("bf16").dtype == np.dtype(ml_dtypes.bfloat16)
+
     assert ElementType.named("index").dtype == np.int64
     assert ElementType.named("f4E2M1FN").dtype is None
+
+
+@pytest.mark.parametrize("name", ["bf16", "f8E4M3FN"])
+def test_a_type_is_known_where_nothing_else_imported_ml_dtypes(name: str) -> None:
+    code = f"from iree_tuner.ops.element_type import ElementType; print(ElementType.named({name!r}).dtype)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(ElementType.named(name).dtype)

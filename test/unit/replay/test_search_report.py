@@ -91,12 +91,15 @@ def test_the_plots(tmp_path):
     for package in ("altair", "vl_convert"):
         pytest.importorskip(package, reason=f"{package} is not installed (extra `report`)")
     search_report.draw(RESULTS, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"cpu.svg", "gpu.svg", "evaluations.svg"}
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {
+        f"{name}-{mode}.svg" for name in ("cpu", "gpu", "evaluations") for mode in ("light", "dark")
+    }
     for path in tmp_path.iterdir():
         root = ElementTree.parse(path).getroot()
         assert root.tag.endswith("svg")
         words = {text.strip() for text in root.itertext() if text.strip()}
         assert {"shuffle", "local"} <= words
-    words = set(ElementTree.parse(tmp_path / "cpu.svg").getroot().itertext())
+    words = set(ElementTree.parse(tmp_path / "cpu-light.svg").getroot().itertext())
     assert "share of the best" in words
     assert "evaluations" in words

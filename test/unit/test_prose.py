@@ -1,0 +1,141 @@
+"""The prose of pages and help texts: short sentences, and no phrase that readers stumbled over.
+
+`PHRASES` grows by what a review finds. A phrase that a page has to quote stands in code marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "specs/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
+HELP = tuple(sorted((Path(__file__).parent / "help").glob("*.txt")))
+WORDS = 40
+
+PHRASES = {
+    r"(?<!\bsay )\bbeside\b": "next to, compared with, or in addition to",
+    r"\bwhoever\b": "name the reader: you, users, callers",
+    r"\b(?:is|are|was|were|be|been) told\b": "is reported, is printed, is passed",
+    r"\bas told\b": "as described",
+    r"\banything but\b": "any ... except",
+    r"\bone way or another\b": "leave it out",
+    r"\bneighbours?\b": "neighbor",
+    r"^What [^?]*\.$": "name the subject: 'Missing inputs are ...'",
+    r"^Who [^?]*\.$": "name the subject",
+    r"\bno mistake\b": "not an error",
+    r"\bnobody\b": "use the passive: 'the file is not read'",
+    r"\bbut for\b": "except for, apart from",
+    r"\b(?:hears?|speaks?|speak) of\b": "describe, contain, is reported",
+    r"\bin the place of\b": "instead of",
+    r"\bis to be had\b": "is available",
+    r"\bat hand\b": "available",
+    r"\bnot ever\b|\bnor\b": "two sentences",
+    r"\bits kin\b|\band its like\b|\bof its own kind\b": "name them",
+    r"\b(?:whence|thereof|hitherto|hence|lest|thus)\b": "so, therefore",
+    r"\bworkgroup's worth\b": "the tile of a workgroup",
+    r"\b(?:simply|obviously|of course|clearly|just|very|easily)\b": "leave it out",
+    r"\bas far as\b": "where, up to",
+    r"\bby other means\b": "say which",
+    r"\bwarm up\b|\bwarmup\b": "warm-up",
+}
+"""Patterns, and what to write instead."""
+
+_CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|^<!--.*?-->$", re.DOTALL | re.MULTILINE)
+_INDENTED = re.compile(r"^(?: {4}|\t)(?! *(?:[*-]|\d+\.) ).*$", re.MULTILINE)
+_INLINE = re.compile(r"`[^`]*`")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_TAG = re.compile(r"<[^>]+>")
+_ITEM = re.compile(r"^\s*(?:[*+-]|\d+\.)\s+")
+_END = re.compile(r"(?<=[.?!:])[\"')*]*\s+(?=[\"'(*]*[A-Z0-9_])|(?<=;)\s+")
+_ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|al|cf|No|Fig)\.(?= )")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a page: code, tables, headings and links' targets are left out."""
+    text = _TAG.sub("", _LINK.sub(r"\1", _INLINE.sub("CODE", _CODE.sub("\n\n", text))))
+    for part in re.split(r"\n\s*\n", text):
+        yield from _of_block(part)
+
+
+def _of_block(part: str) -> Iterator[str]:
+    """The sentences of lines between two empty ones."""
+    lines: list[str] = []
+    for line in [*part.splitlines(), "* "]:
+        starts = bool(_ITEM.match(line)) or line.startswith(("#", "|", ">", ":::"))
+        if starts and lines:
+            whole = _ABBREVIATION.sub(r"\1", " ".join(lines))
+            yield from (each.strip() for each in _END.split(whole) if each.strip())
+            lines = []
+        if not line.startswith(("#", "|", ":::")):
+            lines.append(_ITEM.sub("", line).strip())
+
+
+def prose(page: Path) -> str:
+    """A page without its indented code. Items of lists may be indented."""
+    text = page.read_text(encoding="utf-8")
+    kept: list[str] = []
+    blank, in_list = True, False
+    for line in text.splitlines():
+        margin = 8 if in_list else 4  # of code; items of lists are indented by up to 4
+        code = blank and _INDENTED.match(line) and line.startswith(" " * margin)
+        code = code or (bool(kept) and kept[-1] == "\0" and line.startswith("    "))
+        in_list = bool(_ITEM.match(line)) or (in_list and (not line.strip() or line.startswith(" ")))
+        blank = not line.strip()
+        kept.append("\0" if code else line)
+    return "\n".join("" if line == "\0" else line for line in kept)
+
+
+def findings(text: str) -> list[str]:
+    """What is wrong with the sentences of a text."""
+    found: list[str] = []
+    for sentence in sentences(text):
+        count = len(re.findall(r"[\w'-]+", sentence))
+        if count > WORDS:
+            found.append(f"{count} words, at most {WORDS}: {sentence}")
+        found += [
+            f"'{match[0][:40]}' ({better}): {sentence}"
+            for pattern, better in PHRASES.items()
+            if (match := re.search(pattern, sentence, re.IGNORECASE if pattern[0] != "^" else 0))
+        ]
+    return found
+
+
+def cells(text: str) -> list[str]:
+    """The cells of tables that are sentences or parts of them."""
+    rows = (line for line in _CODE.sub("", text).splitlines() if line.startswith("|"))
+    return [cell.strip() for row in rows for cell in row.strip("|").split(" | ") if cell.count(" ") > 1]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_sentences_of_pages(page: Path) -> None:
+    assert findings(prose(page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_cells_of_tables(page: Path) -> None:
+    assert [wrong for cell in cells(page.read_text(encoding="utf-8")) for wrong in findings(cell)] == []
+
+
+@pytest.mark.parametrize("text", HELP, ids=lambda path: path.stem)
+def test_sentences_of_help(text: Path) -> None:
+    plain = re.sub(r"^│?[ *]*│?$|[│*]|^[╭╰].*", "", text.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    rows = re.sub(r"^ {0,5}(?=--|-[a-z] |[A-Z_]{3,} |[a-z-]+  )", "\n", plain, flags=re.MULTILINE)
+    assert findings("\n\n".join(" ".join(part.split()) for part in rows.split("\n\n"))) == []
+
+
+def test_the_check_finds_what_it_should() -> None:
+    text = "# What a head is.\n\nWhat? What is not given is generated.\n\n* It is beside `beside`.\n  Two.\n"
+    assert [each.partition(":")[2].strip() for each in findings(text)] == [
+        "'Missing inputs are ...'): What is not given is generated.",
+        "It is beside CODE.",
+    ]
+    assert list(sentences("One, e.g. this. [Two](three.md#x)?\n| 4 |")) == ["One, e.g this.", "Two?"]
+    assert findings("word " * WORDS + "end.") != []
+    assert findings("word " * (WORDS - 1) + "end.") == []
