@@ -347,7 +347,7 @@ def test_c18_the_pages_that_help_names_are_there(folder, capfd):
     assert run(["docs"]) == 0
     assert "targets/cuda" in capfd.readouterr().out
     assert run(["docs", "docs/kernels.md"]) == 0
-    assert capfd.readouterr().out.startswith("# Kernels that the compiler did not make")
+    assert capfd.readouterr().out.startswith("# Use external kernels")
     assert run(["docs", "no_such_page"]) == 2
     assert capfd.readouterr().err.startswith("error: unknown page 'no_such_page'")
 
@@ -503,7 +503,7 @@ def test_a7_what_had_no_finals_is_no_tie(score, promised, says):
     workload = SimpleNamespace(
         tried=5, best_score=score, searches=[SimpleNamespace(kind=SimpleNamespace(bench=None))]
     )
-    engine = SimpleNamespace(note=lambda bench: "")
+    engine = SimpleNamespace(devices=SimpleNamespace(note=lambda bench: ""))
     findings = SimpleNamespace(stop=SimpleNamespace(requested=False))
     assert note_of(workload, None, engine, "", findings, promised=promised) == says
 

@@ -107,7 +107,7 @@ def test_a_final_with_a_long_check_does_not_keep_others_from_theirs():
 def test_versions_that_do_not_fit_are_not_compiled():
     clock = Clock()
     kept = budget(90.0, clock, build_s=4.0, check_s=0.5)
-    assert kept.versions_that_fit(kept.flags_until(), 3.0) == pytest.approx((8.0 + 0.035 * 90 - 3.0) / 3.3)
+    assert kept.versions_that_fit(kept.flags_until(), 3.0) == pytest.approx((4.0 + 0.035 * 90 - 3.0) / 3.3)
     assert budget(90.0, build_s=40.0).versions_that_fit(clock.now + 10.8, 3.0) < 1
 
 
