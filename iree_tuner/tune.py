@@ -181,7 +181,7 @@ class _TuningRun:
                     given if choice.target == self.lab.target else self._read(self.lab.on(choice.target))
                 )
                 variants[choice.target] = variant = self._profiled(variant)
-                tuned.append(self._tuned(variant, choice, 2 * len(kept), part))
+                tuned.append(self._tuned(variant, choice, (1 + self.budget.proofs) * len(kept), part))
             with self.timeline.stage("verdict"):  # all that is left to compile, at once
                 checks = [self._begin_last(each, variants[each.target]) for each in tuned]
                 self.versions.settle()
@@ -231,6 +231,7 @@ class _TuningRun:
             return f"no kernels were compared: {error}"
         for note in self.competitors.notes:
             self.watch.noted(note)
+        self.budget.proofs += any(self.competitors.kinds)  # compared, and proven, with them too
         return "" if any(self.competitors.kinds) else "no kernel applies to the program"
 
     def _profiled(self, variant: FlagVariant) -> FlagVariant:

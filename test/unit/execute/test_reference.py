@@ -160,12 +160,12 @@ def each_dispatch_agrees(program, target, compilers):
         assert not found.note, f"{dispatch.name}: {found.note}"
 
 
-@pytest.mark.parametrize("name", some(PROGRAMS, 3))
+@pytest.mark.parametrize("name", some(PROGRAMS, 4))
 def test_the_default_computes_what_the_program_says(cpu, compilers, name):
     each_dispatch_agrees(load_program(PROGRAMS[name]), cpu, compilers)
 
 
-@pytest.mark.parametrize("path", some(FILES, 3), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some(FILES, 4), ids=lambda path: path.stem)
 def test_the_default_of_whole_programs_does(cpu, compilers, path):
     each_dispatch_agrees(load_program(str(path)), cpu, compilers)
 

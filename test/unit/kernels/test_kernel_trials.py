@@ -50,6 +50,7 @@ def rows_in(path):
     return {(row["study_id"], row["assignment"]): row["n"] for row in found}
 
 
+@pytest.mark.exhaustive
 def test_a_second_contest_tries_nothing_again(lab, tmp_path):
     path = tmp_path / "trials.db"
     with run_in(path) as records:

@@ -124,7 +124,7 @@ def prepare(compilers):
 
 
 @pytest.mark.parametrize(
-    "case", some(OPENED, 3), ids=lambda case: f"{case.supplement}-{case.target}-{case.label}"
+    "case", some(OPENED, 4), ids=lambda case: f"{case.supplement}-{case.target}-{case.label}"
 )
 def test_opened(prepare, case: Opened) -> None:
     found = prepare(case.target)
@@ -155,7 +155,7 @@ def test_waves(prepare, waves: int, tiles: dict[str, int]) -> None:
     assert found.build(emitted, MEMBERS[TILES] | tiles).digest == none.digest
 
 
-@pytest.mark.parametrize(("target", "label", "what", "edit"), some(DEAD, 3), ids=names(some(DEAD, 3)))
+@pytest.mark.parametrize(("target", "label", "what", "edit"), some(DEAD, 4), ids=names(some(DEAD, 4)))
 def test_dead(prepare, target: str, label: str, what: str, edit: Edit) -> None:
     found = prepare(target)
     member = MEMBERS[label] | (HUNGRY if what == "one wave" else {})

@@ -16,7 +16,7 @@ from store.samples import KEY, trial
 
 from iree_tuner.store import Store, StoreError
 
-KILLS = amount(12, 200)
+KILLS = amount(8, 200)
 NOBODY = 65534
 WRITING = Path(__file__).with_name("writing.py")
 

@@ -15,7 +15,7 @@ from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.search import OneSearch
 from iree_tuner.tuning.stop import StopRequest
 
-KILLS = amount(12, 200)
+KILLS = amount(8, 200)
 TRIALS = 20 * KILLS
 
 
