@@ -375,7 +375,7 @@ class _TuningRun:
         """Entries of a version that reach dispatches: those of others are kernels now."""
         with self.timeline.stage("matcher check"), suppress(TunerError):
             return tuple(reaching(version.entries, self.program, self.lab.on(version.target))[0])
-        return version.entries  # it does not compile without them, either
+        return version.entries  # not known: the compiler does not survive the check
 
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
         lab = self.lab

@@ -120,20 +120,11 @@ def compiled(source: str, name: str, macros: Mapping[str, int | str], target: Ta
     machine = ["-march=native", *(["-mno-avx512f"] if lanes() == 16 > int(macros["LANES"]) else [])]
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         for each in (source, *_HEADERS):
-            (Path(folder) / each).write_bytes(
-                (resources.files("iree_tuner.kernels.code") / each).read_bytes()
-            )
+            text = (resources.files("iree_tuner.kernels.code") / each).read_bytes()
+            (Path(folder) / each).write_bytes(text)
         output = Path(folder) / "kernel.o"
-        command = [
-            compiler(),
-            *_FLAGS,
-            *machine,
-            *defined,
-            "-c",
-            str(Path(folder) / source),
-            "-o",
-            str(output),
-        ]
+        command = [compiler(), *_FLAGS, *machine, *defined, "-c", str(Path(folder) / source)]
+        command += ["-o", str(output)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired:

@@ -107,16 +107,8 @@ def _shape(problem: Problem) -> _Shape | None:
         down * dilations[0] * line + across * dilations[1] * channels
         for down, across in product(range(sizes[ky]), range(sizes[kx]))
     )
-    return _Shape(
-        sizes[n],
-        sizes[y],
-        sizes[x],
-        channels,
-        height * line,
-        strides[0] * line,
-        strides[1] * channels,
-        offsets,
-    )
+    steps = height * line, strides[0] * line, strides[1] * channels
+    return _Shape(sizes[n], sizes[y], sizes[x], channels, *steps, offsets)
 
 
 def _cycles(shape: _Shape, knobs: Knobs, threads: int) -> float:

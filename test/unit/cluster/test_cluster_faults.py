@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from contextlib import contextmanager
 
 import cluster_calls_here
 import pytest
@@ -82,28 +83,40 @@ def test_no_call_is_lost_or_told_twice(processes, cluster, calls, tmp_path):  # 
     assert {int(each.name) for each in tmp_path.iterdir()} == set(range(number)), "each was made"
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("number", range(10))
-def test_a_run_finds_what_it_finds_without_faults(number, processes, undisturbed):
-    rng, over, problems = random.Random(number), threading.Event(), []
+@contextmanager
+def meanwhile(chaos):
+    """Call a function with an event that is set in the end, in a thread; what it raises is a failure."""
+    over, problems = threading.Event(), []
 
-    def chaos():
+    def disturbing():
         try:
-            for kind in rng.sample([kind for kind in KINDS if kind != "freeze"], 2):
-                if over.wait(rng.uniform(1.0, 3.0)):
-                    break
-                disturb(processes, kind, rng)
+            chaos(over)
         except BaseException as error:
             problems.append(error)
 
-    disturbing = threading.Thread(target=chaos)
-    disturbing.start()
+    thread = threading.Thread(target=disturbing)
+    thread.start()
     try:
-        found = tune_module(ZERO_MATMUL, scheduler=processes.address, **HOW)
+        yield
     finally:
         over.set()
-        disturbing.join()
+        thread.join()
     assert not problems
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(10))
+def test_a_run_finds_what_it_finds_without_faults(number, processes, undisturbed):
+    rng = random.Random(number)
+
+    def chaos(over):
+        for kind in rng.sample([kind for kind in KINDS if kind != "freeze"], 2):
+            if over.wait(rng.uniform(1.0, 3.0)):
+                break
+            disturb(processes, kind, rng)
+
+    with meanwhile(chaos):
+        found = tune_module(ZERO_MATMUL, scheduler=processes.address, **HOW)
     (trials,) = [each.trials for each in found.results]
     (calm,) = [each.trials for each in undisturbed.results]
     assert sorted(map(str, (each.assignment for each in trials))) == sorted(
@@ -116,32 +129,23 @@ def test_a_run_finds_what_it_finds_without_faults(number, processes, undisturbed
 @pytest.mark.parametrize("number", range(3))
 def test_a_second_device_comes_and_goes(number, processes):
     """It joins, is killed, and comes back, again and again: each candidate has one outcome."""
-    rng, over, problems = random.Random(number), threading.Event(), []
+    rng = random.Random(number)
 
-    def chaos():
-        try:
-            while not over.is_set():
-                processes.start_worker("second", "--device", "local-task")
-                processes.wait_for("second")
+    def chaos(over):
+        while not over.is_set():
+            processes.start_worker("second", "--device", "local-task")
+            processes.wait_for("second")
+            over.wait(rng.uniform(1.0, 8.0))
+            serving = processes.serving("second")
+            if serving is not None and rng.random() < 0.5:
+                serving.kill()
                 over.wait(rng.uniform(1.0, 8.0))
-                serving = processes.serving("second")
-                if serving is not None and rng.random() < 0.5:
-                    serving.kill()
-                    over.wait(rng.uniform(1.0, 8.0))
-                processes.stop("second")
-                over.wait(rng.uniform(0.5, 2.0))
-        except BaseException as error:
-            problems.append(error)
+            processes.stop("second")
+            over.wait(rng.uniform(0.5, 2.0))
 
-    disturbing = threading.Thread(target=chaos)
-    disturbing.start()
-    try:
+    with meanwhile(chaos):
         how = HOW | {"candidates": 64, "effort": "default"}
         found = tune_module(ZERO_MATMUL, scheduler=processes.address, **how)
-    finally:
-        over.set()
-        disturbing.join()
-    assert not problems
     (trials,) = [each.trials for each in found.results]
     assert len({each.assignment for each in trials}) == len(trials) == 64
     assert [each.message for each in trials if each.outcome not in ("ok", "too_slow")] == []
