@@ -32,6 +32,9 @@ TOOLS = Path(sys.executable).parent
 SMOKE = "test/tune/quick.mlir"
 """The whole way in one lit test."""
 
+CACHE, TEST_CACHE_BYTES = "IREE_TUNER_CACHE_BYTES", 8 << 20
+"""Each process that times fills twice the last cache with data: a second where a host reports 480 MiB."""
+
 LEAST_COVERED = 10
 NO_TESTS = 5  # pytest's status
 
@@ -51,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         lit, pytest = ([], rest) if rest else (["test"], [])
     with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
         folder = Path(name)
-        environment = dict(os.environ)
+        environment = {CACHE: str(TEST_CACHE_BYTES), **os.environ}
         if options.all:
             environment["IREE_TUNER_TEST_ALL"] = "1"
         if options.changed or options.no_coverage or rest:

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from iree_tuner.errors import UsageError
 from iree_tuner.execute.hal_device import HalDevice, find_hal_device
 from iree_tuner.execute.sensors.amd import AmdSensors, open_amd
 from iree_tuner.execute.sensors.nvidia import NvidiaSensors, open_nvidia
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import kind_of_device
 from iree_tuner.targets.processor import processor_name
+
+CACHE = "IREE_TUNER_CACHE_BYTES"
+"""Environment variable with the size of the host's last cache, where what the system reports is not its own
+share of it."""
 
 _MIB = 1 << 20
 _UNKNOWN_CACHE = 64 * _MIB
@@ -100,13 +105,26 @@ def device_setting(device_uri: str) -> tuple[str, str, int]:
 
 
 def last_level_cache(device_uri: str, root: Path = _ROOT) -> int:
-    """Bytes; those of the cores that this process may use, or the GPU's. 64 MiB where it is not known."""
+    """Bytes of the last cache of the cores that this process may use, or of the GPU's.
+
+    On the host `IREE_TUNER_CACHE_BYTES` overrides what the system reports. 64 MiB where neither is known.
+
+    Raises:
+        UsageError: that variable is no positive whole number.
+    """
     device = find_hal_device(device_uri)
     if device.on_host:
-        return _cpu_cache(root) or _UNKNOWN_CACHE
+        return _given_cache() or _cpu_cache(root) or _UNKNOWN_CACHE
     gpu = _gpu(device)
     name = (gpu.identity()[0] if gpu else "") or device.name
     return next((size * _MIB for part, size in _GPU_CACHES_MIB if part in name), _UNKNOWN_CACHE)
+
+
+def _given_cache() -> int:
+    given = os.environ.get(CACHE, "")
+    if given and not (given.isdecimal() and int(given)):
+        raise UsageError(f"{CACHE} is '{given}'", hint="set it to a number of bytes above 0, or unset it")
+    return int(given or 0)
 
 
 def memory_bytes(device_uri: str) -> int | None:

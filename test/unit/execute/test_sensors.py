@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from iree_tuner.execute import device_facts
-from iree_tuner.execute.device_facts import copies_for, device_setting, last_level_cache
+from iree_tuner.errors import UsageError
+from iree_tuner.execute.device_facts import CACHE, copies_for, device_setting, last_level_cache
 from iree_tuner.execute.hal_device import HalDevice, find_hal_device
 from iree_tuner.execute.readings import UNKNOWN
 from iree_tuner.execute.sensors import describe, sensors_for
@@ -326,6 +327,7 @@ def test_local_devices_are_the_cpu():
 
 
 def test_caches_are_summed_over_instances_of_the_last_level(machine, monkeypatch):
+    monkeypatch.delenv(CACHE, raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 8})
     for core, shared in ((0, "0-7"), (1, "0-7"), (8, "8-15"), (9, "8-15"), (16, "16-23")):
         machine.cache(3, "32768K", shared, core)
@@ -335,6 +337,12 @@ def test_caches_are_summed_over_instances_of_the_last_level(machine, monkeypatch
     assert last_level_cache("local-task", machine.root / "nothing") == 64 << 20
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {16})
     assert last_level_cache("local-task", machine.root) == 32 << 20
+    monkeypatch.setenv(CACHE, "8000000")
+    assert last_level_cache("local-task", machine.root) == 8_000_000
+    for wrong in ("0", "8M", "-1"):
+        monkeypatch.setenv(CACHE, wrong)
+        with pytest.raises(UsageError, match=f"{CACHE} is '{wrong}'"):
+            last_level_cache("local-task", machine.root)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def test_ctrl_c_ends_the_search_and_writes_the_spec(running):
     assert (folder / "out.spec.mlir").exists()
 
 
+@pytest.mark.exhaustive  # test_resume kills runs at more moments, without real candidates
 def test_a_killed_run_leaves_its_trials(running):
     process, db, folder = running
     before = trials_in(db)
