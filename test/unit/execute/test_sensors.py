@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from iree_tuner.execute import device_facts
 from iree_tuner.errors import UsageError
+from iree_tuner.execute import device_facts
 from iree_tuner.execute.device_facts import CACHE, copies_for, device_setting, last_level_cache
 from iree_tuner.execute.hal_device import HalDevice, find_hal_device
 from iree_tuner.execute.readings import UNKNOWN
