@@ -9,7 +9,7 @@ so that a kernel reads and writes these in place, and no transpose is left.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
@@ -73,11 +73,17 @@ def find_attention(root: ir.Operation) -> Found | None:
     roles = _roles(root)
     if roles is None:
         return None
-    parts = (*roles["m"], *roles["n"], *roles["k"], *roles["batch"])
+    return _with_weights(root, roles, 0) or _with_weights(root, roles, 1)
+
+
+def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: int) -> Found | None:
+    """The attention if operand `at` of its last product is the softmax: values may be on either side."""
+    rows, columns = ("n", "m") if at else ("m", "n")
+    parts = (*roles[rows], *roles[columns], *roles["k"], *roles["batch"])
     names = dict(zip(parts, (_M, _N, _K2, *range(_BATCH, _BATCH + len(roles["batch"]))), strict=True))
     walk = _Walk(frozenset(names.values()) - {_M, _N, _K2})
-    lhs, rhs, out = (walk.named(each, names) for each in indexing_maps(root))
-    scores = walk.softmax(root.operands[0], lhs)
+    *sides, out = (walk.named(each, names) for each in indexing_maps(root))
+    scores = walk.softmax(root.operands[at], sides[at])
     if scores is None:
         return None
     product = walk.scores(*scores)
@@ -86,7 +92,7 @@ def find_attention(root: ir.Operation) -> Found | None:
     left, right = walk.queries_and_keys(*product)
     if left is None or right is None:
         return None
-    values = walk.followed(root.operands[1], rhs)
+    values = walk.followed(root.operands[1 - at], sides[1 - at])
     last, result = walk.onward(root, out)
     return walk.found((left, right, values), (last, result))
 
@@ -129,6 +135,7 @@ class _Walk:
         sizes: of atoms, where they are known.
         scale: what scores are multiplied by.
         after: see `Found`.
+        rows: the atom of queries that `after` is of, where those are split.
     """
 
     batch: frozenset[int]
@@ -136,6 +143,7 @@ class _Walk:
     sizes: dict[int, int] = field(default_factory=dict[int, int])
     scale: float = 1.0
     after: int | None = None
+    rows: int = _M
 
     def named(self, place: ir.AffineMap, names: dict[int, int]) -> Names:
         """The names of an operand's dimensions, which loops give."""
@@ -150,9 +158,13 @@ class _Walk:
         own = self.parts[atom]
         return own if [self.sizes[each] for each in own] == list(sizes) else None
 
-    def followed(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names]:
-        """Back through reshapes, transposes and repetitions, to what the program has."""
+    def followed(self, value: ir.Value, names: Names, *, scaled: bool = False) -> tuple[ir.Value, Names]:
+        """Back through reshapes, transposes and repetitions, and factors if it is scaled, to the program's."""
         while (op := producer(value)) is not None:
+            if scaled and (found := factor_of(op)) is not None:
+                value, factor = found
+                self.scale *= factor
+                continue
             before = self._before(op, names)
             if before is None:
                 break
@@ -188,7 +200,7 @@ class _Walk:
             own = tuple(atom for each in group for atom in names[each])
             if len(own) > 1 and own not in whole:
                 return None
-            found.append(own if len(own) == 1 else (whole[own],))
+            found.append(own if len(own) < 2 else (whole[own],))
         return tuple(found)
 
     def softmax(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names] | None:
@@ -213,30 +225,31 @@ class _Walk:
         """The product of queries and keys, which may be scaled and reshaped."""
         op = producer(value)
         while op is not None and _roles(op) is None:
+            value = op.operands[0]
             if op.name == "tensor.expand_shape":
-                collapsed = self._collapsed(names, op)
-                if collapsed is None:
-                    return None
-                names = collapsed
-            elif (factor := factor_of(op)) is not None:
+                before = self._collapsed(names, op)
+            elif (scaled := factor_of(op)) is not None:
+                (value, factor), before = scaled, names
                 self.scale *= factor
             elif (choice := choice_of(op)) is not None and self.after is None:
-                mask, place = choice
-                own = [names[each] for each in place]
-                if (_M,) not in own or (_K2,) not in own:
-                    return None
-                loops = [each[0] for each in own]
-                self.after = sees_up_to(mask, loops, _M, _K2)
-                if self.after is None or self.after < 0:  # nor one that leaves a query without keys
-                    return None
-                op = producer(op.operands[1])
-                continue
+                value, before = op.operands[1], names if self._masked(*choice, names) else None
             else:
+                before = self._before(op, names)
+            if before is None:
                 return None
-            op = producer(op.operands[0])
-        if op is None or (self.after is not None and self.scale <= 0.0):
-            return None
-        return op, names
+            names, op = before, producer(value)
+        return None if op is None else (op, names)
+
+    def _masked(self, mask: ir.Value, place: Sequence[int], names: Names) -> bool:
+        """Whether a mask lets queries see the keys up to their own place, or some after it."""
+        own = [names[each] for each in place]
+        if any(len(each) > 1 for each in own):
+            return False
+        found = sees_up_to(mask, [each[0] if each else None for each in own], self._whole((_M,)), _K2)
+        if found is None or found[1] < 0:  # nor one that leaves a query without keys
+            return False
+        self.rows, self.after = found
+        return True
 
     def queries_and_keys(
         self, product: ir.Operation, names: Names
@@ -257,7 +270,7 @@ class _Walk:
             return None, None
         first = rows.index(True)
         left, right = (
-            self.followed(product.operands[each], sides[each]) for each in (first, 1 - first)
+            self.followed(product.operands[each], sides[each], scaled=True) for each in (first, 1 - first)
         )  # fmt: skip
         return left, right
 
@@ -283,8 +296,10 @@ class _Walk:
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
     ) -> Found | None:
         """All of it as a workload, where batches may be split, and keys and values lack some of them."""
+        if self.after is not None and self.scale <= 0.0:
+            return None
         values = [*(value for value, _ in inputs), result[0].result]
-        every = [tuple(map(self._whole, names)) for _, names in (*inputs, result)]
+        every = self._rows_of([tuple(map(self._whole, names)) for _, names in (*inputs, result)])
         batch: dict[int, None] = {}
         for value, names, roles in zip(values, every, _ROLES, strict=True):
             shape = ir.RankedTensorType(value.type).shape
@@ -298,11 +313,7 @@ class _Walk:
                 return None
             batch |= dict.fromkeys(each for each in atoms if each >= _BATCH)
         order = [*sorted(batch), _M, _N, _K1, _K2]
-        if (
-            () in every[-1]
-            or not set(batch) <= {each for own in every[-1] for each in own}
-            or len(set(values)) < len(values)
-        ):
+        if not set(batch) <= {each for own in every[-1] for each in own} or len(set(values)) < len(values):
             return None
         ops = _between(values[:-1], result[0])
         if ops is None:
@@ -310,6 +321,18 @@ class _Walk:
         shapes = tuple(tuple(tuple(self.sizes[each] for each in own) for own in names) for names in every)
         workload = self._workload(values, every, order)
         return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
+
+    def _rows_of(self, every: list[Names]) -> list[Names]:
+        """Names where one part of split queries, the longest if no mask says which, is the only one called so.
+
+        The others are as batches that all keys and values are the same for.
+        """
+        parts = self._whole((_M,))
+        if parts == (_M,):
+            return every
+        rows = max(parts, key=lambda each: self.sizes[each]) if self.rows not in parts else self.rows
+        self.sizes[_M] = self.sizes[rows]
+        return [tuple(tuple(_M if each == rows else each for each in own) for own in names) for names in every]
 
     def _whole(self, own: tuple[int, ...]) -> tuple[int, ...]:
         """The atoms that are left of a dimension's, when all are split that were split anywhere."""

@@ -44,18 +44,22 @@ class Sum:
         return Sum(self.constant + factor * other.constant, kept)
 
 
-def sees_up_to(mask: ir.Value, loops: Sequence[int], query: int, key: int) -> int | None:
-    """How many keys after its own place a query sees; None where a mask says anything else.
+def sees_up_to(
+    mask: ir.Value, loops: Sequence[int | None], queries: Sequence[int], key: int
+) -> tuple[int, int] | None:
+    """Which loop is of queries, and how many keys after its own place one sees; None for other masks.
 
     Args:
         mask: truth values: whether a query sees a key.
-        loops: that give the mask's dimensions.
-        query, key: two of these.
+        loops: that give the mask's dimensions; None for one of size 1.
+        queries: those that may be of queries.
+        key: the one of keys.
     """
-    found = _Reading().value(mask, [Sum(times={loop: 1}) for loop in loops])
-    if found is None or not found.condition or found.times != {query: 1, key: -1}:
+    found = _Reading().value(mask, [Sum() if loop is None else Sum(times={loop: 1}) for loop in loops])
+    if found is None or not found.condition:
         return None
-    return found.constant
+    rows = [each for each in queries if found.times == {each: 1, key: -1}]
+    return (rows[0], found.constant) if rows else None
 
 
 class _Reading:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.ops.structure import indexing_maps
 
 _LOWEST = -1e30  # a running maximum begins with this or less
+_REPEATING = ("linalg.fill", "linalg.broadcast", "tensor.expand_shape", "tensor.collapse_shape")
+_ROOTS: Mapping[str, Callable[[float], float]] = {
+    "math.sqrt": math.sqrt, "math.rsqrt": lambda number: number**-0.5, "arith.extf": float,
+}  # fmt: skip
 
 
 def groups_of(op: ir.Operation) -> list[list[int]]:
@@ -70,21 +78,10 @@ def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
         or ir.RankedTensorType(scores.type).rank != own.n_dims
     ):
         return None
-    other = step.operands[2]
-    if isinstance(other.owner, ir.Block):
-        other = op.operands[ir.BlockArgument(other).arg_number]
-    return (mask, [ir.AffineDimExpr(each).position for each in place.results]) if _lowest(other) else None
-
-
-def _lowest(value: ir.Value) -> bool:
-    """Whether a value is the lowest number, or a tensor that is filled with it."""
-    made = producer(value)
-    while made is not None and (made.name in ("linalg.fill", "linalg.broadcast") or copies(made)):
-        made = producer(made.operands[0])
-    found = made.attributes["value"] if made is not None and made.name == "arith.constant" else None
-    if isinstance(found, ir.DenseFPElementsAttr) and found.is_splat:
-        found = found.get_splat_value()
-    return isinstance(found, ir.FloatAttr) and found.value <= _LOWEST
+    other = uniform(outside(op, step.operands[2]))
+    if other is None or other > _LOWEST:
+        return None
+    return mask, [ir.AffineDimExpr(each).position for each in place.results]
 
 
 def copies(op: ir.Operation) -> bool:
@@ -95,22 +92,48 @@ def copies(op: ir.Operation) -> bool:
     return len(block.operations) == 1 and block.operations[0].operands[0] == block.arguments[0]
 
 
-def factor_of(op: ir.Operation) -> float | None:
-    """What an elementwise op multiplies its operand by."""
+def factor_of(op: ir.Operation) -> tuple[ir.Value, float] | None:
+    """What an elementwise op multiplies by a number, and the number."""
     name = body_of(op)
-    if name not in ("arith.mulf", "arith.divf") or len(op.operands) != 2:
+    if name not in ("arith.mulf", "arith.divf"):
         return None
-    block = op.regions[0].blocks[0]
-    first, second = block.operations[0].operands
-    if name == "arith.mulf" and second == block.arguments[0]:
-        first, second = second, first
-    constant = producer(second)
-    if first != block.arguments[0] or constant is None or constant.name != "arith.constant":
+    first, second = (outside(op, each) for each in op.regions[0].blocks[0].operations[0].operands)
+    number = uniform(second)
+    if name == "arith.mulf" and number is None:
+        first, number = second, uniform(first)
+    if not number or not isinstance(first.type, ir.RankedTensorType):
         return None
-    value = constant.attributes["value"]
-    if not isinstance(value, ir.FloatAttr) or not value.value:
+    return first, number if name == "arith.mulf" else 1.0 / number
+
+
+def outside(op: ir.Operation, value: ir.Value) -> ir.Value:
+    """What a value in an op's body is outside of it: the operand that an argument is of."""
+    if isinstance(value.owner, ir.Block) and value.owner == op.regions[0].blocks[0]:
+        return op.operands[ir.BlockArgument(value).arg_number]
+    return value
+
+
+def uniform(value: ir.Value, most_steps: int = 6) -> float | None:
+    """The number that a scalar, or each value of a tensor, is; None where that is not known."""
+    op = producer(value)
+    if op is None or not most_steps:
         return None
-    return value.value if name == "arith.mulf" else 1.0 / value.value
+    if op.name == "arith.constant":
+        found = op.attributes["value"]
+        if isinstance(found, ir.DenseFPElementsAttr) and found.is_splat:
+            found = found.get_splat_value()
+        return found.value if isinstance(found, ir.FloatAttr) else None
+    if op.name in _REPEATING or copies(op):
+        return uniform(op.operands[0], most_steps - 1)
+    if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) != 2:
+        return None
+    step = op.regions[0].blocks[0].operations[0].operation
+    known = [uniform(outside(op, each), most_steps - 1) for each in step.operands]
+    if None in known or len(known) != 1 or known[0] is None:
+        return None
+    if step.name == "arith.truncf" and isinstance(step.result.type, ir.F16Type):
+        return float(np.float16(known[0]))
+    return _ROOTS[step.name](known[0]) if step.name in _ROOTS and known[0] > 0.0 else None
 
 
 def softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:
