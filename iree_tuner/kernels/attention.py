@@ -32,7 +32,7 @@ from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
-from iree_tuner.ops.structure import indexing_maps, structure, workload_of
+from iree_tuner.ops.structure import indexing_maps, loop_sizes, structure, workload_of
 from iree_tuner.ops.workload import Iterator, Workload
 
 _M, _N, _K1, _K2, _BATCH = range(5)
@@ -81,7 +81,11 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
     rows, columns = ("n", "m") if at else ("m", "n")
     parts = (*roles[rows], *roles[columns], *roles["k"], *roles["batch"])
     names = dict(zip(parts, (_M, _N, _K2, *range(_BATCH, _BATCH + len(roles["batch"]))), strict=True))
-    walk = _Walk(frozenset(names.values()) - {_M, _N, _K2})
+    sizes = loop_sizes(root) or ()
+    walk = _Walk(
+        frozenset(name for name in names.values() if name >= _BATCH),
+        sizes={name: sizes[loop] or 0 for loop, name in names.items()},
+    )
     *sides, out = (walk.named(each, names) for each in indexing_maps(root))
     scores = walk.softmax(root.operands[at], sides[at])
     if scores is None:
@@ -146,13 +150,14 @@ class _Walk:
     rows: int = _M
 
     def named(self, place: ir.AffineMap, names: dict[int, int]) -> Names:
-        """The names of an operand's dimensions, which loops give."""
-        return tuple((names[ir.AffineDimExpr(each).position],) for each in place.results)
+        """The names of an operand's dimensions, which loops give; those of size 1 have none."""
+        own = [names.get(ir.AffineDimExpr(each).position) for each in place.results]
+        return tuple(() if each is None or self.sizes[each] < 2 else (each,) for each in own)
 
     def split(self, atom: int, sizes: Sequence[int]) -> tuple[int, ...] | None:
         """An atom's parts of such sizes; None where it has others."""
         if atom not in self.parts:
-            first = max([_BATCH, *self.batch, *self.sizes]) + 1
+            first = self._new()
             self.parts[atom] = tuple(range(first, first + len(sizes)))
             self.sizes |= dict(zip(self.parts[atom], sizes, strict=True))
         own = self.parts[atom]
@@ -165,7 +170,7 @@ class _Walk:
                 value, factor = found
                 self.scale *= factor
                 continue
-            before = self._before(op, names)
+            before = None if op.name == "tensor.expand_shape" else self._before(op, names)
             if before is None:
                 break
             value, names = op.operands[0], before
@@ -175,6 +180,8 @@ class _Walk:
         """The names of an op's operand, from those of its result."""
         if op.name == "tensor.collapse_shape":
             return self._expanded(names, op.operands[0], op)
+        if op.name == "tensor.expand_shape":
+            return tuple(tuple(atom for each in group for atom in names[each]) for group in groups_of(op))
         moved = moved_by(op)
         return None if moved is None else tuple(names[dimension] for dimension in moved)
 
@@ -182,26 +189,39 @@ class _Walk:
         """Names of a value's dimensions, groups of which have names."""
         shape, found = ir.RankedTensorType(value.type).shape, list[tuple[int, ...]]()
         for group, own in zip(groups_of(op), names, strict=True):
-            long = [each for each in group if shape[each] > 1] or group[:1]
-            if len(long) == 1:  # units come and go, and have no name
-                found += [own if each == long[0] else () for each in group]
-                continue
-            parts = self.split(own[0], [shape[each] for each in group]) if len(own) == 1 else None
+            long = [shape[each] for each in group if shape[each] > 1]  # units come and go, and have no name
+            if len(own) == 1 and len(long) > 1:
+                own = self.split(own[0], long)
+            parts = None if own is None else self._shared_out(own, long)
             if parts is None:
                 return None
-            found += [(each,) for each in parts]
+            found += [parts.pop(0) if shape[each] > 1 else () for each in group]
         return tuple(found)
 
-    def _collapsed(self, names: Names, op: ir.Operation) -> Names | None:
-        """Names of groups of dimensions that have names."""
-        whole = {parts: atom for atom, parts in self.parts.items()}
-        found: list[tuple[int, ...]] = []
-        for group in groups_of(op):
-            own = tuple(atom for each in group for atom in names[each])
-            if len(own) > 1 and own not in whole:
+    def _shared_out(self, atoms: Sequence[int], sizes: Sequence[int]) -> list[tuple[int, ...]] | None:
+        """Atoms in groups whose sizes are such products."""
+        left, found = list(atoms), list[tuple[int, ...]]()
+        for size in sizes:
+            own: list[int] = []
+            while left and math.prod(self.sizes[each] for each in own) < size:
+                own.append(left.pop(0))
+            if math.prod(self.sizes[each] for each in own) != size:
                 return None
-            found.append(own if len(own) < 2 else (whole[own],))
-        return tuple(found)
+            found.append(tuple(own))
+        return None if left else found
+
+    def one(self, atoms: tuple[int, ...]) -> int:
+        """The atom whose parts these are."""
+        whole = {parts: atom for atom, parts in self.parts.items()}
+        if len(atoms) > 1 and atoms not in whole:  # parts of one that was split in another order
+            whole[atoms] = self._new()
+            self.parts[whole[atoms]] = atoms
+            self.sizes[whole[atoms]] = math.prod(self.sizes[each] for each in atoms)
+        return atoms[0] if len(atoms) == 1 else whole[atoms]
+
+    def _new(self) -> int:
+        """An atom that has no other use."""
+        return max([_BATCH, *self.batch, *self.sizes]) + 1
 
     def softmax(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names] | None:
         """What a softmax over the keys is of, before which values were cast and reshaped."""
@@ -226,9 +246,7 @@ class _Walk:
         op = producer(value)
         while op is not None and _roles(op) is None:
             value = op.operands[0]
-            if op.name == "tensor.expand_shape":
-                before = self._collapsed(names, op)
-            elif (scaled := factor_of(op)) is not None:
+            if (scaled := factor_of(op)) is not None:
                 (value, factor), before = scaled, names
                 self.scale *= factor
             elif (choice := choice_of(op)) is not None and self.after is None:
@@ -259,16 +277,20 @@ class _Walk:
         assert roles is not None, "`scores` has looked"
         places = [ir.AffineDimExpr(each).position for each in maps[2].results]
         loops = dict(zip(places, names, strict=True))
-        (depth,) = roles["k"]
-        batch = {loops[each] for each in roles["batch"]}
-        if batch != {(atom,) for atom in self.batch}:
+        atoms = {loop: self.one(own) for loop, own in loops.items() if own}
+        batch, *own = (
+            {part for each in roles[role] if each in atoms for part in self._whole((atoms[each],))}
+            for role in ("batch", "m", "n")
+        )
+        queries = {each for each in self._whole((_M,)) if self.sizes[each] > 1}
+        wanted = [queries, {_K2}]
+        if batch != {*self._whole((*self.batch,))} or own not in (wanted, wanted[::-1]):
             return None, None
-        atoms = {loop: own[0] for loop, own in loops.items()} | {depth: _K1}
+        first = 0 if own == wanted else 1
+        (depth,), sizes = roles["k"], loop_sizes(product) or ()
+        self.sizes[_K1] = sizes[depth] or 0
+        atoms[depth] = _K1
         sides = [self.named(each, atoms) for each in maps[:2]]
-        rows = [(_M,) in each for each in sides]
-        if sum(rows) != 1 or any(((_K2,) in each) == row for each, row in zip(sides, rows, strict=True)):
-            return None, None
-        first = rows.index(True)
         left, right = (
             self.followed(product.operands[each], sides[each], scaled=True) for each in (first, 1 - first)
         )  # fmt: skip
@@ -325,9 +347,11 @@ class _Walk:
     def _rows_of(self, every: list[Names]) -> list[Names]:
         """Names where one part of split queries, the longest if no mask says which, is the only one called so.
 
-        The others are as batches that all keys and values are the same for.
+        The others are as batches that all keys and values are the same for. A query alone has a name again.
         """
         parts = self._whole((_M,))
+        if self.sizes[_M] == 1:
+            return [_with_one(names) if at in (0, len(every) - 1) else names for at, names in enumerate(every)]
         if parts == (_M,):
             return every
         rows = max(parts, key=lambda each: self.sizes[each]) if self.rows not in parts else self.rows
@@ -354,6 +378,12 @@ class _Walk:
             (query_type, key_type, value_type, sums, sums), (query, key, value, scale, out),
             (("batch", tuple(range(batch))), *((role, (loop,)) for role, loop in roles.items())),
         )  # fmt: skip
+
+
+def _with_one(names: Names) -> Names:
+    """With an atom for the only query, in the first dimension that has a name."""
+    first = next((at for at, own in enumerate(names) if own), 0)
+    return (*names[:first], (*names[first], _M), *names[first + 1 :])
 
 
 def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operation, ...] | None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-
-import numpy as np
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.ops.structure import indexing_maps
 
 _LOWEST = -1e30  # a running maximum begins with this or less
+_HIDDEN = -1e9  # scores that are this or less are nothing beside any other
 _REPEATING = ("linalg.fill", "linalg.broadcast", "tensor.expand_shape", "tensor.collapse_shape")
-_ROOTS: Mapping[str, Callable[[float], float]] = {
-    "math.sqrt": math.sqrt, "math.rsqrt": lambda number: number**-0.5, "arith.extf": float,
-}  # fmt: skip
 
 
 def groups_of(op: ir.Operation) -> list[list[int]]:
@@ -59,7 +53,7 @@ def moved_by(op: ir.Operation) -> list[int] | None:
 
 
 def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
-    """The mask of an op that takes its second operand where it is true and the lowest number elsewhere.
+    """The mask of an op that takes its second operand where it is true and a very low number elsewhere.
 
     With the mask, for each of its dimensions that of the result.
     """
@@ -79,7 +73,7 @@ def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
     ):
         return None
     other = uniform(outside(op, step.operands[2]))
-    if other is None or other > _LOWEST:
+    if other is None or other > _HIDDEN:
         return None
     return mask, [ir.AffineDimExpr(each).position for each in place.results]
 
@@ -123,17 +117,11 @@ def uniform(value: ir.Value, most_steps: int = 6) -> float | None:
         if isinstance(found, ir.DenseFPElementsAttr) and found.is_splat:
             found = found.get_splat_value()
         return found.value if isinstance(found, ir.FloatAttr) else None
-    if op.name in _REPEATING or copies(op):
+    if op.name in _REPEATING:
         return uniform(op.operands[0], most_steps - 1)
-    if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) != 2:
+    if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) != 1:
         return None
-    step = op.regions[0].blocks[0].operations[0].operation
-    known = [uniform(outside(op, each), most_steps - 1) for each in step.operands]
-    if None in known or len(known) != 1 or known[0] is None:
-        return None
-    if step.name == "arith.truncf" and isinstance(step.result.type, ir.F16Type):
-        return float(np.float16(known[0]))
-    return _ROOTS[step.name](known[0]) if step.name in _ROOTS and known[0] > 0.0 else None
+    return uniform(outside(op, op.regions[0].blocks[0].operations[0].operands[0]), most_steps - 1)
 
 
 def softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:
