@@ -117,11 +117,9 @@ def uniform(value: ir.Value, most_steps: int = 6) -> float | None:
         if isinstance(found, ir.DenseFPElementsAttr) and found.is_splat:
             found = found.get_splat_value()
         return found.value if isinstance(found, ir.FloatAttr) else None
-    if op.name in _REPEATING:
-        return uniform(op.operands[0], most_steps - 1)
-    if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) != 1:
-        return None
-    return uniform(outside(op, op.regions[0].blocks[0].operations[0].operands[0]), most_steps - 1)
+    # A constant that a body yields from outside could not be matched: `local_constants`.
+    repeats = op.name in _REPEATING or copies(op)
+    return uniform(op.operands[0], most_steps - 1) if repeats else None
 
 
 def softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:
