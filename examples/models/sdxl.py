@@ -57,7 +57,7 @@ def transformer(
 def residual(
     name: str, of: str, *, size: int, channels: int, time_width: int = 1280, groups: int = 32, batch: int = 2
 ) -> Model:
-    """Two 3x3 convolutions of square images, each after a group norm and silu, with the time's row between."""
+    """Two 3x3 convolutions of square images, each after group norm and silu, and the time's row between."""
 
     def weights() -> Weights:
         w = Weights(name)

@@ -44,10 +44,9 @@ def encoder(
 
     def mixed(f: ModuleType, w: Any, block: str, x: Any) -> Any:
         """Attention of tokens to tokens."""
-        parts = [
-            (f.linear if f"{block}_{part}_bias" in w else f.project)(w, f"{block}_{part}", x) for part in "qkv"
-        ]
-        q, k, v = (f.heads_in(part, heads) for part in parts)
+        key = f.linear if key_bias else f.project
+        layers = ((f.linear, "q"), (key, "k"), (f.linear, "v"))
+        q, k, v = (f.heads_in(layer(w, f"{block}_{part}", x), heads) for layer, part in layers)
         return f.linear(w, f"{block}_mixed", f.heads_out(f.attention(q, k, v)))
 
     def fed(f: ModuleType, w: Any, block: str, x: Any) -> Any:

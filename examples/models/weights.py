@@ -1,7 +1,7 @@
 """Random weights of a model, the same at every call: numpy arrays by name, from a fixed seed.
 
-Names end in what they are: `_kernel`, `_bias`, `_scale`, `_table` or `_turns`. Kernels are stored as JAX has them
-(inputs before outputs, filters as height, width, inputs, outputs); other libraries turn them around.
+Names end in what they are: `_kernel`, `_bias`, `_scale`, `_table` or `_turns`. Kernels are stored as JAX has
+them (inputs before outputs, filters as height, width, inputs, outputs); other libraries turn them around.
 """
 
 from __future__ import annotations

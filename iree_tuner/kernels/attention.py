@@ -164,7 +164,7 @@ class _Walk:
         return own if [self.sizes[each] for each in own] == list(sizes) else None
 
     def followed(self, value: ir.Value, names: Names, *, scaled: bool = False) -> tuple[ir.Value, Names]:
-        """Back through reshapes, transposes and repetitions, and factors if it is scaled, to the program's."""
+        """Back through reshapes, transposes, repetitions, and factors if `scaled`, to the program's own."""
         while (op := producer(value)) is not None:
             if scaled and (found := factor_of(op)) is not None:
                 value, factor = found
@@ -345,18 +345,17 @@ class _Walk:
         return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
 
     def _rows_of(self, every: list[Names]) -> list[Names]:
-        """Names where one part of split queries, the longest if no mask says which, is the only one called so.
+        """Names where only one part of split queries is called so: the longest, if no mask says which.
 
         The others are as batches that all keys and values are the same for. A query alone has a name again.
         """
-        parts = self._whole((_M,))
         if self.sizes[_M] == 1:
-            return [_with_one(names) if at in (0, len(every) - 1) else names for at, names in enumerate(every)]
-        if parts == (_M,):
-            return every
-        rows = max(parts, key=lambda each: self.sizes[each]) if self.rows not in parts else self.rows
+            ends = (0, len(every) - 1)
+            return [_with_one(names) if at in ends else names for at, names in enumerate(every)]
+        parts = self._whole((_M,))
+        rows = self.rows if self.rows in parts else max(parts, key=lambda each: self.sizes[each])
         self.sizes[_M] = self.sizes[rows]
-        return [tuple(tuple(_M if each == rows else each for each in own) for own in names) for names in every]
+        return [tuple(tuple(_M if part == rows else part for part in own) for own in each) for each in every]
 
     def _whole(self, own: tuple[int, ...]) -> tuple[int, ...]:
         """The atoms that are left of a dimension's, when all are split that were split anywhere."""
