@@ -115,20 +115,37 @@ def _offset(index, BATCH: tl.constexpr, STRIDES: tl.constexpr):
 
 
 @triton.jit
+def _cluster_waits():
+    """Wait for all workgroups of a cluster, whose writes are visible then; how many they are."""
+    return tl.inline_asm_elementwise(
+        "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
+        " mov.u32 $0, %cluster_nctaid.x;",
+        "=r,~{memory}", [], dtype=tl.int32, is_pure=False, pack=1,
+    )  # fmt: skip
+
+
+@triton.jit
 def attention(
-    q, k, v, out, BATCH: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr,
-    Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr,
-    IN_K: tl.constexpr, IN_V: tl.constexpr, IN_OUT: tl.constexpr, AFTER: tl.constexpr, SCALE: tl.constexpr,
-    BM: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr,
+    q, k, v, out, parts, BATCH: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K1: tl.constexpr,
+    K2: tl.constexpr, Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, OUT: tl.constexpr,
+    IN_Q: tl.constexpr, IN_K: tl.constexpr, IN_V: tl.constexpr, IN_OUT: tl.constexpr, AFTER: tl.constexpr,
+    SCALE: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr,
+    SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
 ):  # fmt: skip
     """A workgroup for a tile of queries of a head; the softmax is corrected as larger scores are found.
 
+    With several `SPLITS`, each workgroup of a cluster has a part of the keys and writes to `parts` what it
+    found, and the last one puts these together. `CLUSTER` is false where programs run one after the other.
     `Q`, `K`, `V` and `OUT` are strides of the batch's loops, `IN_Q` and so on those of rows and columns. A
     query sees so many keys after its own place as `AFTER` says, all where it is None. The method is that of
     Dao, FlashAttention-2 (2023).
     """
-    head, tile = tl.program_id(1), tl.program_id(0)
+    head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
+    part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
+    first = rank * part
     end = K2
+    if SPLITS > 1:
+        end = min(K2, first + part)
     if AFTER is not None:
         tile = tl.num_programs(0) - 1 - tile  # the longest ones first
         end = min(K2, (tile + 1) * BM + AFTER)
@@ -136,13 +153,13 @@ def attention(
     depth, columns = tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
     inside = rows[:, None] < M
     left = q + _offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]
-    right = k + _offset(head, BATCH, K) + keys[None, :] * IN_K[0] + depth[:, None] * IN_K[1]
-    values = v + _offset(head, BATCH, V) + keys[:, None] * IN_V[0] + columns[None, :] * IN_V[1]
+    right = k + _offset(head, BATCH, K) + (first + keys[None, :]) * IN_K[0] + depth[:, None] * IN_K[1]
+    values = v + _offset(head, BATCH, V) + (first + keys[:, None]) * IN_V[0] + columns[None, :] * IN_V[1]
     x = tl.load(left, mask=inside & (depth[None, :] < K1), other=0.0)
     largest = tl.full((BM,), float("-inf"), tl.float32)
     total = tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, WIDTH_V), tl.float32)
-    for start in range(0, end, BK):
+    for start in range(first, end, BK):
         if K2 % BK == 0 and K1 == WIDTH:
             y = tl.load(right)
         else:
@@ -164,6 +181,39 @@ def attention(
         largest = now
         right += BK * IN_K[0]
         values += BK * IN_V[0]
-    acc = acc / total[:, None]
     place = out + _offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
-    tl.store(place, acc.to(out.dtype.element_ty), mask=inside & (columns[None, :] < N))
+    here = inside & (columns[None, :] < N)
+    if SPLITS == 1:
+        tl.store(place, (acc / total[:, None]).to(out.dtype.element_ty), mask=here)
+    else:
+        own, row = BM * (WIDTH_V + 2), tl.arange(0, BM)
+        all_parts = parts + (head * (tl.num_programs(0) // SPLITS) + tile) * SPLITS * own
+        _exchange(all_parts + rank * own, acc, largest, total, BM, WIDTH_V)
+        count = SPLITS
+        if CLUSTER:
+            count = _cluster_waits()
+        if rank == SPLITS - 1:
+            most, whole = tl.full((BM,), float("-inf"), tl.float32), tl.zeros((BM,), tl.float32)
+            found = tl.zeros((BM, WIDTH_V), tl.float32)
+            for _ in range(SPLITS):
+                other = tl.load(all_parts + BM * WIDTH_V + row)
+                now = tl.maximum(most, other)
+                shrink, weight = tl.math.exp2(most - now), tl.math.exp2(other - now)
+                whole = whole * shrink + tl.load(all_parts + BM * (WIDTH_V + 1) + row) * weight
+                sums = tl.load(all_parts + row[:, None] * WIDTH_V + columns[None, :])
+                found = found * shrink[:, None] + sums * weight[:, None]
+                most = now
+                all_parts += own
+            found = found / whole[:, None]
+            # Without a cluster nobody has waited: what is no number is never taken for a result.
+            found = tl.where(count == SPLITS, found, float("nan"))
+            tl.store(place, found.to(out.dtype.element_ty), mask=here)
+
+
+@triton.jit
+def _exchange(part, acc, largest, total, BM: tl.constexpr, WIDTH_V: tl.constexpr):
+    """Write what a part of the keys gives: sums, the largest scores, and the sums of powers."""
+    row, columns = tl.arange(0, BM), tl.arange(0, WIDTH_V)
+    tl.store(part + row[:, None] * WIDTH_V + columns[None, :], acc)
+    tl.store(part + BM * WIDTH_V + row, largest)
+    tl.store(part + BM * (WIDTH_V + 1) + row, total)

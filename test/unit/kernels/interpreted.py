@@ -45,21 +45,34 @@ class Tensor:
         return self.array.strides
 
 
-triton.runtime.jit.mangle_type = lambda *_, **__: "*fp16"
+def kind_of(value, *_, **__):
+    return "*fp32" if value.array.dtype == np.float32 else "*fp16"
 
-for m, keys, shared, after in ((100, 77, 1, None), (64, 128, 1, None), (100, 100, 2, 0), (70, 96, 4, 26)):
+
+triton.runtime.jit.mangle_type = kind_of
+
+CASES = (
+    (100, 77, 1, None, 1), (64, 128, 1, None, 1), (100, 100, 2, 0, 1), (70, 96, 4, 26, 1),
+    (100, 77, 1, None, 2), (4, 300, 4, None, 4), (1, 64, 1, None, 8),
+)  # fmt: skip
+"""Queries, keys, heads to one of keys, keys after its own that a query sees, parts of the keys."""
+
+for m, keys, shared, after, splits in CASES:
     batch, heads, width = 2, 4, 64
     rng = np.random.default_rng(0)
     q = rng.standard_normal((batch, m, heads, width)).astype(np.float16)
     k, v = (rng.standard_normal((batch, keys, heads // shared, width)).astype(np.float16) for _ in range(2))
     out = np.full(q.shape, np.nan, np.float16)
+    tiles = math.ceil(m / 64) * batch * heads
+    parts = np.full(tiles * splits * 64 * (64 + 2), np.nan, np.float32)
     row, other = heads * width, heads // shared * width
     query, key = (m * row, shared * width, width), (keys * other, width, 0)  # 0: heads that share one of keys
     strides = {"Q": query, "K": key, "V": key, "OUT": query}
     inner = {"IN_Q": (row, 1), "IN_K": (other, 1), "IN_V": (other, 1), "IN_OUT": (row, 1)}
-    triton_source.attention[(math.ceil(m / 64), batch * heads, 1)](
-        *map(Tensor, (q, k, v, out)), BATCH=(batch, heads // shared, shared), M=m, N=width, K1=width, K2=keys,
-        **strides, **inner, AFTER=after, SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=64, WIDTH_V=64,
+    triton_source.attention[(math.ceil(m / 64) * splits, batch * heads, 1)](
+        *map(Tensor, (q, k, v, out, parts)), BATCH=(batch, heads // shared, shared), M=m, N=width, K1=width,
+        K2=keys, **strides, **inner, AFTER=after, SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=64,
+        WIDTH_V=64, SPLITS=splits, CLUSTER=False,
     )  # fmt: skip
     k, v = (np.repeat(each.astype(float), shared, axis=2) for each in (k, v))
     scores = 0.125 * np.einsum("bmhd,bkhd->bhmk", q.astype(float), k)
@@ -67,4 +80,4 @@ for m, keys, shared, after in ((100, 77, 1, None), (64, 128, 1, None), (100, 100
         scores[:, :, np.arange(keys)[None] > np.arange(m)[:, None] + after] = -np.inf
     weights = np.exp(scores)
     wanted = np.einsum("bhmk,bkhd->bmhd", weights / weights.sum(-1, keepdims=True), v)
-    assert np.abs(out - wanted).max() < 1e-3
+    assert np.abs(out - wanted).max() < 1e-3, (m, keys, shared, after, splits)
