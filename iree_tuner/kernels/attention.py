@@ -1,28 +1,27 @@
 """Attention, as exporters write it: a product of queries and keys, a softmax, and a product with values.
 
-Between these stand casts, reshapes, transposes, heads that are repeated for several of the queries, and
-a mask of the keys that come later. They are followed by naming dimensions: each has atoms for names, and a
-reshape that splits one gives it several. What is found is the attention of arrays as the program has them,
-so that a kernel reads and writes these in place, and no transpose is left.
+Between these stand casts, reshapes, transposes, factors, heads that are repeated for several of the queries,
+and a mask of the keys that come later. They are followed by naming dimensions (`atoms`). What is found is
+the attention of arrays as the program has them, so that a kernel reads and writes these in place, and no
+transpose is left.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.kernels.atoms import Atoms, Names
 from iree_tuner.kernels.causal import sees_up_to
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.shapes import (
     body_of,
     choice_of,
     factor_of,
-    groups_of,
-    moved_by,
     order_of,
     softmaxed,
     starts_with,
@@ -42,9 +41,6 @@ _ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _N})
 ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", 5
 _MOST_OPS = 64
 _PARALLEL: Iterator = "parallel"
-
-Names = tuple[tuple[int, ...], ...]
-"""For each dimension of a value its atoms, outer ones first."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +78,9 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
     parts = (*roles[rows], *roles[columns], *roles["k"], *roles["batch"])
     names = dict(zip(parts, (_M, _N, _K2, *range(_BATCH, _BATCH + len(roles["batch"]))), strict=True))
     sizes = loop_sizes(root) or ()
-    walk = _Walk(
-        frozenset(name for name in names.values() if name >= _BATCH),
-        sizes={name: sizes[loop] or 0 for loop, name in names.items()},
-    )
-    *sides, out = (walk.named(each, names) for each in indexing_maps(root))
+    atoms = Atoms({_K1: 0, **{name: sizes[loop] or 0 for loop, name in names.items()}})
+    walk = _Walk(atoms, tuple(name for name in names.values() if name >= _BATCH))
+    *sides, out = (atoms.named(each, names) for each in indexing_maps(root))
     scores = walk.softmax(root.operands[at], sides[at])
     if scores is None:
         return None
@@ -134,34 +128,18 @@ class _Walk:
     """What is known of the dimensions' names so far.
 
     Attributes:
-        batch: the atoms of the batch's loops.
-        parts: what an atom was split into.
-        sizes: of atoms, where they are known.
+        atoms: of all dimensions.
+        batch: those of the batch's loops.
         scale: what scores are multiplied by.
         after: see `Found`.
         rows: the atom of queries that `after` is of, where those are split.
     """
 
-    batch: frozenset[int]
-    parts: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
-    sizes: dict[int, int] = field(default_factory=dict[int, int])
+    atoms: Atoms
+    batch: tuple[int, ...]
     scale: float = 1.0
     after: int | None = None
     rows: int = _M
-
-    def named(self, place: ir.AffineMap, names: dict[int, int]) -> Names:
-        """The names of an operand's dimensions, which loops give; those of size 1 have none."""
-        own = [names.get(ir.AffineDimExpr(each).position) for each in place.results]
-        return tuple(() if each is None or self.sizes[each] < 2 else (each,) for each in own)
-
-    def split(self, atom: int, sizes: Sequence[int]) -> tuple[int, ...] | None:
-        """An atom's parts of such sizes; None where it has others."""
-        if atom not in self.parts:
-            first = self._new()
-            self.parts[atom] = tuple(range(first, first + len(sizes)))
-            self.sizes |= dict(zip(self.parts[atom], sizes, strict=True))
-        own = self.parts[atom]
-        return own if [self.sizes[each] for each in own] == list(sizes) else None
 
     def followed(self, value: ir.Value, names: Names, *, scaled: bool = False) -> tuple[ir.Value, Names]:
         """Back through reshapes, transposes, repetitions, and factors if `scaled`, to the program's own."""
@@ -170,64 +148,17 @@ class _Walk:
                 value, factor = found
                 self.scale *= factor
                 continue
-            before = None if op.name == "tensor.expand_shape" else self._before(op, names)
+            before = None if op.name == "tensor.expand_shape" else self.atoms.before(op, names)
             if before is None:
                 break
             value, names = op.operands[0], before
         return value, names
 
-    def _before(self, op: ir.Operation, names: Names) -> Names | None:
-        """The names of an op's operand, from those of its result."""
-        if op.name == "tensor.collapse_shape":
-            return self._expanded(names, op.operands[0], op)
-        if op.name == "tensor.expand_shape":
-            return tuple(tuple(atom for each in group for atom in names[each]) for group in groups_of(op))
-        moved = moved_by(op)
-        return None if moved is None else tuple(names[dimension] for dimension in moved)
-
-    def _expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
-        """Names of a value's dimensions, groups of which have names."""
-        shape, found = ir.RankedTensorType(value.type).shape, list[tuple[int, ...]]()
-        for group, own in zip(groups_of(op), names, strict=True):
-            long = [shape[each] for each in group if shape[each] > 1]  # units come and go, and have no name
-            if len(own) == 1 and len(long) > 1:
-                own = self.split(own[0], long)
-            parts = None if own is None else self._shared_out(own, long)
-            if parts is None:
-                return None
-            found += [parts.pop(0) if shape[each] > 1 else () for each in group]
-        return tuple(found)
-
-    def _shared_out(self, atoms: Sequence[int], sizes: Sequence[int]) -> list[tuple[int, ...]] | None:
-        """Atoms in groups whose sizes are such products."""
-        left, found = list(atoms), list[tuple[int, ...]]()
-        for size in sizes:
-            own: list[int] = []
-            while left and math.prod(self.sizes[each] for each in own) < size:
-                own.append(left.pop(0))
-            if math.prod(self.sizes[each] for each in own) != size:
-                return None
-            found.append(tuple(own))
-        return None if left else found
-
-    def one(self, atoms: tuple[int, ...]) -> int:
-        """The atom whose parts these are."""
-        whole = {parts: atom for atom, parts in self.parts.items()}
-        if len(atoms) > 1 and atoms not in whole:  # parts of one that was split in another order
-            whole[atoms] = self._new()
-            self.parts[whole[atoms]] = atoms
-            self.sizes[whole[atoms]] = math.prod(self.sizes[each] for each in atoms)
-        return atoms[0] if len(atoms) == 1 else whole[atoms]
-
-    def _new(self) -> int:
-        """An atom that has no other use."""
-        return max([_BATCH, *self.batch, *self.sizes]) + 1
-
     def softmax(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names] | None:
         """What a softmax over the keys is of, before which values were cast and reshaped."""
         op = producer(value)
         while op is not None and op.name != "linalg.softmax":
-            before = names if body_of(op) == "arith.truncf" else self._before(op, names)
+            before = names if body_of(op) == "arith.truncf" else self.atoms.before(op, names)
             if before is None:
                 break
             names, value = before, op.operands[0]
@@ -252,7 +183,7 @@ class _Walk:
             elif (choice := choice_of(op)) is not None and self.after is None:
                 value, before = op.operands[1], names if self._masked(*choice, names) else None
             else:
-                before = self._before(op, names)
+                before = self.atoms.before(op, names)
             if before is None:
                 return None
             names, op = before, producer(value)
@@ -263,7 +194,7 @@ class _Walk:
         own = [names[each] for each in place]
         if any(len(each) > 1 for each in own):
             return False
-        found = sees_up_to(mask, [each[0] if each else None for each in own], self._whole((_M,)), _K2)
+        found = sees_up_to(mask, [each[0] if each else None for each in own], self.atoms.whole((_M,)), _K2)
         if found is None or found[1] < 0:  # nor one that leaves a query without keys
             return False
         self.rows, self.after = found
@@ -277,20 +208,20 @@ class _Walk:
         assert roles is not None, "`scores` has looked"
         places = [ir.AffineDimExpr(each).position for each in maps[2].results]
         loops = dict(zip(places, names, strict=True))
-        atoms = {loop: self.one(own) for loop, own in loops.items() if own}
+        atoms = {loop: self.atoms.one(own) for loop, own in loops.items() if own}
         batch, *own = (
-            {part for each in roles[role] if each in atoms for part in self._whole((atoms[each],))}
+            {part for each in roles[role] if each in atoms for part in self.atoms.whole((atoms[each],))}
             for role in ("batch", "m", "n")
         )
-        queries = {each for each in self._whole((_M,)) if self.sizes[each] > 1}
+        queries = {each for each in self.atoms.whole((_M,)) if self.atoms.sizes[each] > 1}
         wanted = [queries, {_K2}]
-        if batch != {*self._whole((*self.batch,))} or own not in (wanted, wanted[::-1]):
+        if batch != {*self.atoms.whole((*self.batch,))} or own not in (wanted, wanted[::-1]):
             return None, None
         first = 0 if own == wanted else 1
         (depth,), sizes = roles["k"], loop_sizes(product) or ()
-        self.sizes[_K1] = sizes[depth] or 0
+        self.atoms.sizes[_K1] = sizes[depth] or 0
         atoms[depth] = _K1
-        sides = [self.named(each, atoms) for each in maps[:2]]
+        sides = [self.atoms.named(each, atoms) for each in maps[:2]]
         left, right = (
             self.followed(product.operands[each], sides[each], scaled=True) for each in (first, 1 - first)
         )  # fmt: skip
@@ -310,7 +241,7 @@ class _Walk:
         if body_of(op) == "arith.truncf":
             return names
         if op.name == "tensor.expand_shape":
-            return self._expanded(names, op.result, op)
+            return self.atoms.expanded(names, op.result, op)
         order = order_of(op)
         return None if order is None else tuple(names[dimension] for dimension in order)
 
@@ -321,14 +252,12 @@ class _Walk:
         if self.after is not None and self.scale <= 0.0:
             return None
         values = [*(value for value, _ in inputs), result[0].result]
-        every = self._rows_of([tuple(map(self._whole, names)) for _, names in (*inputs, result)])
+        every = self._rows_of([tuple(map(self.atoms.whole, names)) for _, names in (*inputs, result)])
         batch: dict[int, None] = {}
         for value, names, roles in zip(values, every, _ROLES, strict=True):
             shape = ir.RankedTensorType(value.type).shape
             for own, size in zip(names, shape, strict=True):
-                if len(own) == 1:
-                    self.sizes.setdefault(own[0], size)
-                if math.prod(self.sizes[each] for each in own) != size:
+                if math.prod(self.atoms.sizes[each] for each in own) != size:
                     return None
             atoms = [each for own in names for each in own]
             if len(set(atoms)) < len(atoms) or {each for each in atoms if each < _BATCH} != roles:
@@ -340,7 +269,9 @@ class _Walk:
         ops = _between(values[:-1], result[0])
         if ops is None:
             return None
-        shapes = tuple(tuple(tuple(self.sizes[each] for each in own) for own in names) for names in every)
+        shapes = tuple(
+            tuple(tuple(self.atoms.sizes[each] for each in own) for own in names) for names in every
+        )
         workload = self._workload(values, every, order)
         return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
 
@@ -349,17 +280,13 @@ class _Walk:
 
         The others are as batches that all keys and values are the same for. A query alone has a name again.
         """
-        if self.sizes[_M] == 1:
+        if self.atoms.sizes[_M] == 1:
             ends = (0, len(every) - 1)
             return [_with_one(names) if at in ends else names for at, names in enumerate(every)]
-        parts = self._whole((_M,))
-        rows = self.rows if self.rows in parts else max(parts, key=lambda each: self.sizes[each])
-        self.sizes[_M] = self.sizes[rows]
+        parts = self.atoms.whole((_M,))
+        rows = self.rows if self.rows in parts else max(parts, key=lambda each: self.atoms.sizes[each])
+        self.atoms.sizes[_M] = self.atoms.sizes[rows]
         return [tuple(tuple(_M if part == rows else part for part in own) for own in each) for each in every]
-
-    def _whole(self, own: tuple[int, ...]) -> tuple[int, ...]:
-        """The atoms that are left of a dimension's, when all are split that were split anywhere."""
-        return tuple(part for atom in own for part in self._whole(self.parts.get(atom, ())) or (atom,))
 
     def _workload(self, values: Sequence[ir.Value], every: Sequence[Names], order: Sequence[int]) -> Workload:
         rank = len(order)
@@ -373,7 +300,7 @@ class _Walk:
         kinds: tuple[Iterator, ...] = (*(_PARALLEL for _ in range(batch + 2)), "reduction", "reduction")
         roles = {"m": batch, "n": batch + 1, "k1": batch + 2, "k2": batch + 3}
         return Workload(
-            Attention.name, Attention.name, tuple(self.sizes[each] for each in order), kinds,
+            Attention.name, Attention.name, tuple(self.atoms.sizes[each] for each in order), kinds,
             (query_type, key_type, value_type, sums, sums), (query, key, value, scale, out),
             (("batch", tuple(range(batch))), *((role, (loop,)) for role, loop in roles.items())),
         )  # fmt: skip

@@ -115,6 +115,15 @@ def _offset(index, BATCH: tl.constexpr, STRIDES: tl.constexpr):
 
 
 @triton.jit
+def _loaded(pointers, within, WHOLE: tl.constexpr):
+    """Values, and 0 for those that are not within, unless all are."""
+    if WHOLE:
+        return tl.load(pointers)
+    else:  # noqa: RET505 (Triton has no code after a return)
+        return tl.load(pointers, mask=within, other=0.0)
+
+
+@triton.jit
 def _cluster_waits():
     """Wait for all workgroups of a cluster, whose writes are visible then; how many they are."""
     return tl.inline_asm_elementwise(
@@ -137,15 +146,13 @@ def attention(
     With several `SPLITS`, each workgroup of a cluster has a part of the keys and writes to `parts` what it
     found, and the last one puts these together. `CLUSTER` is false where programs run one after the other.
     `Q`, `K`, `V` and `OUT` are strides of the batch's loops, `IN_Q` and so on those of rows and columns. A
-    query sees so many keys after its own place as `AFTER` says, all where it is None. The method is that of
-    Dao, FlashAttention-2 (2023).
+    query sees so many keys after its own place as `AFTER` says, all where it is None. The method is Dao's
+    (FlashAttention-2, 2023).
     """
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
     first = rank * part
-    end = K2
-    if SPLITS > 1:
-        end = min(K2, first + part)
+    end = K2 if SPLITS == 1 else min(K2, first + part)
     if AFTER is not None:
         tile = tl.num_programs(0) - 1 - tile  # the longest ones first
         end = min(K2, (tile + 1) * BM + AFTER)
@@ -156,27 +163,20 @@ def attention(
     right = k + _offset(head, BATCH, K) + (first + keys[None, :]) * IN_K[0] + depth[:, None] * IN_K[1]
     values = v + _offset(head, BATCH, V) + (first + keys[:, None]) * IN_V[0] + columns[None, :] * IN_V[1]
     x = tl.load(left, mask=inside & (depth[None, :] < K1), other=0.0)
-    largest = tl.full((BM,), float("-inf"), tl.float32)
-    total = tl.zeros((BM,), tl.float32)
+    largest, total = tl.full((BM,), float("-inf"), tl.float32), tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, WIDTH_V), tl.float32)
     for start in range(first, end, BK):
-        if K2 % BK == 0 and K1 == WIDTH:
-            y = tl.load(right)
-        else:
-            y = tl.load(right, mask=(keys[None, :] + start < K2) & (depth[:, None] < K1), other=0.0)
+        y = _loaded(right, (keys[None, :] + start < K2) & (depth < K1)[:, None], K2 % BK == 0 and K1 == WIDTH)
         scores = tl.dot(x, y) * SCALE
         if K2 % BK != 0:
             scores = tl.where(keys[None, :] + start < K2, scores, float("-inf"))
         if AFTER is not None:
             scores = tl.where(keys[None, :] + start <= rows[:, None] + AFTER, scores, float("-inf"))
         now = tl.maximum(largest, tl.max(scores, 1))
-        powers = tl.math.exp2(scores - now[:, None])
-        shrink = tl.math.exp2(largest - now)
+        powers, shrink = tl.math.exp2(scores - now[:, None]), tl.math.exp2(largest - now)
         total = total * shrink + tl.sum(powers, 1)
-        if K2 % BK == 0 and N == WIDTH_V:
-            z = tl.load(values)
-        else:
-            z = tl.load(values, mask=(keys[:, None] + start < K2) & (columns[None, :] < N), other=0.0)
+        within = (keys[:, None] + start < K2) & (columns[None, :] < N)
+        z = _loaded(values, within, K2 % BK == 0 and N == WIDTH_V)
         acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
         largest = now
         right += BK * IN_K[0]
@@ -186,34 +186,38 @@ def attention(
     if SPLITS == 1:
         tl.store(place, (acc / total[:, None]).to(out.dtype.element_ty), mask=here)
     else:
-        own, row = BM * (WIDTH_V + 2), tl.arange(0, BM)
-        all_parts = parts + (head * (tl.num_programs(0) // SPLITS) + tile) * SPLITS * own
-        _exchange(all_parts + rank * own, acc, largest, total, BM, WIDTH_V)
-        count = SPLITS
-        if CLUSTER:
-            count = _cluster_waits()
+        parts += (head * (tl.num_programs(0) // SPLITS) + tile) * SPLITS * BM * (WIDTH_V + 2)
+        _write_part(parts + rank * BM * (WIDTH_V + 2), acc, largest, total, BM, WIDTH_V)
+        count = _cluster_waits() if CLUSTER else SPLITS
         if rank == SPLITS - 1:
-            most, whole = tl.full((BM,), float("-inf"), tl.float32), tl.zeros((BM,), tl.float32)
-            found = tl.zeros((BM, WIDTH_V), tl.float32)
-            for _ in range(SPLITS):
-                other = tl.load(all_parts + BM * WIDTH_V + row)
-                now = tl.maximum(most, other)
-                shrink, weight = tl.math.exp2(most - now), tl.math.exp2(other - now)
-                whole = whole * shrink + tl.load(all_parts + BM * (WIDTH_V + 1) + row) * weight
-                sums = tl.load(all_parts + row[:, None] * WIDTH_V + columns[None, :])
-                found = found * shrink[:, None] + sums * weight[:, None]
-                most = now
-                all_parts += own
-            found = found / whole[:, None]
+            found = _of_parts(parts, BM, WIDTH_V, SPLITS)
             # Without a cluster nobody has waited: what is no number is never taken for a result.
             found = tl.where(count == SPLITS, found, float("nan"))
             tl.store(place, found.to(out.dtype.element_ty), mask=here)
 
 
 @triton.jit
-def _exchange(part, acc, largest, total, BM: tl.constexpr, WIDTH_V: tl.constexpr):
+def _write_part(part, acc, largest, total, BM: tl.constexpr, WIDTH_V: tl.constexpr):
     """Write what a part of the keys gives: sums, the largest scores, and the sums of powers."""
     row, columns = tl.arange(0, BM), tl.arange(0, WIDTH_V)
     tl.store(part + row[:, None] * WIDTH_V + columns[None, :], acc)
     tl.store(part + BM * WIDTH_V + row, largest)
     tl.store(part + BM * (WIDTH_V + 1) + row, total)
+
+
+@triton.jit
+def _of_parts(parts, BM: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr):
+    """The result of all parts together."""
+    row, columns = tl.arange(0, BM), tl.arange(0, WIDTH_V)
+    largest, total = tl.full((BM,), float("-inf"), tl.float32), tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, WIDTH_V), tl.float32)
+    for _ in range(SPLITS):
+        other = tl.load(parts + BM * WIDTH_V + row)
+        now = tl.maximum(largest, other)
+        shrink, weight = tl.math.exp2(largest - now), tl.math.exp2(other - now)
+        total = total * shrink + tl.load(parts + BM * (WIDTH_V + 1) + row) * weight
+        sums = tl.load(parts + row[:, None] * WIDTH_V + columns[None, :])
+        acc = acc * shrink[:, None] + sums * weight[:, None]
+        largest = now
+        parts += BM * (WIDTH_V + 2)
+    return acc / total[:, None]
