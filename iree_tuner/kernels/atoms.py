@@ -30,6 +30,10 @@ class Atoms:
     sizes: dict[int, int]
     parts: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
 
+    def copy(self) -> Atoms:
+        """With what is known now."""
+        return Atoms(dict(self.sizes), dict(self.parts))
+
     def named(self, place: ir.AffineMap, names: Mapping[int, int]) -> Names:
         """The names of an operand's dimensions, which loops give; those of size 1 have none."""
         own = [names.get(ir.AffineDimExpr(each).position) for each in place.results]
@@ -51,7 +55,7 @@ class Atoms:
         if op.name == "tensor.expand_shape":
             return tuple(tuple(atom for each in group for atom in names[each]) for group in groups_of(op))
         moved = moved_by(op)
-        return None if moved is None else tuple(names[dimension] for dimension in moved)
+        return None if moved is None else tuple(() if each is None else names[each] for each in moved)
 
     def expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
         """Names of a value's dimensions, groups of which have names."""

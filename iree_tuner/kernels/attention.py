@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.kernels.atoms import Atoms, Names
-from iree_tuner.kernels.causal import sees_up_to
+from iree_tuner.kernels.causal import said_by
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.shapes import (
     body_of,
@@ -35,8 +35,9 @@ from iree_tuner.ops.structure import indexing_maps, loop_sizes, structure, workl
 from iree_tuner.ops.workload import Iterator, Workload
 
 _M, _N, _K1, _K2, _BATCH = range(5)
-_ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _N})
-"""What queries, keys, values and the result have beside batches."""
+_ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _K2}, {_M, _N})
+"""What queries, keys, values, a bias and the result have beside batches."""
+_BIAS = 3
 
 ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", 5
 _MOST_OPS = 64
@@ -48,7 +49,7 @@ class Found:
     """An attention in a program.
 
     Attributes:
-        inputs: queries, keys and values, as the program has them.
+        inputs: queries, keys and values, as the program has them, and a bias or a mask if there is one.
         ops: from these to the result, producers first.
         workload: what is computed, with an indexing map for each of queries, keys, values and the result.
         scale: what scores are multiplied by.
@@ -91,8 +92,8 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
     if left is None or right is None:
         return None
     values = walk.followed(root.operands[1 - at], sides[1 - at])
-    last, result = walk.onward(root, out)
-    return walk.found((left, right, values), (last, result))
+    bias = () if walk.bias is None else (walk.bias,)
+    return walk.found((left, right, values, *bias), walk.onward(root, out))
 
 
 def attention_of(op: ir.Operation) -> Found | None:
@@ -133,6 +134,7 @@ class _Walk:
         scale: what scores are multiplied by.
         after: see `Found`.
         rows: the atom of queries that `after` is of, where those are split.
+        bias: what is added to scores, or a mask of them, and its names.
     """
 
     atoms: Atoms
@@ -140,10 +142,16 @@ class _Walk:
     scale: float = 1.0
     after: int | None = None
     rows: int = _M
+    bias: tuple[ir.Value, Names] | None = None
 
-    def followed(self, value: ir.Value, names: Names, *, scaled: bool = False) -> tuple[ir.Value, Names]:
-        """Back through reshapes, transposes, repetitions, and factors if `scaled`, to the program's own."""
+    def followed(
+        self, value: ir.Value, names: Names, *, scaled: bool = False, cast: bool = False
+    ) -> tuple[ir.Value, Names]:
+        """Back through moves, repetitions, and if they may be factors and casts, to what the program has."""
         while (op := producer(value)) is not None:
+            if cast and body_of(op) == "arith.extf":
+                value = op.operands[0]
+                continue
             if scaled and (found := factor_of(op)) is not None:
                 value, factor = found
                 self.scale *= factor
@@ -180,8 +188,10 @@ class _Walk:
             if (scaled := factor_of(op)) is not None:
                 (value, factor), before = scaled, names
                 self.scale *= factor
-            elif (choice := choice_of(op)) is not None and self.after is None:
+            elif (choice := choice_of(op)) is not None:
                 value, before = op.operands[1], names if self._masked(*choice, names) else None
+            elif body_of(op) == "arith.addf" and len(op.operands) == 3:
+                return self._biased(op, names)
             else:
                 before = self.atoms.before(op, names)
             if before is None:
@@ -189,15 +199,35 @@ class _Walk:
             names, op = before, producer(value)
         return None if op is None else (op, names)
 
+    def _biased(self, op: ir.Operation, names: Names) -> tuple[ir.Operation, Names] | None:
+        """The product, one of two summands, of which the other one is a bias."""
+        if self.scale != 1.0 or self.bias is not None:
+            return None
+        for at in (0, 1):
+            walk = replace(self, atoms=self.atoms.copy())
+            found = walk.scores(op.operands[at], names)
+            if found is not None and walk.bias is None:
+                self.atoms, self.scale, self.after, self.rows = walk.atoms, walk.scale, walk.after, walk.rows
+                self.bias = self.followed(op.operands[1 - at], names, cast=True)
+                return found
+        return None
+
     def _masked(self, mask: ir.Value, place: Sequence[int], names: Names) -> bool:
-        """Whether a mask lets queries see the keys up to their own place, or some after it."""
-        own = [names[each] for each in place]
-        if any(len(each) > 1 for each in own):
+        """Take a mask that lets queries see the keys up to their own place or some after it, or any other."""
+        own = tuple(names[each] for each in place)
+        apart = all(len(each) < 2 for each in own)
+        found = said_by(mask, [each[0] if each else None for each in own]) if apart else None
+        if found is not None:
+            rows = [row for row in self.atoms.whole((_M,)) if found.times == {row: 1, _K2: -1}]
+            if (
+                not rows or found.constant < 0 or self.after is not None
+            ):  # nor one that leaves a query nothing
+                return False
+            self.rows, self.after = rows[0], found.constant
+            return True
+        if self.bias is not None:
             return False
-        found = sees_up_to(mask, [each[0] if each else None for each in own], self.atoms.whole((_M,)), _K2)
-        if found is None or found[1] < 0:  # nor one that leaves a query without keys
-            return False
-        self.rows, self.after = found
+        self.bias = self.followed(mask, own)
         return True
 
     def queries_and_keys(
@@ -249,18 +279,20 @@ class _Walk:
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
     ) -> Found | None:
         """All of it as a workload, where batches may be split, and keys and values lack some of them."""
-        if self.after is not None and self.scale <= 0.0:
+        if self.after is not None and (self.scale <= 0.0 or self.bias is not None):
             return None
         values = [*(value for value, _ in inputs), result[0].result]
         every = self._rows_of([tuple(map(self.atoms.whole, names)) for _, names in (*inputs, result)])
         batch: dict[int, None] = {}
-        for value, names, roles in zip(values, every, _ROLES, strict=True):
+        roles_of = (*_ROLES[: len(inputs)], _ROLES[-1])
+        for at, (value, names, roles) in enumerate(zip(values, every, roles_of, strict=True)):
             shape = ir.RankedTensorType(value.type).shape
             for own, size in zip(names, shape, strict=True):
                 if math.prod(self.atoms.sizes[each] for each in own) != size:
                     return None
             atoms = [each for own in names for each in own]
-            if len(set(atoms)) < len(atoms) or {each for each in atoms if each < _BATCH} != roles:
+            missing = roles ^ {each for each in atoms if each < _BATCH}
+            if len(set(atoms)) < len(atoms) or (missing and (at != _BIAS or missing != {_M})):
                 return None
             batch |= dict.fromkeys(each for each in atoms if each >= _BATCH)
         order = [*sorted(batch), _M, _N, _K1, _K2]
@@ -291,17 +323,18 @@ class _Walk:
     def _workload(self, values: Sequence[ir.Value], every: Sequence[Names], order: Sequence[int]) -> Workload:
         rank = len(order)
         scale = IndexingMap.through(rank, ())
-        query, key, value, out = (
+        query, key, value, *bias, out = (
             IndexingMap.through(rank, [order.index(each) for own in names for each in own]) for names in every
         )
-        query_type, key_type, value_type, _ = (ElementType.of(value.type) for value in values)
+        query_type, key_type, value_type, *bias_type, _ = (ElementType.of(value.type) for value in values)
         sums = ElementType.named("f32")
         batch = len(order) - 4
         kinds: tuple[Iterator, ...] = (*(_PARALLEL for _ in range(batch + 2)), "reduction", "reduction")
         roles = {"m": batch, "n": batch + 1, "k1": batch + 2, "k2": batch + 3}
         return Workload(
             Attention.name, Attention.name, tuple(self.atoms.sizes[each] for each in order), kinds,
-            (query_type, key_type, value_type, sums, sums), (query, key, value, scale, out),
+            (query_type, key_type, value_type, sums, *bias_type, sums),
+            (query, key, value, scale, *bias, out),
             (("batch", tuple(range(batch))), *((role, (loop,)) for role, loop in roles.items())),
         )  # fmt: skip
 

@@ -29,7 +29,7 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
     """The op; of a causal one with a mask of queries by keys."""
     *maps, out = matching.indexing_maps(found.workload)
-    operands = [*arguments, arith.ConstantOp(ir.F32Type.get(), found.scale).result]
+    operands = [*arguments[:3], arith.ConstantOp(ir.F32Type.get(), found.scale).result, *arguments[3:]]
     if found.after is not None:
         (query,), (key,) = found.workload.role("m"), found.workload.role("k2")
         place = [ir.AffineDimExpr.get(each) for each in (query, key)]

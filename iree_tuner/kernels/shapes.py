@@ -30,26 +30,40 @@ def body_of(op: ir.Operation) -> str:
 def order_of(op: ir.Operation) -> list[int] | None:
     """For each dimension of a transpose's result that of its operand; None for other ops."""
     moved = moved_by(op)
-    if moved is None or len(moved) < ir.RankedTensorType(op.result.type).rank:
+    if moved is None or None in moved or len(moved) < ir.RankedTensorType(op.result.type).rank:
         return None
     return [moved.index(each) for each in range(len(moved))]
 
 
-def moved_by(op: ir.Operation) -> list[int] | None:
-    """For each dimension of an op's operand that of its result, where it transposes or repeats values."""
+def moved_by(op: ir.Operation) -> list[int | None] | None:
+    """For each dimension of an op's operand that of its result, where it transposes or repeats values.
+
+    None for a dimension of size 1 that the result does not have.
+    """
     if op.name == "linalg.transpose":
         order = list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
-        return [order.index(each) for each in range(len(order))]
+        return [*map(order.index, range(len(order)))]
     if op.name == "linalg.broadcast":
         repeated = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
         return [each for each in range(ir.RankedTensorType(op.result.type).rank) if each not in repeated]
     if not copies(op):
         return None
     source, result = indexing_maps(op)
-    if not source.is_projected_permutation or not result.is_permutation:
+    if not result.is_permutation or not all(map(_is_loop_or_zero, source.results)):
         return None
     loops = [ir.AffineDimExpr(each).position for each in result.results]
-    return [loops.index(ir.AffineDimExpr(each).position) for each in source.results]
+    own = [ir.AffineDimExpr(each).position for each in source.results if isinstance(each, ir.AffineDimExpr)]
+    if len(set(own)) < len(own):
+        return None
+    return [
+        loops.index(each.position) if isinstance(each, ir.AffineDimExpr) else None for each in source.results
+    ]
+
+
+def _is_loop_or_zero(result: ir.AffineExpr) -> bool:
+    if isinstance(result, ir.AffineConstantExpr):
+        return result.value == 0
+    return isinstance(result, ir.AffineDimExpr)
 
 
 def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:

@@ -17,7 +17,8 @@ _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 _LEAST_WIDTH, _WIDEST = 16, 256  # of heads; tensor cores take no less
 _MOST_VALUES = (1 << 31) - 1
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
-_PARAMETERS, _PARTS = ("q", "k", "v", "out"), 4
+_PARAMETERS = ("q", "k", "v", "bias", "out", "parts")
+_OF_BIAS = {**ELEMENTS, "i1": "*i8"}
 _CLUSTER = 8  # workgroups that any GPU of compute capability 9.0 takes in a cluster
 _LEAST_PART = 128  # keys: fewer are read in less time than parts are put together
 _MOST_SCRATCH = 1 << 20  # bytes: what harnesses have (`variants`)
@@ -36,8 +37,10 @@ class TritonAttention(TritonKernel):
         if shape is None:
             return "it is not attention"
         types = [each.element_type for each in (*problem.inputs, problem.result)]
-        if len(set(types[:3])) > 1 or types[0] not in ("f16", "bf16") or types[3] not in ELEMENTS:
+        if len(set(types[:3])) > 1 or types[0] not in ("f16", "bf16") or types[-1] not in ELEMENTS:
             return f"its types are {', '.join(types)}, not f16 or bf16"
+        if any(each not in _OF_BIAS for each in types[3:-1]):
+            return f"its bias is {types[3]}"
         if not all(_LEAST_WIDTH <= each <= _WIDEST for each in (shape.k1, shape.n)):
             return f"its heads are {shape.k1} and {shape.n} wide, not {_LEAST_WIDTH} to {_WIDEST}"
         if max(math.prod(each.shape) for each in (*problem.inputs, problem.result)) > _MOST_VALUES:
@@ -58,17 +61,22 @@ class TritonAttention(TritonKernel):
         from iree_tuner.kernels import triton_source
 
         shape, splits = _shape(problem), knobs["splits"]
-        kinds = [ELEMENTS[each.element_type] for each in (*problem.inputs, problem.result)]
+        bias = next((each.element_type for each in problem.inputs[3:]), "")
+        kinds = [ELEMENTS[each.element_type] for each in (*problem.inputs[:3], problem.result)]
+        kinds = [*kinds[:3], _OF_BIAS[bias or "f32"], kinds[3], ELEMENTS["f32"]]
+        pointers: dict[str, str] = dict(zip(_PARAMETERS, kinds, strict=True))
+        none = {"BIAS": (0,) * len(shape.batch), "IN_BIAS": (0, 0)}
         constants: dict[str, object] = {
-            "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2,
+            "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2, **none,
             **shape.batch_steps, **{f"IN_{name}": each for name, each in shape.steps.items()},
             "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
             "WIDTH": _padded(shape.k1), "WIDTH_V": _padded(shape.n), "SPLITS": splits, "CLUSTER": splits > 1,
+            "BIASED": bool(bias), "MASKED": bias == "i1",
         }  # fmt: skip
-        pointers = dict(zip(_PARAMETERS, kinds, strict=True)) | {"parts": ELEMENTS["f32"]}
         made = compiled(triton_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)
-        code = code_of(made, range(_PARTS), _PARTS, (splits * x, y, 1), knobs)
+        bound = [at for at, name in enumerate(_PARAMETERS[:-1]) if bias or name != "bias"]
+        code = code_of(made, bound, _PARAMETERS.index("parts"), (splits * x, y, 1), knobs)
         if splits == 1:
             return code
         return replace(

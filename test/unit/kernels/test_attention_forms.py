@@ -29,6 +29,7 @@ class Form:
     shared: int
     found: tuple[int, ...]
     causal: bool = False
+    bias: tuple[int, ...] = ()
 
 
 FORMS = (
@@ -39,6 +40,9 @@ FORMS = (
     Form("one_query_grouped", 1, 1, 24, 2, (2,)),
     Form("grouped", 2, 20, 24, 2, (2, 2, 2)),
     Form("grouped_causal", 2, 20, 20, 2, (2, 2, 2), causal=True),
+    Form("bias_of_heads", 2, 20, 24, 4, (2, 4), bias=(1, 4, 20, 24)),
+    Form("bias_of_keys", 2, 20, 24, 4, (2, 4), bias=(2, 1, 1, 24)),
+    Form("masked_keys", 2, 20, 24, 4, (2, 4), bias=(2, 1, 1, 24)),
     Form("causal_triangle", 2, 20, 20, 4, (2, 4), causal=True),
 )
 
@@ -50,13 +54,19 @@ def site_of(name: str):
 def arrays(form: Form):
     rng = np.random.default_rng(0)
     sizes = [(form.queries, 4), *2 * [(form.keys, form.shared)]]
-    return [rng.standard_normal((form.batch, rows, heads, 16)).astype(np.float16) for rows, heads in sizes]
+    made = [rng.standard_normal((form.batch, rows, heads, 16)).astype(np.float16) for rows, heads in sizes]
+    if form.name == "masked_keys":
+        return [*made, rng.random(form.bias) < 0.5]
+    kind = np.float16 if form.name == "bias_of_heads" else np.float32
+    return [*made, rng.standard_normal(form.bias).astype(kind)] if form.bias else made
 
 
-def reference(form: Form, query, key, value):
+def reference(form: Form, query, key, value, bias=0.0):
     """Of arrays of batch, places, heads, width; several heads of queries share one of keys."""
+    if form.name == "masked_keys":
+        bias = np.where(bias, 0.0, -np.inf)
     key, value = (np.repeat(each.astype(np.float64), 4 // form.shared, axis=2) for each in (key, value))
-    scores = 0.25 * np.einsum("bmhd,bkhd->bhmk", query.astype(np.float64), key)
+    scores = 0.25 * np.einsum("bmhd,bkhd->bhmk", query.astype(np.float64), key) + bias
     if form.causal:
         scores[..., np.arange(form.keys)[None] > np.arange(form.queries)[:, None]] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
