@@ -1,30 +1,40 @@
 """Whole models on a GPU: tuned, and then defaults, tuned programs and PyTorch in one interleaved run.
 
-    python examples/models/export.py --model llama_block --program-only --output FOLDER
-    python examples/models/export.py --model resnet50 --program-only --output FOLDER
-    python benchmarks/gpu_models.py FOLDER --device cuda://0 --budget 240 --json rows.jsonl
+    python examples/models/export.py --model gpu --program-only --output FOLDER
+    python benchmarks/gpu_models.py FOLDER --kernels --budget 100 --seconds 1500 --json rows.jsonl
 
-The weights are written beside the program where they are not there. All run the same model on the same
-weights and inputs, in one process; a sample is the mean of as many calls as take 20 ms, in an order that
-changes from round to round. Everyone is timed in two ways: with each call waited for, and with calls in
-flight, of which the last is waited for (IREE: functions with fences, each of which waits for the one before
-it; PyTorch: one stream). PyTorch runs eagerly, compiled (`torch.compile`), and compiled with `max-autotune`,
-which tunes its kernels and replays CUDA graphs; always without TF32. Where results differ from eager
-PyTorch's by more than the model's tolerance, that is said; a tuned program that differs is not timed. Prints
-a JSON object a model: median times, and how many times as fast the tuned program is as each of the others
-that are timed in the same way.
+The first command needs JAX; the second one does not. Where weights are missing, they are drawn from the seed
+and written to the folder. All run the same model on the same weights and inputs, in one process for each
+model. A sample is the mean of as many calls as take 20 ms, in an order that changes from round to round.
+Everyone is timed in two ways: with each call waited for, and with calls in flight, of which the last is
+waited for (IREE: functions with fences, each of which waits for the one before it; PyTorch: one stream).
 
-With `--kernels` external kernels compete with configurations while the model is tuned.
+PyTorch runs eagerly; as a CUDA graph of that, replayed on inputs that stay in place; compiled
+(`torch.compile`); and compiled with `max-autotune`, which tunes its kernels and replays CUDA graphs.
+Attention is `scaled_dot_product_attention`, images are in `channels_last`, cuDNN tries its algorithms
+(`cudnn.benchmark`), and f32 is computed without TF32.
+
+Where results differ from eager PyTorch's by more than the model's tolerance, that is said; a tuned program
+that differs is not timed. Prints a JSON object a model: median times, and how many times as fast the tuned
+program is as each of the others that are timed in the same way. A model that fails has a row with the reason
+(`problem`).
+
+With `--kernels` external kernels compete with configurations while a model is tuned. `--seconds` is shared
+out among the models. Tuning takes at most 60 % of a share. Ways of PyTorch that are not ready in time are
+left out, with a note. A model that takes a minute more than its share is stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -35,7 +45,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from examples.models import GPU_MODELS
+from examples.models import GPU_MODELS, MODELS
 from examples.models.in_torch import torch_inputs, torch_module
 from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
@@ -55,6 +65,10 @@ from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
 
 SAMPLE_S = 0.02
+TUNING_PART = 0.6
+COMPARING_S = 25.0
+"""Of the end of a model's time, in which programs are timed and no way of PyTorch is compiled any more."""
+GRACE_S = 60.0
 FENCES = "--iree-execution-model=async-external"
 
 
@@ -94,36 +108,72 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="what examples/models/export.py wrote")
-    parser.add_argument("--model", action="append", choices=list(GPU_MODELS))
+    parser.add_argument("--model", action="append", choices=list(MODELS | GPU_MODELS))
     parser.add_argument("--device", action="append", help="cuda://0; several are used side by side")
     parser.add_argument("--chip", default="host")
     parser.add_argument("--effort", default="default")
-    parser.add_argument("--budget", type=float, default=240.0, help="seconds for each model")
+    parser.add_argument("--budget", type=float, default=240.0, help="seconds of tuning for each model")
+    parser.add_argument("--seconds", type=float, help="for all models together")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--kernels", action="store_true", help="let external kernels compete")
     parser.add_argument("--specs", type=Path, help="folder for specs and pages")
     parser.add_argument("--json", type=Path, help="file to which rows are appended, one a line")
+    parser.add_argument("--alone", help=argparse.SUPPRESS)
     given = parser.parse_args()
     given.device = given.device or ["cuda://0"]
-    for name in given.model or GPU_MODELS:
-        row = row_of(GPU_MODELS[name], given)
-        print(json.dumps(row), flush=True)
-        if given.json:
-            with given.json.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+    end = time.monotonic() + (given.seconds or 1e9)
+    if given.alone:
+        tell(
+            row_of((MODELS | GPU_MODELS)[given.alone], given, time.monotonic() + (given.seconds or 1e9)),
+            given,
+        )
+        return
+    names = given.model or list(GPU_MODELS)
+    end = time.monotonic() + (given.seconds or 1e9)
+    for number, name in enumerate(names):
+        share = (end - time.monotonic()) / (len(names) - number)
+        problem = in_a_process(name, share if given.seconds else None)
+        if problem:
+            tell({"model": name, "problem": problem}, given)
 
 
-def row_of(model: Model, given: argparse.Namespace) -> dict[str, Any]:
-    """One model, tuned and compared."""
+def tell(row: dict[str, Any], given: argparse.Namespace) -> None:
+    """Print a row, and append it to the file."""
+    print(json.dumps(row), flush=True)
+    if given.json:
+        with given.json.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def in_a_process(name: str, seconds: float | None) -> str:
+    """Why a model failed in a process of its own, which an error of the device may end; empty if not."""
+    command = [sys.executable, __file__, *sys.argv[1:], "--alone", name]
+    if seconds is not None:
+        command += ["--seconds", str(seconds)]
+    with tempfile.TemporaryFile("w+") as errors:
+        try:
+            limit = None if seconds is None else max(seconds, 0.0) + GRACE_S
+            status = subprocess.run(command, stderr=errors, timeout=limit, check=False).returncode
+        except subprocess.TimeoutExpired:
+            return f"took more than {limit:.0f} s"
+        errors.seek(0)
+        said = errors.read()
+    sys.stderr.write(said)
+    return f"status {status}: {said.strip().splitlines()[-1:]}" if status else ""
+
+
+def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any]:
+    """One model, tuned and compared, until about a time of the monotonic clock."""
     program = load_program(given.folder / f"{model.name}.mlir")
     weights = given.folder / f"{model.name}.irpa"
     if not weights.exists():
         write_parameters(model.weights(), weights)
+    budget = min(given.budget, TUNING_PART * (end - time.monotonic()))
     with tempfile.TemporaryDirectory() as name:
         run = run_of(program, model, weights, Path(name))
         start = time.perf_counter()
         result = tune_module(
-            program, device=given.device, chip=given.chip, effort=given.effort, budget_s=given.budget,
+            program, device=given.device, chip=given.chip, effort=given.effort, budget_s=budget,
             run=run, kernels=kernels_for(given) if given.kernels else (),
         )  # fmt: skip
         seconds = time.perf_counter() - start
@@ -141,7 +191,7 @@ def row_of(model: Model, given: argparse.Namespace) -> dict[str, Any]:
             "flags": list(result.flags), "entries": len(result.entries), "left_out": len(result.left_out),
             "workloads": [workload_row(each) for each in result.results],
             "explained": round(before.explained, 3) if (before := result.profiles[0]) else None,
-            **compared(program, model, run, result, given, Path(name)),
+            **compared(program, model, run, result, given, Path(name), end),
         }  # fmt: skip
 
 
@@ -168,7 +218,7 @@ def workload_row(each: Any) -> dict[str, Any]:
 
 def compared(
     program: Program, model: Model, run: ProgramRun, result: TuningResult, given: argparse.Namespace,
-    folder: Path,
+    folder: Path, end: float,
 ) -> dict[str, Any]:  # fmt: skip
     """Times and ratios of all, taken in turns while nothing compiles."""
     target = target_for_device(given.device[0], given.chip)
@@ -180,7 +230,7 @@ def compared(
             for waits in (True, False)
         }
     codes |= {("tuned", True): result.vmfb(), ("tuned", False): result.vmfb((FENCES,))}
-    contenders, expected, notes = on_torch(model)
+    contenders, expected, notes = on_torch(model, end - COMPARING_S)
     for number, ((name, waits), code) in enumerate(codes.items()):
         path = folder / f"{number}.vmfb"
         path.write_bytes(code)
@@ -218,34 +268,87 @@ def kernels_for(given: argparse.Namespace) -> tuple[Kernel, ...]:
     return tuple(each for each in usual_kernels(target.backend) if not each.missing())
 
 
-def on_torch(model: Model) -> tuple[list[Contender], list[NDArray[Any]], list[str]]:
-    """PyTorch in all its ways on the GPU, what it computes eagerly, and why some ways are not there."""
+def on_torch(model: Model, end: float) -> tuple[list[Contender], list[NDArray[Any]], list[str]]:
+    """PyTorch in all its ways on the GPU, what it computes eagerly, and why some ways are not there.
+
+    Args:
+        model: what is run.
+        end: time of the monotonic clock until which ways may be compiled; the eager one always is there.
+    """
     import torch
 
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
-    module = torch_module(model).cuda()
+    torch.backends.cudnn.benchmark = True
+    module = torch_module(model).cuda().to(memory_format=torch.channels_last)  # only filters are affected
     inputs = [each.cuda() for each in torch_inputs(model)]
-    ways: dict[str, Callable[..., Any]] = {
-        "PyTorch": module,
-        "PyTorch compiled": torch.compile(module),
-        "PyTorch compiled, max-autotune": torch.compile(module, mode="max-autotune"),
+    ways: dict[str, Callable[[], Callable[..., Any]]] = {
+        "PyTorch": lambda: module,
+        "PyTorch, CUDA graph": lambda: as_graph(module, inputs),
+        "PyTorch compiled": lambda: torch.compile(module),
+        "PyTorch compiled, max-autotune": lambda: torch.compile(module, mode="max-autotune"),
     }
     contenders: list[Contender] = []
-    notes: list[str] = []
+    notes = [f"PyTorch {torch.__version__} on {torch.cuda.get_device_name()}"]
     expected: list[NDArray[Any]] = []
-    for name, way in ways.items():
+    for name, make in ways.items():
+        start = time.monotonic()
         try:
-            with torch.inference_mode():
-                found = [each.float().cpu().numpy() for each in way(*inputs)]
+            with torch.inference_mode(), limited(end - start if expected else None):
+                way = make()
+                for _ in range(3):  # cuDNN's choice, and what CUDA graphs are recorded by
+                    found = [each.float().cpu().numpy() for each in way(*inputs)]
         except Exception as error:  # its compilers raise what they like
-            notes.append(f"{name}: {str(error).strip().splitlines()[0]}")
+            notes.append(f"{name}: {(str(error).strip() or repr(error)).splitlines()[0]}")
             continue
+        notes.append(f"{name}: ready in {time.monotonic() - start:.1f} s")
         expected = expected or found
         error = error_of(found, expected)
         contenders += [
             Contender(name, waits, partial(torch_calls, way, inputs, waits), error) for waits in (True, False)
         ]
     return contenders, expected, notes
+
+
+@contextmanager
+def limited(seconds: float | None) -> Generator[None]:
+    """Raise TimeoutError in the block after so many seconds; None for no limit."""
+    if seconds is None:
+        yield
+        return
+    if seconds <= 0:
+        raise TimeoutError("no time was left")
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"took more than {seconds:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def as_graph(module: Callable[..., Any], inputs: list[Any]) -> Callable[..., Any]:
+    """A call that replays what a module launches on these inputs, which stay where they are."""
+    import torch
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            module(*inputs)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        outputs = module(*inputs)
+
+    def replay(*_: object) -> Any:
+        graph.replay()
+        return outputs
+
+    return replay
 
 
 def torch_calls(way: Callable[..., Any], inputs: list[Any], waits: bool, count: int) -> float:

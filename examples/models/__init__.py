@@ -1,10 +1,11 @@
 """Whole models with random weights, each for PyTorch and JAX: what the tuner is measured with.
 
-A model's file has its sizes, weights, inputs and structure; `layers_torch` and `layers_jax` are the two
-libraries that the structure runs on. `frameworks` builds modules and functions, `export` writes files.
+A model's file has its weights, inputs and structure, and takes sizes where several models share it;
+`layers_torch` and `layers_jax` are the two libraries that the structure runs on. `in_torch` and `in_jax` make
+modules and functions of models, `export` writes files.
 """
 
-from examples.models import decoder, encoder, llama_block, mobilenet_v2, resnet50, unet
+from examples.models import decoder, encoder, llama, mobilenet_v2, resnet50, sdxl, transformer, unet
 from examples.models.model import Model
 
 MODELS: dict[str, Model] = {
@@ -12,5 +13,23 @@ MODELS: dict[str, Model] = {
 }
 """By name, in the order of tables."""
 
-GPU_MODELS: dict[str, Model] = {module.MODEL.name: module.MODEL for module in (llama_block, resnet50)}
+_LLAMA = {"of": "Llama-3-8B", "width": 4096, "heads": 32, "shared": 8, "hidden": 14336}
+
+GPU_MODELS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        llama.block("llama_block", **_LLAMA, tokens=512),
+        llama.step("llama_step", **_LLAMA, cached=2047),
+        sdxl.transformer("sdxl_transformer", "SDXL's U-Net", tokens=1024, width=1280, heads=20),
+        sdxl.residual("sdxl_residual", "SDXL's U-Net", size=64, channels=640),
+        transformer.encoder(
+            "bert", "BERT-base", tokens=384, width=768, heads=12, blocks=12, norm_first=False
+        ),
+        transformer.encoder(
+            "whisper_block", "a block of Whisper's encoder", tokens=1500, width=1280, heads=20, key_bias=False
+        ),
+        resnet50.resnet50("resnet50_f16", 16, half=True),
+        transformer.encoder("vit_block", "a block of ViT-L", tokens=257, width=1024, heads=16, batch=8),
+    )
+}
 """Those that GPUs are measured with."""

@@ -1,10 +1,12 @@
 """Write the models as files, for the tuner and for other frameworks.
 
     python examples/models/export.py --model all --output FOLDER
+    python examples/models/export.py --model gpu --program-only --output FOLDER
 
 For each model: NAME.mlir, StableHLO from JAX, with the weights in NAME.irpa; NAME.onnx, from PyTorch; and
 NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). With
-`--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it. To tune and to run:
+`--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it (`--model gpu` has its models).
+To tune and to run:
 
     cd FOLDER && python -m zipfile -e encoder.npz .
     iree-tuner tune encoder.mlir --parameters model=encoder.irpa --input input0.npy \\
@@ -31,21 +33,23 @@ from examples.models.in_torch import names, torch_outputs, write_onnx
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
+GROUPS = {"all": [*MODELS.values()], "gpu": [*GPU_MODELS.values()]}
+
 
 def main() -> None:
     """Write what was asked for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", choices=[*(MODELS | GPU_MODELS), "all"], default="all")
+    parser.add_argument("--model", choices=[*(MODELS | GPU_MODELS), *GROUPS], default="all")
     parser.add_argument("--program-only", action="store_true", help="of a model, write only the .mlir")
     parser.add_argument("--output", type=Path, required=True, help="folder of the files")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    for name, model in (MODELS | GPU_MODELS).items():
-        if options.model == name or (options.model == "all" and name in MODELS):
-            (write_program if options.program_only else export)(model, options.output)
-            print(f"{name}: {model.summary}", file=sys.stderr)
+    every = MODELS | GPU_MODELS
+    for model in GROUPS.get(options.model) or [every[options.model]]:
+        (write_program if options.program_only else export)(model, options.output)
+        print(f"{model.name}: {model.summary}", file=sys.stderr)
 
 
 def export(model: Model, folder: Path) -> None:

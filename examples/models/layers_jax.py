@@ -33,28 +33,33 @@ def image_out(x: Array) -> Array:
 
 
 def linear(w: Weights, name: str, x: Array) -> Array:
-    """A dense layer on the last dimension."""
-    return x @ w[f"{name}_kernel"] + w[f"{name}_bias"]
+    """A dense layer on the last dimension; what is summed up has 32 bits."""
+    return (_product(w, name, x) + w[f"{name}_bias"]).astype(x.dtype)
 
 
 def project(w: Weights, name: str, x: Array) -> Array:
     """A dense layer without bias; what is summed up has 32 bits."""
-    return jnp.matmul(x, w[f"{name}_kernel"], preferred_element_type=jnp.float32).astype(x.dtype)
+    return _product(w, name, x).astype(x.dtype)
+
+
+def _product(w: Weights, name: str, x: Array) -> Array:
+    return jnp.matmul(x, w[f"{name}_kernel"], preferred_element_type=jnp.float32)
 
 
 def conv(w: Weights, name: str, x: Array, *, stride: int = 1, groups: int = 1) -> Array:
-    """A convolution that keeps the size, or halves it with `stride=2`."""
+    """A convolution that keeps the size, or halves it with `stride=2`; what is summed up has 32 bits."""
     kernel = w[f"{name}_kernel"]
     around = (kernel.shape[0] // 2,) * 2
     out = lax.conv_general_dilated(
-        x, kernel, (stride, stride), (around, around), dimension_numbers=IMAGES, feature_group_count=groups
-    )
-    return out + w[f"{name}_bias"]
+        x, kernel, (stride, stride), (around, around), dimension_numbers=IMAGES, feature_group_count=groups,
+        preferred_element_type=jnp.float32,
+    )  # fmt: skip
+    return (out + w[f"{name}_bias"]).astype(x.dtype)
 
 
 def layer_norm(w: Weights, name: str, x: Array) -> Array:
-    """Over the last dimension."""
-    return _normal(x, (-1,)) * w[f"{name}_scale"] + w[f"{name}_bias"]
+    """Over the last dimension, in 32 bits."""
+    return (_normal(x, (-1,)) * w[f"{name}_scale"] + w[f"{name}_bias"]).astype(x.dtype)
 
 
 def rms_norm(w: Weights, name: str, x: Array) -> Array:
@@ -65,13 +70,15 @@ def rms_norm(w: Weights, name: str, x: Array) -> Array:
 
 
 def group_norm(w: Weights, name: str, x: Array, groups: int = 8) -> Array:
-    """Over the positions of an image, and the channels of a group."""
+    """Over the positions of an image, and the channels of a group, in 32 bits."""
     grouped = x.reshape(*x.shape[:-1], groups, -1)
-    return _normal(grouped, (1, 2, 4)).reshape(x.shape) * w[f"{name}_scale"] + w[f"{name}_bias"]
+    normal = _normal(grouped, (1, 2, 4)).reshape(x.shape)
+    return (normal * w[f"{name}_scale"] + w[f"{name}_bias"]).astype(x.dtype)
 
 
 def _normal(x: Array, axes: tuple[int, ...]) -> Array:
-    """With mean 0 and variance 1."""
+    """With mean 0 and variance 1, in 32 bits."""
+    x = x.astype(jnp.float32)
     centered = x - jnp.mean(x, axis=axes, keepdims=True)
     variance = jnp.mean(jnp.square(centered), axis=axes, keepdims=True)
     return centered * lax.rsqrt(variance + 1e-5)
@@ -83,9 +90,11 @@ def embed(w: Weights, name: str, ids: Array) -> Array:
 
 
 def attention(q: Array, k: Array, v: Array) -> Array:
-    """Every query over every key: heads by positions by width."""
-    scores = jnp.einsum("hqd,hkd->hqk", q * q.shape[-1] ** -0.5, k)
-    return jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(scores, axis=-1), v)
+    """Every query over every key: heads by positions by width, perhaps of a batch; sums have 32 bits."""
+    scores = jnp.einsum(
+        "...qd,...kd->...qk", q * q.shape[-1] ** -0.5, k, preferred_element_type=jnp.float32
+    )  # fmt: skip
+    return _mixed(scores, v)
 
 
 def causal_attention(q: Array, k: Array, v: Array) -> Array:
@@ -93,18 +102,26 @@ def causal_attention(q: Array, k: Array, v: Array) -> Array:
     k, v = (jnp.repeat(each, q.shape[0] // each.shape[0], axis=0) for each in (k, v))
     scores = jnp.einsum("hqd,hkd->hqk", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
     positions = jnp.arange(q.shape[1])
-    scores = jnp.where(positions[None, :, None] >= positions[None, None, :], scores, -jnp.inf)
-    parts = jax.nn.softmax(scores, axis=-1).astype(q.dtype)
-    return jnp.einsum("hqk,hkd->hqd", parts, v, preferred_element_type=jnp.float32).astype(q.dtype)
+    return _mixed(jnp.where(positions[None, :, None] >= positions[None, None, :], scores, -jnp.inf), v)
 
 
-def rotary(x: Array) -> Array:
+def step_attention(q: Array, k: Array, v: Array) -> Array:
+    """One query over all keys: the heads of queries that share one of keys are rows of one product."""
+    rows = q.reshape(k.shape[0], -1, q.shape[-1])
+    scores = jnp.einsum("hqd,hkd->hqk", rows, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+    return _mixed(scores, v).reshape(q.shape)
+
+
+def _mixed(scores: Array, v: Array) -> Array:
+    """Values by the softmax of scores, which has 32 bits."""
+    parts = jax.nn.softmax(scores, axis=-1).astype(v.dtype)
+    return jnp.einsum("...qk,...kd->...qd", parts, v, preferred_element_type=jnp.float32).astype(v.dtype)
+
+
+def rotary(w: Weights, name: str, x: Array) -> Array:
     """Heads by positions by width, each pair of halves turned by its position."""
-    half = x.shape[-1] // 2
-    speeds = 500000.0 ** (-jnp.arange(half, dtype=jnp.float32) / half)
-    angles = jnp.arange(x.shape[1], dtype=jnp.float32)[:, None] * speeds[None]
     a, b = jnp.split(x.astype(jnp.float32), 2, axis=-1)
-    cos, sin = jnp.cos(angles)[None], jnp.sin(angles)[None]
+    cos, sin = w[f"{name}_turns"]
     return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1).astype(x.dtype)
 
 
@@ -114,13 +131,13 @@ def split(x: Array, parts: int) -> list[Array]:
 
 
 def heads_in(x: Array, heads: int) -> Array:
-    """Positions by width to heads by positions by width of a head."""
-    return x.reshape(x.shape[0], heads, -1).swapaxes(0, 1)
+    """Positions by width to heads by positions by width of a head; perhaps of a batch."""
+    return x.reshape(*x.shape[:-1], heads, -1).swapaxes(-3, -2)
 
 
 def heads_out(x: Array) -> Array:
     """Back: positions by width."""
-    return x.swapaxes(0, 1).reshape(x.shape[1], -1)
+    return x.swapaxes(-3, -2).reshape(*x.shape[:-3], x.shape[-2], -1)
 
 
 def append(x: Array, y: Array) -> Array:

@@ -26,8 +26,12 @@ def from_numpy(name: str, value: Array) -> Tensor:
 
 
 def image_in(x: Tensor) -> Tensor:
-    """From height, width, channels, as images are stored, to the library's own order."""
-    return x.permute(0, 3, 1, 2).contiguous()
+    """From height, width, channels, as images are stored, to the library's own order.
+
+    On a GPU, memory keeps its order (`channels_last`), as convolutions on tensor cores are fastest there.
+    """
+    x = x.permute(0, 3, 1, 2)
+    return x if x.is_cuda else x.contiguous()
 
 
 def image_out(x: Tensor) -> Tensor:
@@ -58,9 +62,7 @@ def layer_norm(w: Weights, name: str, x: Tensor) -> Tensor:
 
 def rms_norm(w: Weights, name: str, x: Tensor) -> Tensor:
     """Over the last dimension, without shift, in 32 bits."""
-    wide = x.float()
-    wide = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-5)
-    return wide.to(x.dtype) * w[f"{name}_scale"]
+    return F.rms_norm(x, x.shape[-1:], w[f"{name}_scale"], 1e-5)
 
 
 def group_norm(w: Weights, name: str, x: Tensor, groups: int = 8) -> Tensor:
@@ -74,23 +76,26 @@ def embed(w: Weights, name: str, ids: Tensor) -> Tensor:
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Every query over every key: heads by positions by width."""
-    return F.scaled_dot_product_attention(q[None], k[None], v[None])[0]
+    """Every query over every key: heads by positions by width, perhaps of a batch."""
+    if q.ndim == 3:  # fused kernels take batches only
+        return attention(q[None], k[None], v[None])[0]
+    return F.scaled_dot_product_attention(q, k, v)
 
 
 def causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Every query over the keys up to its own; several heads of queries share one of keys."""
-    k, v = (each.repeat_interleave(q.shape[0] // each.shape[0], dim=0) for each in (k, v))
-    return F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)[0]
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True, enable_gqa=True)[0]
 
 
-def rotary(x: Tensor) -> Tensor:
+def step_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """One query over all keys; several heads of queries share one of keys."""
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], enable_gqa=True)[0]
+
+
+def rotary(w: Weights, name: str, x: Tensor) -> Tensor:
     """Heads by positions by width, each pair of halves turned by its position."""
-    half = x.shape[-1] // 2
-    speeds = 500000.0 ** (-torch.arange(half, dtype=torch.float32, device=x.device) / half)
-    angles = torch.arange(x.shape[1], dtype=torch.float32, device=x.device)[:, None] * speeds[None]
     a, b = x.float().chunk(2, dim=-1)
-    cos, sin = angles.cos()[None], angles.sin()[None]
+    cos, sin = w[f"{name}_turns"]
     return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1).to(x.dtype)
 
 
@@ -100,13 +105,13 @@ def split(x: Tensor, parts: int) -> list[Tensor]:
 
 
 def heads_in(x: Tensor, heads: int) -> Tensor:
-    """Positions by width to heads by positions by width of a head."""
-    return x.reshape(x.shape[0], heads, -1).swapaxes(0, 1)
+    """Positions by width to heads by positions by width of a head; perhaps of a batch."""
+    return x.reshape(*x.shape[:-1], heads, -1).swapaxes(-3, -2)
 
 
 def heads_out(x: Tensor) -> Tensor:
     """Back: positions by width."""
-    return x.swapaxes(0, 1).reshape(x.shape[1], -1)
+    return x.swapaxes(-3, -2).reshape(*x.shape[:-3], x.shape[-2], -1)
 
 
 def append(x: Tensor, y: Tensor) -> Tensor:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from examples.models.weights import Weights
 
 SEED = 2026
+HALF = "f16 with f32 sums"
+"""Types of the models for GPUs: weights and activations, and what products and norms are summed up in."""
 
 
 @dataclass(frozen=True)
@@ -40,3 +42,8 @@ class Model:
     def example(self) -> tuple[NDArray[Any], ...]:
         """The inputs that every framework is checked and timed with."""
         return self.inputs(np.random.default_rng(SEED))
+
+
+def normal(rng: np.random.Generator, *shape: int) -> NDArray[np.float16]:
+    """Inputs in half precision."""
+    return rng.standard_normal(shape, np.float32).astype(np.float16)

@@ -1,4 +1,4 @@
-"""ResNet-50 on one image of 224x224, its batch norms folded into the convolutions before them."""
+"""ResNet-50 on images, its batch norms folded into the convolutions before them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from examples.models.model import Model
+from examples.models.model import HALF, Model, normal
 from examples.models.weights import Weights
 
 SIZE, CLASSES = 224, 1000
@@ -26,23 +26,31 @@ def blocks() -> list[tuple[str, int, int, int]]:
     return found
 
 
-def weights() -> Weights:
-    """Convolutions and the classifier; the last of a block is small, so that sums do not grow."""
-    w = Weights("resnet50")
-    w.conv("stem", 7, 3, 64)
-    for name, channels, middle, stride in blocks():
-        w.conv(f"{name}_a", 1, channels, middle)
-        w.conv(f"{name}_b", 3, middle, middle)
-        w.conv(f"{name}_c", 1, middle, 4 * middle, gain=0.5)
-        if channels != 4 * middle or stride != 1:
-            w.conv(f"{name}_project", 1, channels, 4 * middle, gain=1.0)
-    w.linear("classes", 4 * STAGES[-1][1], CLASSES)
-    return w
+def resnet50(name: str, batch: int, *, size: int = SIZE, half: bool = False) -> Model:
+    """On so many images; in half precision, with sums in f32, or in f32."""
 
+    def weights() -> Weights:
+        """Convolutions and the classifier; the last of a block is small, so that sums do not grow."""
+        w = Weights("resnet50")
+        w.conv("stem", 7, 3, 64)
+        for block, channels, middle, stride in blocks():
+            w.conv(f"{block}_a", 1, channels, middle)
+            w.conv(f"{block}_b", 3, middle, middle)
+            w.conv(f"{block}_c", 1, middle, 4 * middle, gain=0.5)
+            if channels != 4 * middle or stride != 1:
+                w.conv(f"{block}_project", 1, channels, 4 * middle, gain=1.0)
+        w.linear("classes", 4 * STAGES[-1][1], CLASSES)
+        return w.half() if half else w
 
-def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
-    """An image."""
-    return (rng.standard_normal((1, SIZE, SIZE, 3), np.float32),)
+    def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+        """Images."""
+        shape = (batch, size, size, 3)
+        return (normal(rng, *shape) if half else rng.standard_normal(shape, np.float32),)
+
+    summary = f"ResNet-50, {size}x{size}"
+    if half:
+        return Model(name, f"{summary}, {batch} images, {HALF}", weights, inputs, forward, tolerance=1e-2)
+    return Model(name, summary, weights, inputs, forward)
 
 
 def forward(f: ModuleType, w: Any, image: Any) -> tuple[Any, ...]:
@@ -58,4 +66,4 @@ def forward(f: ModuleType, w: Any, image: Any) -> tuple[Any, ...]:
     return (f.linear(w, "classes", f.mean_pool(x)),)
 
 
-MODEL = Model("resnet50", "ResNet-50, 224x224", weights, inputs, forward)
+MODEL = resnet50("resnet50", 1)

@@ -1,7 +1,7 @@
 """Random weights of a model, the same at every call: numpy arrays by name, from a fixed seed.
 
-Names end in what they are: `_kernel`, `_bias`, `_scale` or `_table`. Kernels are stored as JAX has them
-(inputs before outputs, filters as height, width, inputs, outputs); other libraries turn them around.
+Names end in what they are: `_kernel`, `_bias`, `_scale`, `_table` or `_turns`. Kernels are stored as JAX has
+them (inputs before outputs, filters as height, width, inputs, outputs); other libraries turn them around.
 """
 
 from __future__ import annotations
@@ -34,10 +34,18 @@ class Weights(dict[str, Array]):
         """Of a normalization without shift."""
         self._normal(f"{name}_scale", (channels,), 0.1, mean=1.0)
 
+    def turns(self, name: str, first: int, count: int, width: int) -> None:
+        """Cosines and sines of rotary embeddings, at positions from a first one; these are not random."""
+        half = width // 2
+        speeds = 500000.0 ** (-np.arange(half) / half)
+        angles = np.arange(first, first + count)[:, None] * speeds
+        self[f"{name}_turns"] = np.stack([np.cos(angles), np.sin(angles)]).astype(np.float32)
+
     def half(self) -> Weights:
-        """The same in half precision."""
+        """The same in half precision, but for cosines and sines."""
         for name, value in self.items():
-            self[name] = value.astype(np.float16)
+            if not name.endswith("_turns"):
+                self[name] = value.astype(np.float16)
         return self
 
     def conv(

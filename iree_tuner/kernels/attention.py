@@ -1,28 +1,27 @@
 """Attention, as exporters write it: a product of queries and keys, a softmax, and a product with values.
 
-Between these stand casts, reshapes, transposes, heads that are repeated for several of the queries, and
-a mask of the keys that come later. They are followed by naming dimensions: each has atoms for names, and a
-reshape that splits one gives it several. What is found is the attention of arrays as the program has them,
-so that a kernel reads and writes these in place, and no transpose is left.
+Between these stand casts, reshapes, transposes, factors, heads that are repeated for several of the queries,
+and a mask of the keys that come later. They are followed by naming dimensions (`atoms`). What is found is
+the attention of arrays as the program has them, so that a kernel reads and writes these in place, and no
+transpose is left.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.kernels.causal import sees_up_to
+from iree_tuner.kernels.atoms import Atoms, Names
+from iree_tuner.kernels.causal import said_by
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.shapes import (
     body_of,
     choice_of,
     factor_of,
-    groups_of,
-    moved_by,
     order_of,
     softmaxed,
     starts_with,
@@ -32,19 +31,17 @@ from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
-from iree_tuner.ops.structure import indexing_maps, structure, workload_of
+from iree_tuner.ops.structure import indexing_maps, loop_sizes, structure, workload_of
 from iree_tuner.ops.workload import Iterator, Workload
 
 _M, _N, _K1, _K2, _BATCH = range(5)
-_ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _N})
-"""What queries, keys, values and the result have beside batches."""
+_ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _K2}, {_M, _N})
+"""What queries, keys, values, a bias and the result have beside batches."""
+_BIAS = 3
 
 ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", 5
 _MOST_OPS = 64
 _PARALLEL: Iterator = "parallel"
-
-Names = tuple[tuple[int, ...], ...]
-"""For each dimension of a value its atoms, outer ones first."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Found:
     """An attention in a program.
 
     Attributes:
-        inputs: queries, keys and values, as the program has them.
+        inputs: queries, keys and values, as the program has them, and a bias or a mask if there is one.
         ops: from these to the result, producers first.
         workload: what is computed, with an indexing map for each of queries, keys, values and the result.
         scale: what scores are multiplied by.
@@ -73,11 +70,19 @@ def find_attention(root: ir.Operation) -> Found | None:
     roles = _roles(root)
     if roles is None:
         return None
-    parts = (*roles["m"], *roles["n"], *roles["k"], *roles["batch"])
+    return _with_weights(root, roles, 0) or _with_weights(root, roles, 1)
+
+
+def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: int) -> Found | None:
+    """The attention if operand `at` of its last product is the softmax: values may be on either side."""
+    rows, columns = ("n", "m") if at else ("m", "n")
+    parts = (*roles[rows], *roles[columns], *roles["k"], *roles["batch"])
     names = dict(zip(parts, (_M, _N, _K2, *range(_BATCH, _BATCH + len(roles["batch"]))), strict=True))
-    walk = _Walk(frozenset(names.values()) - {_M, _N, _K2})
-    lhs, rhs, out = (walk.named(each, names) for each in indexing_maps(root))
-    scores = walk.softmax(root.operands[0], lhs)
+    sizes = loop_sizes(root) or ()
+    atoms = Atoms({_K1: 0, **{name: sizes[loop] or 0 for loop, name in names.items()}})
+    walk = _Walk(atoms, tuple(name for name in names.values() if name >= _BATCH))
+    *sides, out = (atoms.named(each, names) for each in indexing_maps(root))
+    scores = walk.softmax(root.operands[at], sides[at])
     if scores is None:
         return None
     product = walk.scores(*scores)
@@ -86,9 +91,9 @@ def find_attention(root: ir.Operation) -> Found | None:
     left, right = walk.queries_and_keys(*product)
     if left is None or right is None:
         return None
-    values = walk.followed(root.operands[1], rhs)
-    last, result = walk.onward(root, out)
-    return walk.found((left, right, values), (last, result))
+    values = walk.followed(root.operands[1 - at], sides[1 - at])
+    bias = () if walk.bias is None else (walk.bias,)
+    return walk.found((left, right, values, *bias), walk.onward(root, out))
 
 
 def attention_of(op: ir.Operation) -> Found | None:
@@ -124,78 +129,44 @@ class _Walk:
     """What is known of the dimensions' names so far.
 
     Attributes:
-        batch: the atoms of the batch's loops.
-        parts: what an atom was split into.
-        sizes: of atoms, where they are known.
+        atoms: of all dimensions.
+        batch: those of the batch's loops.
         scale: what scores are multiplied by.
         after: see `Found`.
+        rows: the atom of queries that `after` is of, where those are split.
+        bias: what is added to scores, or a mask of them, and its names.
     """
 
-    batch: frozenset[int]
-    parts: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
-    sizes: dict[int, int] = field(default_factory=dict[int, int])
+    atoms: Atoms
+    batch: tuple[int, ...]
     scale: float = 1.0
     after: int | None = None
+    rows: int = _M
+    bias: tuple[ir.Value, Names] | None = None
 
-    def named(self, place: ir.AffineMap, names: dict[int, int]) -> Names:
-        """The names of an operand's dimensions, which loops give."""
-        return tuple((names[ir.AffineDimExpr(each).position],) for each in place.results)
-
-    def split(self, atom: int, sizes: Sequence[int]) -> tuple[int, ...] | None:
-        """An atom's parts of such sizes; None where it has others."""
-        if atom not in self.parts:
-            first = max([_BATCH, *self.batch, *self.sizes]) + 1
-            self.parts[atom] = tuple(range(first, first + len(sizes)))
-            self.sizes |= dict(zip(self.parts[atom], sizes, strict=True))
-        own = self.parts[atom]
-        return own if [self.sizes[each] for each in own] == list(sizes) else None
-
-    def followed(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names]:
-        """Back through reshapes, transposes and repetitions, to what the program has."""
+    def followed(
+        self, value: ir.Value, names: Names, *, scaled: bool = False, cast: bool = False
+    ) -> tuple[ir.Value, Names]:
+        """Back through moves, repetitions, and if they may be factors and casts, to what the program has."""
         while (op := producer(value)) is not None:
-            before = self._before(op, names)
+            if cast and body_of(op) == "arith.extf":
+                value = op.operands[0]
+                continue
+            if scaled and (found := factor_of(op)) is not None:
+                value, factor = found
+                self.scale *= factor
+                continue
+            before = None if op.name == "tensor.expand_shape" else self.atoms.before(op, names)
             if before is None:
                 break
             value, names = op.operands[0], before
         return value, names
 
-    def _before(self, op: ir.Operation, names: Names) -> Names | None:
-        """The names of an op's operand, from those of its result."""
-        if op.name == "tensor.collapse_shape":
-            return self._expanded(names, op.operands[0], op)
-        moved = moved_by(op)
-        return None if moved is None else tuple(names[dimension] for dimension in moved)
-
-    def _expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
-        """Names of a value's dimensions, groups of which have names."""
-        shape, found = ir.RankedTensorType(value.type).shape, list[tuple[int, ...]]()
-        for group, own in zip(groups_of(op), names, strict=True):
-            long = [each for each in group if shape[each] > 1] or group[:1]
-            if len(long) == 1:  # units come and go, and have no name
-                found += [own if each == long[0] else () for each in group]
-                continue
-            parts = self.split(own[0], [shape[each] for each in group]) if len(own) == 1 else None
-            if parts is None:
-                return None
-            found += [(each,) for each in parts]
-        return tuple(found)
-
-    def _collapsed(self, names: Names, op: ir.Operation) -> Names | None:
-        """Names of groups of dimensions that have names."""
-        whole = {parts: atom for atom, parts in self.parts.items()}
-        found: list[tuple[int, ...]] = []
-        for group in groups_of(op):
-            own = tuple(atom for each in group for atom in names[each])
-            if len(own) > 1 and own not in whole:
-                return None
-            found.append(own if len(own) == 1 else (whole[own],))
-        return tuple(found)
-
     def softmax(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names] | None:
         """What a softmax over the keys is of, before which values were cast and reshaped."""
         op = producer(value)
         while op is not None and op.name != "linalg.softmax":
-            before = names if body_of(op) == "arith.truncf" else self._before(op, names)
+            before = names if body_of(op) == "arith.truncf" else self.atoms.before(op, names)
             if before is None:
                 break
             names, value = before, op.operands[0]
@@ -213,30 +184,51 @@ class _Walk:
         """The product of queries and keys, which may be scaled and reshaped."""
         op = producer(value)
         while op is not None and _roles(op) is None:
-            if op.name == "tensor.expand_shape":
-                collapsed = self._collapsed(names, op)
-                if collapsed is None:
-                    return None
-                names = collapsed
-            elif (factor := factor_of(op)) is not None:
+            value = op.operands[0]
+            if (scaled := factor_of(op)) is not None:
+                (value, factor), before = scaled, names
                 self.scale *= factor
-            elif (choice := choice_of(op)) is not None and self.after is None:
-                mask, place = choice
-                own = [names[each] for each in place]
-                if (_M,) not in own or (_K2,) not in own:
-                    return None
-                loops = [each[0] for each in own]
-                self.after = sees_up_to(mask, loops, _M, _K2)
-                if self.after is None or self.after < 0:  # nor one that leaves a query without keys
-                    return None
-                op = producer(op.operands[1])
-                continue
+            elif (choice := choice_of(op)) is not None:
+                value, before = op.operands[1], names if self._masked(*choice, names) else None
+            elif body_of(op) == "arith.addf" and len(op.operands) == 3:
+                return self._biased(op, names)
             else:
+                before = self.atoms.before(op, names)
+            if before is None:
                 return None
-            op = producer(op.operands[0])
-        if op is None or (self.after is not None and self.scale <= 0.0):
+            names, op = before, producer(value)
+        return None if op is None else (op, names)
+
+    def _biased(self, op: ir.Operation, names: Names) -> tuple[ir.Operation, Names] | None:
+        """The product, one of two summands, of which the other one is a bias."""
+        if self.scale != 1.0 or self.bias is not None:
             return None
-        return op, names
+        for at in (0, 1):
+            walk = replace(self, atoms=self.atoms.copy())
+            found = walk.scores(op.operands[at], names)
+            if found is not None and walk.bias is None:
+                self.atoms, self.scale, self.after, self.rows = walk.atoms, walk.scale, walk.after, walk.rows
+                self.bias = self.followed(op.operands[1 - at], names, cast=True)
+                return found
+        return None
+
+    def _masked(self, mask: ir.Value, place: Sequence[int], names: Names) -> bool:
+        """Take a mask that lets queries see the keys up to their own place or some after it, or any other."""
+        own = tuple(names[each] for each in place)
+        apart = all(len(each) < 2 for each in own)
+        found = said_by(mask, [each[0] if each else None for each in own]) if apart else None
+        if found is not None:
+            rows = [row for row in self.atoms.whole((_M,)) if found.times == {row: 1, _K2: -1}]
+            if (
+                not rows or found.constant < 0 or self.after is not None
+            ):  # nor one that leaves a query nothing
+                return False
+            self.rows, self.after = rows[0], found.constant
+            return True
+        if self.bias is not None:
+            return False
+        self.bias = self.followed(mask, own)
+        return True
 
     def queries_and_keys(
         self, product: ir.Operation, names: Names
@@ -246,18 +238,22 @@ class _Walk:
         assert roles is not None, "`scores` has looked"
         places = [ir.AffineDimExpr(each).position for each in maps[2].results]
         loops = dict(zip(places, names, strict=True))
-        (depth,) = roles["k"]
-        batch = {loops[each] for each in roles["batch"]}
-        if batch != {(atom,) for atom in self.batch}:
+        atoms = {loop: self.atoms.one(own) for loop, own in loops.items() if own}
+        batch, *own = (
+            {part for each in roles[role] if each in atoms for part in self.atoms.whole((atoms[each],))}
+            for role in ("batch", "m", "n")
+        )
+        queries = {each for each in self.atoms.whole((_M,)) if self.atoms.sizes[each] > 1}
+        wanted = [queries, {_K2}]
+        if batch != {*self.atoms.whole((*self.batch,))} or own not in (wanted, wanted[::-1]):
             return None, None
-        atoms = {loop: own[0] for loop, own in loops.items()} | {depth: _K1}
-        sides = [self.named(each, atoms) for each in maps[:2]]
-        rows = [(_M,) in each for each in sides]
-        if sum(rows) != 1 or any(((_K2,) in each) == row for each, row in zip(sides, rows, strict=True)):
-            return None, None
-        first = rows.index(True)
+        first = 0 if own == wanted else 1
+        (depth,), sizes = roles["k"], loop_sizes(product) or ()
+        self.atoms.sizes[_K1] = sizes[depth] or 0
+        atoms[depth] = _K1
+        sides = [self.atoms.named(each, atoms) for each in maps[:2]]
         left, right = (
-            self.followed(product.operands[each], sides[each]) for each in (first, 1 - first)
+            self.followed(product.operands[each], sides[each], scaled=True) for each in (first, 1 - first)
         )  # fmt: skip
         return left, right
 
@@ -275,7 +271,7 @@ class _Walk:
         if body_of(op) == "arith.truncf":
             return names
         if op.name == "tensor.expand_shape":
-            return self._expanded(names, op.result, op)
+            return self.atoms.expanded(names, op.result, op)
         order = order_of(op)
         return None if order is None else tuple(names[dimension] for dimension in order)
 
@@ -283,54 +279,70 @@ class _Walk:
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
     ) -> Found | None:
         """All of it as a workload, where batches may be split, and keys and values lack some of them."""
+        if self.after is not None and (self.scale <= 0.0 or self.bias is not None):
+            return None
         values = [*(value for value, _ in inputs), result[0].result]
-        every = [tuple(map(self._whole, names)) for _, names in (*inputs, result)]
+        every = self._rows_of([tuple(map(self.atoms.whole, names)) for _, names in (*inputs, result)])
         batch: dict[int, None] = {}
-        for value, names, roles in zip(values, every, _ROLES, strict=True):
+        roles_of = (*_ROLES[: len(inputs)], _ROLES[-1])
+        for at, (value, names, roles) in enumerate(zip(values, every, roles_of, strict=True)):
             shape = ir.RankedTensorType(value.type).shape
             for own, size in zip(names, shape, strict=True):
-                if len(own) == 1:
-                    self.sizes.setdefault(own[0], size)
-                if math.prod(self.sizes[each] for each in own) != size:
+                if math.prod(self.atoms.sizes[each] for each in own) != size:
                     return None
             atoms = [each for own in names for each in own]
-            if len(set(atoms)) < len(atoms) or {each for each in atoms if each < _BATCH} != roles:
+            missing = roles ^ {each for each in atoms if each < _BATCH}
+            if len(set(atoms)) < len(atoms) or (missing and (at != _BIAS or missing != {_M})):
                 return None
             batch |= dict.fromkeys(each for each in atoms if each >= _BATCH)
         order = [*sorted(batch), _M, _N, _K1, _K2]
-        if (
-            () in every[-1]
-            or not set(batch) <= {each for own in every[-1] for each in own}
-            or len(set(values)) < len(values)
-        ):
+        if not set(batch) <= {each for own in every[-1] for each in own} or len(set(values)) < len(values):
             return None
         ops = _between(values[:-1], result[0])
         if ops is None:
             return None
-        shapes = tuple(tuple(tuple(self.sizes[each] for each in own) for own in names) for names in every)
+        shapes = tuple(
+            tuple(tuple(self.atoms.sizes[each] for each in own) for own in names) for names in every
+        )
         workload = self._workload(values, every, order)
         return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
 
-    def _whole(self, own: tuple[int, ...]) -> tuple[int, ...]:
-        """The atoms that are left of a dimension's, when all are split that were split anywhere."""
-        return tuple(part for atom in own for part in self._whole(self.parts.get(atom, ())) or (atom,))
+    def _rows_of(self, every: list[Names]) -> list[Names]:
+        """Names where only one part of split queries is called so: the longest, if no mask says which.
+
+        The others are as batches that all keys and values are the same for. A query alone has a name again.
+        """
+        if self.atoms.sizes[_M] == 1:
+            ends = (0, len(every) - 1)
+            return [_with_one(names) if at in ends else names for at, names in enumerate(every)]
+        parts = self.atoms.whole((_M,))
+        rows = self.rows if self.rows in parts else max(parts, key=lambda each: self.atoms.sizes[each])
+        self.atoms.sizes[_M] = self.atoms.sizes[rows]
+        return [tuple(tuple(_M if part == rows else part for part in own) for own in each) for each in every]
 
     def _workload(self, values: Sequence[ir.Value], every: Sequence[Names], order: Sequence[int]) -> Workload:
         rank = len(order)
         scale = IndexingMap.through(rank, ())
-        query, key, value, out = (
+        query, key, value, *bias, out = (
             IndexingMap.through(rank, [order.index(each) for own in names for each in own]) for names in every
         )
-        query_type, key_type, value_type, _ = (ElementType.of(value.type) for value in values)
+        query_type, key_type, value_type, *bias_type, _ = (ElementType.of(value.type) for value in values)
         sums = ElementType.named("f32")
         batch = len(order) - 4
         kinds: tuple[Iterator, ...] = (*(_PARALLEL for _ in range(batch + 2)), "reduction", "reduction")
         roles = {"m": batch, "n": batch + 1, "k1": batch + 2, "k2": batch + 3}
         return Workload(
-            Attention.name, Attention.name, tuple(self.sizes[each] for each in order), kinds,
-            (query_type, key_type, value_type, sums, sums), (query, key, value, scale, out),
+            Attention.name, Attention.name, tuple(self.atoms.sizes[each] for each in order), kinds,
+            (query_type, key_type, value_type, sums, *bias_type, sums),
+            (query, key, value, scale, *bias, out),
             (("batch", tuple(range(batch))), *((role, (loop,)) for role, loop in roles.items())),
         )  # fmt: skip
+
+
+def _with_one(names: Names) -> Names:
+    """With an atom for the only query, in the first dimension that has a name."""
+    first = next((at for at, own in enumerate(names) if own), 0)
+    return (*names[:first], (*names[first], _M), *names[first + 1 :])
 
 
 def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operation, ...] | None:

@@ -44,18 +44,15 @@ class Sum:
         return Sum(self.constant + factor * other.constant, kept)
 
 
-def sees_up_to(mask: ir.Value, loops: Sequence[int], query: int, key: int) -> int | None:
-    """How many keys after its own place a query sees; None where a mask says anything else.
+def said_by(mask: ir.Value, loops: Sequence[int | None]) -> Sum | None:
+    """What must be at least 0 for a key to be seen; None where a mask is no comparison of places.
 
     Args:
         mask: truth values: whether a query sees a key.
-        loops: that give the mask's dimensions.
-        query, key: two of these.
+        loops: that give the mask's dimensions; None for one of size 1.
     """
-    found = _Reading().value(mask, [Sum(times={loop: 1}) for loop in loops])
-    if found is None or not found.condition or found.times != {query: 1, key: -1}:
-        return None
-    return found.constant
+    found = _Reading().value(mask, [Sum() if loop is None else Sum(times={loop: 1}) for loop in loops])
+    return found if found is not None and found.condition else None
 
 
 class _Reading:
@@ -80,7 +77,7 @@ class _Reading:
         if op.name == "linalg.fill":
             return self.value(op.operands[0], ())
         if (moved := moved_by(op)) is not None:
-            return self.value(op.operands[0], [place[each] for each in moved])
+            return self.value(op.operands[0], [Sum() if each is None else place[each] for each in moved])
         return self._generic(op, place) if op.name == "linalg.generic" else None
 
     def _generic(self, op: ir.Operation, place: Sequence[Sum]) -> Sum | None:

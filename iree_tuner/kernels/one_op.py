@@ -23,15 +23,13 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
     with ir.Location.unknown(result.context):
         arguments = [_split(each, sizes) for each, sizes in zip(function.arguments, shapes, strict=True)]
         made = _attention(found, arguments, own) if found.after is None else _causal(found, arguments, own)
-        if own == result:
-            return made
-        return tensor.CollapseShapeOp(result, made, _groups(written)).result
+        return _joined(made, written, result)
 
 
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
     """The op; of a causal one with a mask of queries by keys."""
     *maps, out = matching.indexing_maps(found.workload)
-    operands = [*arguments, arith.ConstantOp(ir.F32Type.get(), found.scale).result]
+    operands = [*arguments[:3], arith.ConstantOp(ir.F32Type.get(), found.scale).result, *arguments[3:]]
     if found.after is not None:
         (query,), (key,) = found.workload.role("m"), found.workload.role("k2")
         place = [ir.AffineDimExpr.get(each) for each in (query, key)]
@@ -76,17 +74,36 @@ def _mask(queries: int, keys: int, after: int) -> ir.Value:
 def _split(value: ir.Value[Any], shape: Names) -> ir.Value:
     """A value with some of its dimensions split, and without those of size 1 that have no name."""
     if () in shape:
-        named = [at for at, own in enumerate(shape) if own]
-        ends = [*named[1:], len(shape)]
-        groups = [list(range(*each)) for each in zip([0, *named[1:]], ends, strict=True)]
-        own = ir.RankedTensorType(value.type)
-        kind = ir.RankedTensorType.get([own.shape[at] for at in named], own.element_type)
-        value, shape = tensor.CollapseShapeOp(kind, value, groups).result, tuple(filter(None, shape))
+        kind = _without_units(ir.RankedTensorType(value.type), shape)
+        value, shape = tensor.CollapseShapeOp(kind, value, _units(shape)).result, tuple(filter(None, shape))
     sizes = [size for each in shape for size in each]
     if len(shape) == len(sizes):
         return value
     kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
     return tensor.ExpandShapeOp(kind, value, _groups(shape), [], sizes).result
+
+
+def _joined(value: ir.Value[Any], shape: Names, result: ir.RankedTensorType) -> ir.Value:
+    """Such a value as it was before it was split."""
+    kind, named = _without_units(result, shape), tuple(filter(None, shape))
+    if kind != value.type:
+        value = tensor.CollapseShapeOp(kind, value, _groups(named)).result
+    if kind == result:
+        return value
+    return tensor.ExpandShapeOp(result, value, _units(shape), [], list(result.shape)).result
+
+
+def _without_units(kind: ir.RankedTensorType, shape: Names) -> ir.RankedTensorType:
+    """A type without dimensions that have no name."""
+    sizes = [size for size, own in zip(kind.shape, shape, strict=True) if own]
+    return ir.RankedTensorType.get(sizes, kind.element_type)
+
+
+def _units(shape: Names) -> list[list[int]]:
+    """Numbers of the dimensions that each one with a name is together with those that have none."""
+    named = [at for at, own in enumerate(shape) if own]
+    ends = [*named[1:], len(shape)]
+    return [list(range(*each)) for each in zip([0, *named[1:]], ends, strict=True)]
 
 
 def _groups(shape: Names) -> list[list[int]]:

@@ -8,6 +8,8 @@ from iree_tuner.kernels.epilogue import producer
 from iree_tuner.ops.structure import indexing_maps
 
 _LOWEST = -1e30  # a running maximum begins with this or less
+_HIDDEN = -1e9  # scores that are this or less are nothing beside any other
+_REPEATING = ("linalg.fill", "linalg.broadcast", "tensor.expand_shape", "tensor.collapse_shape")
 
 
 def groups_of(op: ir.Operation) -> list[list[int]]:
@@ -28,30 +30,44 @@ def body_of(op: ir.Operation) -> str:
 def order_of(op: ir.Operation) -> list[int] | None:
     """For each dimension of a transpose's result that of its operand; None for other ops."""
     moved = moved_by(op)
-    if moved is None or len(moved) < ir.RankedTensorType(op.result.type).rank:
+    if moved is None or None in moved or len(moved) < ir.RankedTensorType(op.result.type).rank:
         return None
     return [moved.index(each) for each in range(len(moved))]
 
 
-def moved_by(op: ir.Operation) -> list[int] | None:
-    """For each dimension of an op's operand that of its result, where it transposes or repeats values."""
+def moved_by(op: ir.Operation) -> list[int | None] | None:
+    """For each dimension of an op's operand that of its result, where it transposes or repeats values.
+
+    None for a dimension of size 1 that the result does not have.
+    """
     if op.name == "linalg.transpose":
         order = list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
-        return [order.index(each) for each in range(len(order))]
+        return [*map(order.index, range(len(order)))]
     if op.name == "linalg.broadcast":
         repeated = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
         return [each for each in range(ir.RankedTensorType(op.result.type).rank) if each not in repeated]
     if not copies(op):
         return None
     source, result = indexing_maps(op)
-    if not source.is_projected_permutation or not result.is_permutation:
+    if not result.is_permutation or not all(map(_is_loop_or_zero, source.results)):
         return None
     loops = [ir.AffineDimExpr(each).position for each in result.results]
-    return [loops.index(ir.AffineDimExpr(each).position) for each in source.results]
+    own = [ir.AffineDimExpr(each).position for each in source.results if isinstance(each, ir.AffineDimExpr)]
+    if len(set(own)) < len(own):
+        return None
+    return [
+        loops.index(each.position) if isinstance(each, ir.AffineDimExpr) else None for each in source.results
+    ]
+
+
+def _is_loop_or_zero(result: ir.AffineExpr) -> bool:
+    if isinstance(result, ir.AffineConstantExpr):
+        return result.value == 0
+    return isinstance(result, ir.AffineDimExpr)
 
 
 def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
-    """The mask of an op that takes its second operand where it is true and the lowest number elsewhere.
+    """The mask of an op that takes its second operand where it is true and a very low number elsewhere.
 
     With the mask, for each of its dimensions that of the result.
     """
@@ -70,21 +86,10 @@ def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
         or ir.RankedTensorType(scores.type).rank != own.n_dims
     ):
         return None
-    other = step.operands[2]
-    if isinstance(other.owner, ir.Block):
-        other = op.operands[ir.BlockArgument(other).arg_number]
-    return (mask, [ir.AffineDimExpr(each).position for each in place.results]) if _lowest(other) else None
-
-
-def _lowest(value: ir.Value) -> bool:
-    """Whether a value is the lowest number, or a tensor that is filled with it."""
-    made = producer(value)
-    while made is not None and (made.name in ("linalg.fill", "linalg.broadcast") or copies(made)):
-        made = producer(made.operands[0])
-    found = made.attributes["value"] if made is not None and made.name == "arith.constant" else None
-    if isinstance(found, ir.DenseFPElementsAttr) and found.is_splat:
-        found = found.get_splat_value()
-    return isinstance(found, ir.FloatAttr) and found.value <= _LOWEST
+    other = uniform(outside(op, step.operands[2]))
+    if other is None or other > _HIDDEN:
+        return None
+    return mask, [ir.AffineDimExpr(each).position for each in place.results]
 
 
 def copies(op: ir.Operation) -> bool:
@@ -95,22 +100,40 @@ def copies(op: ir.Operation) -> bool:
     return len(block.operations) == 1 and block.operations[0].operands[0] == block.arguments[0]
 
 
-def factor_of(op: ir.Operation) -> float | None:
-    """What an elementwise op multiplies its operand by."""
+def factor_of(op: ir.Operation) -> tuple[ir.Value, float] | None:
+    """What an elementwise op multiplies by a number, and the number."""
     name = body_of(op)
-    if name not in ("arith.mulf", "arith.divf") or len(op.operands) != 2:
+    if name not in ("arith.mulf", "arith.divf"):
         return None
-    block = op.regions[0].blocks[0]
-    first, second = block.operations[0].operands
-    if name == "arith.mulf" and second == block.arguments[0]:
-        first, second = second, first
-    constant = producer(second)
-    if first != block.arguments[0] or constant is None or constant.name != "arith.constant":
+    first, second = (outside(op, each) for each in op.regions[0].blocks[0].operations[0].operands)
+    number = uniform(second)
+    if name == "arith.mulf" and number is None:
+        first, number = second, uniform(first)
+    if not number or not isinstance(first.type, ir.RankedTensorType):
         return None
-    value = constant.attributes["value"]
-    if not isinstance(value, ir.FloatAttr) or not value.value:
+    return first, number if name == "arith.mulf" else 1.0 / number
+
+
+def outside(op: ir.Operation, value: ir.Value) -> ir.Value:
+    """What a value in an op's body is outside of it: the operand that an argument is of."""
+    if isinstance(value.owner, ir.Block) and value.owner == op.regions[0].blocks[0]:
+        return op.operands[ir.BlockArgument(value).arg_number]
+    return value
+
+
+def uniform(value: ir.Value, most_steps: int = 6) -> float | None:
+    """The number that a scalar, or each value of a tensor, is; None where that is not known."""
+    op = producer(value)
+    if op is None or not most_steps:
         return None
-    return value.value if name == "arith.mulf" else 1.0 / value.value
+    if op.name == "arith.constant":
+        found = op.attributes["value"]
+        if isinstance(found, ir.DenseFPElementsAttr) and found.is_splat:
+            found = found.get_splat_value()
+        return found.value if isinstance(found, ir.FloatAttr) else None
+    # A constant that a body yields from outside could not be matched: `local_constants`.
+    repeats = op.name in _REPEATING or copies(op)
+    return uniform(op.operands[0], most_steps - 1) if repeats else None
 
 
 def softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
@@ -16,7 +17,11 @@ _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 _LEAST_WIDTH, _WIDEST = 16, 256  # of heads; tensor cores take no less
 _MOST_VALUES = (1 << 31) - 1
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
-_SCRATCH, _PARAMETERS = 4, ("q", "k", "v", "out")
+_PARAMETERS = ("q", "k", "v", "bias", "out", "parts")
+_OF_BIAS = {**ELEMENTS, "i1": "*i8"}
+_CLUSTER = 8  # workgroups that any GPU of compute capability 9.0 takes in a cluster
+_LEAST_PART = 128  # keys: fewer are read in less time than parts are put together
+_MOST_SCRATCH = 1 << 20  # bytes: what harnesses have (`variants`)
 _LOG2_E = math.log2(math.e)
 
 
@@ -32,8 +37,10 @@ class TritonAttention(TritonKernel):
         if shape is None:
             return "it is not attention"
         types = [each.element_type for each in (*problem.inputs, problem.result)]
-        if len(set(types[:3])) > 1 or types[0] not in ("f16", "bf16") or types[3] not in ELEMENTS:
+        if len(set(types[:3])) > 1 or types[0] not in ("f16", "bf16") or types[-1] not in ELEMENTS:
             return f"its types are {', '.join(types)}, not f16 or bf16"
+        if any(each not in _OF_BIAS for each in types[3:-1]):
+            return f"its bias is {types[3]}"
         if not all(_LEAST_WIDTH <= each <= _WIDEST for each in (shape.k1, shape.n)):
             return f"its heads are {shape.k1} and {shape.n} wide, not {_LEAST_WIDTH} to {_WIDEST}"
         if max(math.prod(each.shape) for each in (*problem.inputs, problem.result)) > _MOST_VALUES:
@@ -44,7 +51,8 @@ class TritonAttention(TritonKernel):
         """Tiles whose operands fit into shared memory, promising ones first."""
         del target
         shape = _shape(problem)
-        return tuple(sorted(_variants(shape), key=lambda each: _misfit(shape, each)))
+        causal = problem.after is not None
+        return tuple(sorted(_variants(shape, causal), key=lambda each: _misfit(shape, each)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         """Compile the source for a problem. Raises KernelError where Triton refuses it."""
@@ -52,24 +60,58 @@ class TritonAttention(TritonKernel):
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         from iree_tuner.kernels import triton_source
 
-        shape = _shape(problem)
-        kinds = [ELEMENTS[each.element_type] for each in (*problem.inputs, problem.result)]
+        shape, splits = _shape(problem), knobs["splits"]
+        bias = next((each.element_type for each in problem.inputs[3:]), "")
+        kinds = [ELEMENTS[each.element_type] for each in (*problem.inputs[:3], problem.result)]
+        kinds = [*kinds[:3], _OF_BIAS[bias or "f32"], kinds[3], ELEMENTS["f32"]]
+        pointers: dict[str, str] = dict(zip(_PARAMETERS, kinds, strict=True))
+        none = {"BIAS": (0,) * len(shape.batch), "IN_BIAS": (0, 0)}
         constants: dict[str, object] = {
-            "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2,
+            "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2, **none,
             **shape.batch_steps, **{f"IN_{name}": each for name, each in shape.steps.items()},
             "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
-            "WIDTH": _padded(shape.k1), "WIDTH_V": _padded(shape.n),
+            "WIDTH": _padded(shape.k1), "WIDTH_V": _padded(shape.n), "SPLITS": splits, "CLUSTER": splits > 1,
+            "BIASED": bool(bias), "MASKED": bias == "i1",
         }  # fmt: skip
-        pointers = dict(zip(_PARAMETERS, kinds, strict=True))
         made = compiled(triton_source.attention, pointers, constants, knobs)
-        workgroups = (-(-shape.m // knobs["bm"]), math.prod(shape.batch), 1)
-        return code_of(made, range(_SCRATCH), _SCRATCH, workgroups, knobs)
+        x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)
+        bound = [at for at, name in enumerate(_PARAMETERS[:-1]) if bias or name != "bias"]
+        code = code_of(made, bound, _PARAMETERS.index("parts"), (splits * x, y, 1), knobs)
+        if splits == 1:
+            return code
+        return replace(
+            code, data=_clustered(code.data, splits), scratch_bytes=x * y * _part_bytes(shape, knobs)
+        )
+
+
+def _clustered(ptx: bytes, count: int) -> bytes:
+    """A kernel whose workgroups are in clusters: PTX ISA, `.reqnctapercluster`."""
+    threads = b".reqntid "
+    if ptx.count(threads) != 1:
+        raise KernelError("the PTX does not say once how many threads a workgroup has")
+    return ptx.replace(threads, b".explicitcluster\n.reqnctapercluster %d, 1, 1\n%s" % (count, threads))
+
+
+def _part_bytes(shape: AttentionShape, knobs: Knobs) -> int:
+    """What the parts of one tile's keys are written to, in f32."""
+    return knobs["splits"] * knobs["bm"] * (_padded(shape.n) + 2) * 4
 
 
 def _shape(problem: Problem) -> AttentionShape:
+    """The problem's, where a single query of several heads that share one of keys is several queries."""
     shape = attention_shape(problem)
     assert shape is not None, "`refuses` has looked"
-    return shape
+    alike = [
+        at for at, steps in enumerate(zip(*shape.batch_steps.values(), strict=True)) if steps[1:3] == (0, 0)
+    ]
+    if shape.m > 1 or problem.after is not None or not alike:
+        return shape
+    most = max(alike, key=lambda at: shape.batch[at])
+    rows = {name: (steps[most], shape.steps[name][1]) for name, steps in shape.batch_steps.items()}
+    rows |= {name: shape.steps[name] for name in ("K", "V")}
+    left = {name: (*steps[:most], *steps[most + 1 :]) for name, steps in shape.batch_steps.items()}
+    batch = (*shape.batch[:most], *shape.batch[most + 1 :])
+    return replace(shape, batch=batch, m=shape.batch[most], batch_steps=left, steps=rows)
 
 
 def _padded(width: int) -> int:
@@ -77,21 +119,36 @@ def _padded(width: int) -> int:
     return 1 << (width - 1).bit_length()
 
 
-def _variants(shape: AttentionShape) -> Iterator[Knobs]:
+def _variants(shape: AttentionShape, causal: bool) -> Iterator[Knobs]:
     width, width_v = _padded(shape.k1), _padded(shape.n)
-    for bm, bk, warps, stages in product((16, 32, 64, 128), (16, 32, 64, 128), (4, 8), (1, 2, 3, 4)):
+    for bm, bk, warps, stages in product((16, 32, 64, 128), (16, 32, 64, 128), (1, 2, 4, 8), (1, 2, 3, 4)):
         if bm > max(16, _padded(shape.m)) or bk > max(16, _padded(shape.k2)):
             continue
-        if not 8 <= bm * max(bk, width_v) / (warps * 32) <= 192 or (warps == 8 and bm < 128):
+        values = bm * max(bk, width_v)
+        if not 8 <= values / (warps * 32) <= 192 or (warps == 8 and bm < 128):
+            continue
+        if warps < 4 and values >= 8 * 4 * 32:  # only what is too small for four has fewer
             continue
         if 2 * (bm * width + stages * bk * (width + width_v)) > SHARED_BYTES:
             continue
-        yield {"bm": bm, "bk": bk, "warps": warps, "stages": stages}
+        for splits in (1, 2, 4, _CLUSTER):
+            knobs = {"bm": bm, "bk": bk, "warps": warps, "stages": stages, "splits": splits}
+            if splits == 1 or (not causal and _splits(shape, knobs)):
+                yield knobs
+
+
+def _splits(shape: AttentionShape, knobs: Knobs) -> bool:
+    """Whether so few workgroups would be busy without splitting keys that it may pay."""
+    tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch)
+    scratch = tiles * _part_bytes(shape, knobs)
+    few = tiles * knobs["splits"] <= _MULTIPROCESSORS
+    long = shape.k2 >= knobs["splits"] * max(2 * knobs["bk"], _LEAST_PART)
+    return few and long and scratch <= _MOST_SCRATCH
 
 
 def _misfit(shape: AttentionShape, knobs: Knobs) -> tuple[float, ...]:
     """Small for what is probably fast: full waves of workgroups, few masked keys, large tiles."""
-    tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch)
+    tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch) * knobs["splits"]
     waves = -(-tiles // _MULTIPROCESSORS) * _MULTIPROCESSORS / tiles
     keys = -(-shape.k2 // knobs["bk"]) * knobs["bk"] / shape.k2
     rows = -(-shape.m // knobs["bm"]) * knobs["bm"] / shape.m

@@ -45,26 +45,60 @@ class Tensor:
         return self.array.strides
 
 
-triton.runtime.jit.mangle_type = lambda *_, **__: "*fp16"
+def kind_of(value, *_, **__):
+    return {"float32": "*fp32", "float16": "*fp16", "bool": "*i8"}[value.array.dtype.name]
 
-for m, keys, shared, after in ((100, 77, 1, None), (64, 128, 1, None), (100, 100, 2, 0), (70, 96, 4, 26)):
+
+triton.runtime.jit.mangle_type = kind_of
+
+CASES = (
+    (100, 77, 1, None, 1, ""), (64, 128, 1, None, 1, ""), (100, 100, 2, 0, 1, ""), (70, 96, 4, 26, 1, ""),
+    (100, 77, 1, None, 2, ""), (4, 300, 4, None, 4, ""), (1, 64, 1, None, 8, ""),
+    (100, 77, 1, None, 1, "bias"), (70, 96, 2, None, 1, "row"), (9, 200, 4, None, 2, "mask"),
+)  # fmt: skip
+"""Queries, keys, heads to one of keys, keys after its own that a query sees, parts of keys, and a bias."""
+
+
+def biases(kind, batch, heads, m, keys):
+    """A bias or a mask, its strides of batch, heads, rows and columns, and what it adds to scores."""
+    if kind == "bias":  # of heads, queries and keys; the first keys are not seen by some
+        bias = rng.standard_normal((heads, m, keys)).astype(np.float16)
+        bias[:, : m // 2, :40] = -np.inf
+        return bias, (0, m * keys, keys, 1), bias[None].astype(float)
+    if kind == "row":  # of a batch's keys; the second batch sees none
+        bias = np.zeros((batch, keys), np.float32)
+        bias[0, 40:] = bias[1] = np.finfo(np.float32).min
+        return bias, (keys, 0, 0, 1), np.maximum(bias, -1e30)[:, None, None].astype(float)
+    if kind == "mask":
+        mask = rng.random((batch, keys)) < 0.5
+        return mask, (keys, 0, 0, 1), np.where(mask, 0.0, -1e30)[:, None, None]
+    return np.zeros(1, np.float32), (0, 0, 0, 0), 0.0
+
+
+for m, keys, shared, after, splits, kind in CASES:
     batch, heads, width = 2, 4, 64
     rng = np.random.default_rng(0)
     q = rng.standard_normal((batch, m, heads, width)).astype(np.float16)
     k, v = (rng.standard_normal((batch, keys, heads // shared, width)).astype(np.float16) for _ in range(2))
     out = np.full(q.shape, np.nan, np.float16)
+    bias, steps, added = biases(kind, batch, heads, m, keys)
+    tiles = math.ceil(m / 64) * batch * heads
+    parts = np.full(tiles * splits * 64 * (64 + 2), np.nan, np.float32)
     row, other = heads * width, heads // shared * width
     query, key = (m * row, shared * width, width), (keys * other, width, 0)  # 0: heads that share one of keys
-    strides = {"Q": query, "K": key, "V": key, "OUT": query}
-    inner = {"IN_Q": (row, 1), "IN_K": (other, 1), "IN_V": (other, 1), "IN_OUT": (row, 1)}
-    triton_source.attention[(math.ceil(m / 64), batch * heads, 1)](
-        *map(Tensor, (q, k, v, out)), BATCH=(batch, heads // shared, shared), M=m, N=width, K1=width, K2=keys,
-        **strides, **inner, AFTER=after, SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=64, WIDTH_V=64,
+    strides = {"Q": query, "K": key, "V": key, "OUT": query, "BIAS": (steps[0], shared * steps[1], steps[1])}
+    inner = {f"IN_{name}": (other if name in "KV" else row, 1) for name in ("Q", "K", "V", "OUT")}
+    triton_source.attention[(math.ceil(m / 64) * splits, batch * heads, 1)](
+        *map(Tensor, (q, k, v, bias, out, parts)), BATCH=(batch, heads // shared, shared), M=m, N=width,
+        K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after,
+        SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=64, WIDTH_V=64, SPLITS=splits,
+        CLUSTER=False, BIASED=bool(kind), MASKED=kind == "mask",
     )  # fmt: skip
     k, v = (np.repeat(each.astype(float), shared, axis=2) for each in (k, v))
     scores = 0.125 * np.einsum("bmhd,bkhd->bhmk", q.astype(float), k)
+    scores = scores + added
     if after is not None:
         scores[:, :, np.arange(keys)[None] > np.arange(m)[:, None] + after] = -np.inf
-    weights = np.exp(scores)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
     wanted = np.einsum("bhmk,bkhd->bmhd", weights / weights.sum(-1, keepdims=True), v)
-    assert np.abs(out - wanted).max() < 1e-3
+    assert np.abs(out - wanted).max() < 1e-3, (m, keys, shared, after, splits, kind)

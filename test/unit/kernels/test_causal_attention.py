@@ -48,8 +48,6 @@ def test_what_is_found_computes_what_the_program_does(heads: int, shared: int) -
     [
         ("stablehlo.compare GE,", "stablehlo.compare GT,", None),  # the first query would see nothing
         ("stablehlo.compare GE,", "stablehlo.compare LE,", None),  # later ones only
-        ("stablehlo.compare GE,", "stablehlo.compare EQ,", None),
-        ("i32", "i8", None),  # in which places of longer programs would begin anew
         ("%apart = stablehlo.constant dense<0>", "%apart = stablehlo.constant dense<3>", 3),
         ("%apart = stablehlo.constant dense<0>", "%apart = stablehlo.constant dense<-1>", None),
         ("dense<0xFF800000> : tensor<f32> // hidden", "dense<0.0> : tensor<f32> // hidden", None),
@@ -64,6 +62,25 @@ def test_what_masks_say(what: str, other: str, after: int | None) -> None:
         given = arrays(4, 2, 20, 16)
         for program in (site.case, site.alone):
             assert np.abs(results(program, given) - reference(*given, after)).max() < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("what", "other", "after"),
+    [
+        ("stablehlo.compare GE,", "stablehlo.compare EQ,", None),
+        ("i32", "i8", 0),  # in which places of longer programs would begin anew
+    ],
+)
+def test_other_masks_are_read(what: str, other: str, after: int | None) -> None:
+    """The program computes them; a query sees its own key only, or those up to it."""
+    site = found(causal_attention(4, 2, 20, 16).replace(what, other))
+    assert site.problem.after is None
+    (mask,) = site.problem.inputs[3:]
+    assert str(mask) == "1x20x20xi1"
+    given = arrays(4, 2, 20, 16)
+    seen = np.eye(20, dtype=bool) if after is None else np.tri(20, dtype=bool)
+    wanted = np.repeat(given[2], 2, axis=0) if after is None else reference(*given)
+    assert np.abs(results(site.alone, [*given, seen.reshape(mask.shape)]) - wanted).max() < 2e-3
 
 
 @needs_triton

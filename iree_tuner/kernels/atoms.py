@@ -1,0 +1,100 @@
+"""Names of dimensions, which are kept through reshapes, transposes and repetitions.
+
+A dimension has atoms for its name. A reshape that joins dimensions gives one several atoms, and one that
+splits a dimension gives its atom parts. Dimensions of size 1 come and go, and have no name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from iree.compiler import ir
+
+from iree_tuner.kernels.shapes import groups_of, moved_by
+
+Names = tuple[tuple[int, ...], ...]
+"""For each dimension of a value its atoms, outer ones first."""
+
+
+@dataclass
+class Atoms:
+    """What is known of atoms so far.
+
+    Attributes:
+        sizes: of all of them.
+        parts: what an atom was split into.
+    """
+
+    sizes: dict[int, int]
+    parts: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+
+    def copy(self) -> Atoms:
+        """With what is known now."""
+        return Atoms(dict(self.sizes), dict(self.parts))
+
+    def named(self, place: ir.AffineMap, names: Mapping[int, int]) -> Names:
+        """The names of an operand's dimensions, which loops give; those of size 1 have none."""
+        own = [names.get(ir.AffineDimExpr(each).position) for each in place.results]
+        return tuple(() if each is None or self.sizes[each] < 2 else (each,) for each in own)
+
+    def split(self, atom: int, sizes: Sequence[int]) -> tuple[int, ...] | None:
+        """An atom's parts of such sizes; None where it has others."""
+        if atom not in self.parts:
+            first = self._new()
+            self.parts[atom] = tuple(range(first, first + len(sizes)))
+            self.sizes |= dict(zip(self.parts[atom], sizes, strict=True))
+        own = self.parts[atom]
+        return own if [self.sizes[each] for each in own] == list(sizes) else None
+
+    def before(self, op: ir.Operation, names: Names) -> Names | None:
+        """The names of an op's operand, from those of its result."""
+        if op.name == "tensor.collapse_shape":
+            return self.expanded(names, op.operands[0], op)
+        if op.name == "tensor.expand_shape":
+            return tuple(tuple(atom for each in group for atom in names[each]) for group in groups_of(op))
+        moved = moved_by(op)
+        return None if moved is None else tuple(() if each is None else names[each] for each in moved)
+
+    def expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
+        """Names of a value's dimensions, groups of which have names."""
+        shape, found = ir.RankedTensorType(value.type).shape, list[tuple[int, ...]]()
+        for group, own in zip(groups_of(op), names, strict=True):
+            long = [shape[each] for each in group if shape[each] > 1]  # units come and go, and have no name
+            if len(own) == 1 and len(long) > 1:
+                own = self.split(own[0], long)
+            parts = None if own is None else self._shared_out(own, long)
+            if parts is None:
+                return None
+            found += [parts.pop(0) if shape[each] > 1 else () for each in group]
+        return tuple(found)
+
+    def _shared_out(self, atoms: Sequence[int], sizes: Sequence[int]) -> list[tuple[int, ...]] | None:
+        """Atoms in groups whose sizes are such products."""
+        left, found = list(atoms), list[tuple[int, ...]]()
+        for size in sizes:
+            own: list[int] = []
+            while left and math.prod(self.sizes[each] for each in own) < size:
+                own.append(left.pop(0))
+            if math.prod(self.sizes[each] for each in own) != size:
+                return None
+            found.append(tuple(own))
+        return None if left else found
+
+    def one(self, atoms: tuple[int, ...]) -> int:
+        """The atom whose parts these are."""
+        whole = {parts: atom for atom, parts in self.parts.items()}
+        if len(atoms) > 1 and atoms not in whole:  # parts of one that was split in another order
+            whole[atoms] = self._new()
+            self.parts[whole[atoms]] = atoms
+            self.sizes[whole[atoms]] = math.prod(self.sizes[each] for each in atoms)
+        return atoms[0] if len(atoms) == 1 else whole[atoms]
+
+    def _new(self) -> int:
+        """An atom that has no other use."""
+        return max(self.sizes) + 1
+
+    def whole(self, own: tuple[int, ...]) -> tuple[int, ...]:
+        """The atoms that are left of a dimension's, when all are split that were split anywhere."""
+        return tuple(part for atom in own for part in self.whole(self.parts.get(atom, ())) or (atom,))

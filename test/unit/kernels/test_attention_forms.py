@@ -1,0 +1,126 @@
+"""Attention as people write it in JAX: each form is found as one problem, which computes the same.
+
+The programs (`attentions`) are what JAX 0.10 lowers from einsums over batch, places, heads and width, in half
+precision: `jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32)` and so on.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernels.test_attention_sites import KERNEL, found, needs_triton, results
+
+from iree_tuner.kernels.problem import KernelError
+from iree_tuner.targets import parse_target
+
+CUDA = parse_target("cuda:sm_89")
+PROGRAMS = Path(__file__).parent / "attentions"
+
+
+@dataclass(frozen=True)
+class Form:
+    """Sizes of a program's arrays, and what is found in it."""
+
+    name: str
+    batch: int
+    queries: int
+    keys: int
+    shared: int
+    found: tuple[int, ...]
+    causal: bool = False
+    bias: tuple[int, ...] = ()
+
+
+FORMS = (
+    Form("values_first", 2, 20, 24, 4, (2, 4)),
+    Form("batch_of_one", 1, 20, 24, 4, (4,)),
+    Form("scaled_queries", 2, 20, 24, 4, (2, 4)),
+    Form("one_query_repeated", 1, 1, 24, 2, (2, 2)),
+    Form("one_query_grouped", 1, 1, 24, 2, (2,)),
+    Form("grouped", 2, 20, 24, 2, (2, 2, 2)),
+    Form("grouped_causal", 2, 20, 20, 2, (2, 2, 2), causal=True),
+    Form("bias_of_heads", 2, 20, 24, 4, (2, 4), bias=(1, 4, 20, 24)),
+    Form("bias_of_keys", 2, 20, 24, 4, (2, 4), bias=(2, 1, 1, 24)),
+    Form("masked_keys", 2, 20, 24, 4, (2, 4), bias=(2, 1, 1, 24)),
+    Form("causal_triangle", 2, 20, 20, 4, (2, 4), causal=True),
+)
+
+
+def site_of(name: str):
+    return found((PROGRAMS / f"{name}.mlir").read_text())
+
+
+def arrays(form: Form):
+    rng = np.random.default_rng(0)
+    sizes = [(form.queries, 4), *2 * [(form.keys, form.shared)]]
+    made = [rng.standard_normal((form.batch, rows, heads, 16)).astype(np.float16) for rows, heads in sizes]
+    if form.name == "masked_keys":
+        return [*made, rng.random(form.bias) < 0.5]
+    kind = np.float16 if form.name == "bias_of_heads" else np.float32
+    return [*made, rng.standard_normal(form.bias).astype(kind)] if form.bias else made
+
+
+def reference(form: Form, query, key, value, bias=0.0):
+    """Of arrays of batch, places, heads, width; several heads of queries share one of keys."""
+    if form.name == "masked_keys":
+        bias = np.where(bias, 0.0, -np.inf)
+    key, value = (np.repeat(each.astype(np.float64), 4 // form.shared, axis=2) for each in (key, value))
+    scores = 0.25 * np.einsum("bmhd,bkhd->bhmk", query.astype(np.float64), key) + bias
+    if form.causal:
+        scores[..., np.arange(form.keys)[None] > np.arange(form.queries)[:, None]] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return np.einsum("bhmk,bkhd->bmhd", weights / weights.sum(-1, keepdims=True), value)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_each_form_is_one_problem(form: Form) -> None:
+    site = site_of(form.name)
+    assert site is not None
+    problem = site.problem
+    assert problem.workload.sizes("batch") == form.found
+    assert (problem.scale, problem.after) == (0.25, 0 if form.causal else None)
+    assert KERNEL.refuses(problem) == ""
+    given = arrays(form)
+    assert [np.prod(each.shape) for each in problem.inputs] == [each.size for each in given]
+    shaped = [value.reshape(each.shape) for value, each in zip(given, problem.inputs, strict=True)]
+    wanted = reference(form, *given)
+    assert np.abs(results(site.alone, shaped).reshape(-1) - wanted.reshape(-1)).max() < 2e-3
+
+
+@pytest.mark.parametrize("name", ["one_query_repeated", "one_query_grouped"])
+def test_queries_that_share_keys_are_rows_of_a_tile(name: str) -> None:
+    problem = site_of(name).problem
+    if KERNEL.missing():
+        pytest.skip(KERNEL.missing())
+    code = KERNEL.make(problem, CUDA, KERNEL.variants(problem, CUDA)[0])
+    assert code.launch.workgroups == (1, 2, 1)
+
+
+@needs_triton
+def test_keys_are_split_within_a_cluster() -> None:
+    """Where there are few workgroups, those of a cluster put their parts together through scratch memory."""
+    problem = found((PROGRAMS / "one_query_grouped.mlir").read_text().replace("x24x", "x2048x")).problem
+    variants = KERNEL.variants(problem, CUDA)
+    assert {each["splits"] for each in variants} == {1, 2, 4, 8}
+    assert variants[0]["splits"] == 8
+    code = KERNEL.make(problem, CUDA, variants[0])
+    assert code.launch.workgroups == (8, 2, 1)
+    assert code.scratch_bytes == 2 * 8 * variants[0]["bm"] * (16 + 2) * 4
+    text = code.data.decode()
+    assert ".reqnctapercluster 8, 1, 1" in text
+    before, after = text.split("barrier.cluster.arrive.release.aligned")
+    assert "ld.global" in after
+    assert before.count("st.global") >= 3
+
+
+def test_causal_keys_are_not_split() -> None:
+    causal = site_of("grouped_causal").problem
+    assert {each["splits"] for each in KERNEL.variants(causal, CUDA)} == {1}
+
+
+@needs_triton
+def test_a_kernel_refuses_other_targets() -> None:
+    problem = site_of("grouped").problem
+    with pytest.raises(KernelError, match="does not compute"):
+        KERNEL.make(problem, parse_target("llvm-cpu:host"), KERNEL.variants(problem, CUDA)[0])

@@ -1,0 +1,83 @@
+"""The models for GPUs compute the same in both libraries, with sums in f32: small ones; all in the night."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs the extra examples")
+pytest.importorskip("jax", reason="needs the extra examples")
+
+import torch
+
+from examples.models import GPU_MODELS, llama, sdxl, transformer
+from examples.models.in_jax import jax_function, stablehlo
+from examples.models.in_torch import torch_module, torch_outputs
+from examples.models.model import Model
+
+_LLAMA = {"of": "a small Llama", "width": 64, "heads": 4, "shared": 2, "hidden": 96}
+BLOCK = llama.block("block", tokens=16, **_LLAMA)
+SMALL = (
+    BLOCK,
+    llama.step("step", cached=15, **_LLAMA),
+    sdxl.transformer("unet", "a small U-Net", tokens=16, width=64, heads=2, texts=7, text_width=48),
+    sdxl.residual("residual", "a small U-Net", size=6, channels=64, time_width=32),
+    transformer.encoder("after", "BERT", tokens=24, width=64, heads=2, blocks=2, norm_first=False),
+    transformer.encoder("before", "ViT", tokens=17, width=64, heads=2, batch=2, key_bias=False),
+)
+
+
+def agree(model: Model) -> None:
+    expected, found = (
+        torch_outputs(model),
+        [np.asarray(each) for each in jax_function(model)(*model.example())],
+    )
+    assert len(expected) == len(found) == model.outputs
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype == np.float16
+        assert one.shape == other.shape
+        error = np.max(np.abs(one.astype(np.float32) - other.astype(np.float32)))
+        assert error <= model.tolerance * np.max(np.abs(other))
+
+
+@pytest.mark.parametrize("model", SMALL, ids=lambda model: model.name)
+def test_jax_and_torch_agree(model: Model) -> None:
+    agree(model)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", GPU_MODELS)
+def test_whole_models_agree(name: str) -> None:
+    agree(GPU_MODELS[name])
+
+
+def test_no_query_sees_a_later_key() -> None:
+    (x,) = BLOCK.example()
+    changed = x.copy()
+    changed[-1] += 1
+    function = jax_function(BLOCK)
+    first, second = (np.asarray(function(each)[0]) for each in (x, changed))
+    assert np.array_equal(first[:-1], second[:-1])
+    assert not np.array_equal(first[-1], second[-1])
+
+
+def test_a_step_is_the_last_row_of_a_block() -> None:
+    """With the keys and values that steps on the tokens before give; in PyTorch, which compiles nothing."""
+    x = torch.from_numpy(BLOCK.example()[0])
+    keys = values = torch.zeros(2, 0, 16, dtype=torch.float16)
+    with torch.inference_mode():
+        for place in range(16):
+            step = torch_module(llama.step("block", cached=place, **_LLAMA))
+            found, key, value = step(x[place : place + 1], keys, values)
+            keys, values = torch.cat([keys, key], 1), torch.cat([values, value], 1)
+    (wanted,) = torch_outputs(BLOCK)
+    error = np.max(np.abs(found.float().numpy() - wanted[15:].astype(np.float32)))
+    assert error <= BLOCK.tolerance * np.max(np.abs(wanted[15:]))
+
+
+@pytest.mark.parametrize(("model", "count"), [(BLOCK, 9), (SMALL[3], 3)], ids=["products", "convolutions"])
+def test_sums_have_32_bits(model: Model, count: int) -> None:
+    _, text = stablehlo(model)
+    products = [
+        each for each in text.splitlines() if "dot_general" in each or "stablehlo.convolution" in each
+    ]
+    assert len(products) == count
+    assert all(line.rstrip().split("->")[-1].strip().split("xf")[-1].startswith("32") for line in products)
