@@ -1,0 +1,50 @@
+"""Numpy's arrays as Triton's interpreter takes tensors; imported before anything of Triton."""
+
+import os
+
+os.environ["TRITON_INTERPRET"] = "1"
+
+import triton.runtime.jit
+
+
+class Tensor:
+    """As much of a tensor as the interpreter asks for."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+    def untyped_storage(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def copy_(self, other):
+        pass
+
+    def new_empty(self, *_, **__):
+        return Tensor(self.array)
+
+    def set_(self, storage, *_):
+        self.array = storage.array
+
+    def storage_offset(self):
+        return 0
+
+    def size(self):
+        return self.array.shape
+
+    def stride(self):
+        return self.array.strides
+
+
+def kind(value, *_, **__):
+    """What Triton calls a pointer to an array's elements; bfloat16 is kept as 16 bits."""
+    names = {"float16": "*fp16", "float32": "*fp32", "uint16": "*bf16"}
+    return names[value.array.dtype.name] if isinstance(value, Tensor) else "*fp16"
+
+
+triton.runtime.jit.mangle_type = kind
