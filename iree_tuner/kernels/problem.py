@@ -35,9 +35,10 @@ class Problem:
         result: what comes out.
         epilogue: what is done with each sum, in order: `bias` (the next input is added along the last
             dimension), `channel_bias` (the next input is added along the second one: the channels of an
-            image that has them first), `residual` (the next input is added), `relu`, `relu_ordered` (which
-            makes 0 of a NaN), `at_most_6`, `gelu`, `gelu_tanh`, `truncf`.
-        scale: what the scores of an attention are multiplied by.
+            image that has them first), `residual` (the next input is added), `factor` (it is multiplied by
+            the next input), `scale`, `relu`, `relu_ordered` (which makes 0 of a NaN), `at_most_6`, `gelu`,
+            `gelu_tanh`, `silu`, `truncf`.
+        scale: what the scores of an attention are multiplied by, or a sum by the step `scale`.
         after: how many keys after its own place a query of an attention sees; None where it sees all.
     """
 

@@ -129,7 +129,10 @@ def product_shape(problem: Problem) -> ProductShape | None:
     return ProductShape(
         {role: tuple(math.prod(sizes[each] for each in group) for group in groups[role]) for role in ROLES},
         {
-            name: {role: tuple(steps.get(group[-1], 0) if group else 0 for group in groups[role]) for role in ROLES}
+            name: {
+                role: tuple(steps.get(group[-1], 0) if group else 0 for group in groups[role])
+                for role in ROLES
+            }
             for name, steps in arrays.items()
         },
         exchanged,

@@ -118,13 +118,14 @@ def _sites_of(root: ir.Operation) -> _Own:
     inputs, ops = [*list(root.operands)[:-1], *bias], [*start, root]
     if len(set(inputs)) < len(inputs):
         return []  # a case has an argument for each
-    sites = [(_site(workload, inputs, ops, epilogue, function), root)]
+    sites, scale = [(_site(workload, inputs, ops, epilogue, function), root)], 1.0
     while (steps := next_steps(ops[-1].result)) is not None:
         epilogue, inputs = (*epilogue, *steps.names), [*inputs, *steps.inputs]
+        scale = steps.scale if "scale" in steps.names else scale
         if len(set(epilogue)) < len(epilogue) or len(set(inputs)) < len(inputs):
             break
         ops += [each for each in steps.ops if each not in ops]  # one zero may do for both
-        sites.append((_site(workload, inputs, ops, epilogue, function), ops[-1]))
+        sites.append((_site(workload, inputs, ops, epilogue, function, scale), ops[-1]))
     return sites
 
 
@@ -148,10 +149,11 @@ def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own
 
 def _site(
     workload: Workload, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation], epilogue: tuple[str, ...],
-    function: str,
+    function: str, scale: float = 1.0,
 ) -> Site:  # fmt: skip
     arrays = tuple(map(array_of, inputs))
-    return Site(Problem(workload, arrays, array_of(ops[-1].result), epilogue), _case(inputs, ops), function)
+    problem = Problem(workload, arrays, array_of(ops[-1].result), epilogue, scale)
+    return Site(problem, _case(inputs, ops), function)
 
 
 def _case(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:

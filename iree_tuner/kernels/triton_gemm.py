@@ -31,7 +31,7 @@ _RESULT, _PARTIAL, _SCRATCH = 5, 6, 7
 
 
 class TritonGemm(TritonKernel):
-    """f16 and bf16 with f32 sums, any sizes and layouts: tensor cores, asynchronous or bulk copies, pipelined."""
+    """f16 and bf16 with f32 sums, any sizes and layouts: tensor cores, asynchronous or bulk copies."""
 
     name = "triton_gemm"
     summary = "f16 and bf16 products with f32 sums and epilogues, any layout, for Hopper, by Triton"

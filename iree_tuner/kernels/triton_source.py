@@ -4,7 +4,7 @@ Imported only where Triton is installed; `triton_gemm` and `triton_attention` co
 """
 
 # The language's functions take and give its own values, and sizes in capitals are compile-time constants.
-# ruff: noqa: N803, ANN001, ANN201, ANN202, SIM108
+# ruff: noqa: ARG001, N803, ANN001, ANN201, ANN202
 # pyright: basic, reportMissingImports=false
 
 import triton
@@ -60,7 +60,7 @@ def _finish(
 
 @triton.jit
 def _tile(number, TALL: tl.constexpr, ACROSS: tl.constexpr, GROUP: tl.constexpr):
-    """Batch, row and column of a tile: groups of rows first, so that tiles that run together share operands."""
+    """Batch, row and column of a tile: groups of rows first: tiles that run together share operands."""
     batch = number // (TALL * ACROSS)
     number = number % (TALL * ACROSS)
     width: tl.constexpr = GROUP * ACROSS
@@ -76,6 +76,19 @@ def _meet():
         "barrier.cluster.arrive.release; barrier.cluster.wait.acquire; mov.b32 $0, 0;", "=r,~{memory}", [],
         dtype=tl.int32, is_pure=False, pack=1,
     )  # fmt: skip
+
+
+@triton.jit
+def _added_up(acc, partial, part, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.constexpr):
+    """Some rows of a tile, of whose sums each workgroup of a cluster has a part: always in the same order."""
+    share: tl.constexpr = BM // SPLIT
+    own, sums = part * share + tl.arange(0, share), partial + tl.arange(0, BN)[None, :]
+    tl.store(sums + (part * BM + tl.arange(0, BM))[:, None] * BN, acc)
+    _meet()
+    acc = tl.zeros((share, BN), dtype=tl.float32)
+    for other in tl.static_range(SPLIT):
+        acc += tl.load(sums + (other * BM + own)[:, None] * BN, cache_modifier=".cg")
+    return acc
 
 
 @triton.jit
@@ -133,17 +146,22 @@ def plain(
         y = tl.load(right + _offset(whole * BK, LOOPS[3], RIGHT[2], False), mask=inside[:, None], other=0.0)
         acc = tl.dot(x, y, acc)
     if SPLIT > 1:
-        share: tl.constexpr = BM // SPLIT
-        own, along = part * share + tl.arange(0, share), tl.arange(0, BN)[None, :]
-        sums = partial + number * (SPLIT * BM * BN) + along
-        tl.store(sums + (part * BM + tl.arange(0, BM))[:, None] * BN, acc)
-        _meet()
-        acc = tl.zeros((share, BN), dtype=tl.float32)
-        for other in tl.static_range(SPLIT):
-            acc += tl.load(sums + (other * BM + own)[:, None] * BN, cache_modifier=".cg")
-        rows = row * BM + own
+        acc = _added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)
+        rows = row * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
     done, place = _results(
-        acc, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, BIAS, STEPS, OPERANDS, SCALE, full
+        acc,
+        (first, second, third),
+        c,
+        batch,
+        rows,
+        columns,
+        LOOPS,
+        RESULT,
+        BIAS,
+        STEPS,
+        OPERANDS,
+        SCALE,
+        full,
     )
     tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < COLUMNS)[None, :])
 
@@ -184,7 +202,7 @@ def one_row(
 
 @triton.jit
 def _matrices(array, FORM: tl.constexpr, HIGH: tl.constexpr, WIDE: tl.constexpr):
-    """A descriptor of matrices, for blocks of one. `FORM`: how many, rows, columns, and the first two's steps."""
+    """A descriptor of matrices, for blocks of one. `FORM`: number, rows, columns, steps of the first two."""
     if FORM[0] == 1:
         return tl.make_tensor_descriptor(array, [FORM[1], FORM[2]], [FORM[4], 1], [HIGH, WIDE])
     else:  # noqa: RET505 - each case returns a type of its own

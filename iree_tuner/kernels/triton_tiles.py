@@ -1,8 +1,8 @@
 """Tiles of Triton's products: which are legal for a problem, and what each probably costs on an H200.
 
 A tile is computed in one of three forms (`triton_source`): `plain`, also with parts of the depth in several
-workgroups (`split`), `persistent`, and `one_row` for results of one row. The estimate orders variants and is not
-more than that: its constants were fitted to the products of benchmarks/results/h200_kernels.jsonl.
+workgroups (`split`), `persistent`, and `one_row` for results of one row. The estimate is for the order of
+variants: its constants were fitted to benchmarks/results/h200_kernels.jsonl.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PLAIN_PER_NS = 140.0  # bytes of a right operand that it multiplies without the
 _READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level cache
 _MEMORY_PER_NS = 4500.0  # bytes from memory to all of them
 _LATENCY_NS = 800.0  # of memory
-_START_NS, _TILE_NS, _MEETING_NS = 1500.0, 1000.0, 1500.0
+_START_NS, _TILE_NS, _WORKGROUP_NS, _MEETING_NS = 1500.0, 1000.0, 100.0, 2500.0
 _THREADS = 2048  # of a multiprocessor
 
 
@@ -65,15 +65,16 @@ def workgroups_of(shape: ProductShape, knobs: Knobs) -> int:
 
 
 def ordered(shape: ProductShape, result_bytes: int) -> tuple[Knobs, ...]:
-    """All variants, promising ones first: by the estimate, but few that are much alike one after the other."""
+    """All variants, promising ones first: by the estimate, but few that are alike one after the other."""
     known = [(estimate_ns(shape, each), each) for each in variants(shape, result_bytes)]
     seen: Counter[tuple[int, ...]] = Counter()
     keyed: list[tuple[float, int, Knobs]] = []
     for number, (cost, knobs) in enumerate(sorted(known, key=lambda each: each[0])):
-        tile = knobs.get("bm", 0), knobs["bn"], knobs.get("split", 1)
-        form = (*tile, knobs["persistent"], knobs.get("parts", 1), knobs.get("flatten", 0))
-        keyed.append((cost * (1 + 0.03 * seen[tile] + 0.05 * seen[form]), number, knobs))
-        seen.update((tile, form))
+        tile = *sorted((knobs.get("bm", 0), knobs["bn"])), knobs.get("split", 1)
+        kind = "bm" in knobs, knobs["persistent"], knobs.get("split", 1) > 1
+        form = (*tile, *kind, knobs.get("parts", 1), knobs.get("flatten", 0))
+        keyed.append((cost * (1 + 0.02 * seen[tile] + 0.04 * seen[form] + 0.03 * seen[kind]), number, knobs))
+        seen.update((tile, form, kind))
     return tuple(knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2]))
 
 
@@ -107,7 +108,7 @@ def _tiles(shape: ProductShape) -> Iterator[dict[str, int]]:
         for warps, stages in product((4, 8), (2, 3, 4, 5, 6, 8)):
             small = bm < _WIDE_ROWS
             few = stages == 2 and steps > 2
-            many = stages > max(2, steps) or (stages == 8 and not small)
+            many = stages > max(2, steps) or stages == (5 if small else 8)
             held = bm * bn / (warps * 32)
             balanced = (2 if small or bn == _LEAST else 16) <= held <= 128
             tile = {"bm": bm, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
@@ -143,11 +144,13 @@ def _one_row(shape: ProductShape) -> Iterator[Knobs]:
     for bn, bk in product((2, 4, 8, 16, 32, 64, 128), (16, 32, 64, 128, 256, 512, 1024)):
         if bn > max(2, _padded(shape.n)) or bk > max(_LEAST, _padded(shape.k)):
             continue
-        if (several and shape.sizes["k"][-1] % bk) or (bk < 128 if along else bn < 32) and shape.k * shape.n > 1 << 16:
+        if (several and shape.sizes["k"][-1] % bk) or (
+            (bk < 128 if along else bn < 32) and shape.k * shape.n > 1 << 16
+        ):
             continue
-        for warps, stages in product((1, 2, 4, 8), (1, 2, 3, 4)):
+        for warps, stages in product((1, 2, 4, 8), (2, 3, 4)):
             held = bn * bk / (warps * 32)
-            if 8 <= held <= 64 and bn * bk * _BYTES * stages <= SHARED_BYTES // 2:
+            if 8 <= held <= 32 and bn * bk * _BYTES * stages <= SHARED_BYTES // 2:
                 yield {"bn": bn, "bk": bk, "warps": warps, "stages": stages, "persistent": 0}
 
 
@@ -179,20 +182,28 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     each = _TILE_NS * (0.6 if knobs.get("flatten") else 1.0) + (_MEETING_NS if split > 1 else 0.0)
     busy = max(own * computed, own * read / _READ_PER_NS, rounds * read * _LATENCY_NS / flying)
     values = sum(_values(shape, array) for array in (LEFT, RIGHT, RESULT))
-    return _START_NS + max(busy + rounds * each, values * _BYTES / _MEMORY_PER_NS)
+    return _START_NS + max(busy + rounds * each + own * _WORKGROUP_NS, values * _BYTES / _MEMORY_PER_NS)
 
 
 def _values(shape: ProductShape, array: str) -> int:
     """Of an array."""
     steps = shape.steps[array]
     return math.prod(
-        size for role, sizes in shape.sizes.items() for size, step in zip(sizes, steps[role], strict=True) if step
+        size
+        for role, sizes in shape.sizes.items()
+        for size, step in zip(sizes, steps[role], strict=True)
+        if step
     )
 
 
 def constants_of(shape: ProductShape) -> dict[str, object]:
     """Loops and their steps, as the sources take them."""
-    roles = {LEFT: ("batch", "m", "k"), RIGHT: ("batch", "n", "k"), RESULT: ("batch", "m", "n"), BIAS: ("batch", "n")}
+    roles = {
+        LEFT: ("batch", "m", "k"),
+        RIGHT: ("batch", "n", "k"),
+        RESULT: ("batch", "m", "n"),
+        BIAS: ("batch", "n"),
+    }
     steps = {name: tuple(shape.steps[name][role] for role in own) for name, own in roles.items()}
     loops = tuple(shape.sizes[role] for role in ("batch", "m", "n", "k"))
     return {"LOOPS": loops, "EXCHANGED": shape.exchanged, **steps}

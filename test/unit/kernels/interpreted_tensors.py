@@ -1,10 +1,9 @@
-"""Numpy's arrays as Triton's interpreter takes tensors; imported before anything of Triton."""
+"""Numpy's arrays as Triton's interpreter takes tensors. It interprets where TRITON_INTERPRET is 1."""
 
-import os
-
-os.environ["TRITON_INTERPRET"] = "1"
-
+import numpy as np
+import triton.language as tl
 import triton.runtime.jit
+from triton.runtime import interpreter
 
 
 class Tensor:
@@ -47,4 +46,13 @@ def kind(value, *_, **__):
     return names[value.array.dtype.name] if isinstance(value, Tensor) else "*fp16"
 
 
+def wide(operand):
+    """The interpreter multiplies the 16 bits of a bfloat16 as they are: the same number with 32 bits."""
+    if operand.dtype.scalar != tl.bfloat16:
+        return operand
+    return interpreter.TensorHandle((operand.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
+
+
 triton.runtime.jit.mangle_type = kind
+dot = interpreter.InterpreterBuilder.create_dot
+interpreter.InterpreterBuilder.create_dot = lambda self, a, b, *rest: dot(self, wide(a), wide(b), *rest)
