@@ -47,7 +47,7 @@ def without_unused(text: str) -> Ptx:
 
 
 def in_clusters(text: str, count: int) -> str:
-    """Let as many workgroups, which follow each other, run together as a cluster: they can wait for each other.
+    """Let so many workgroups in a row run together, as a cluster: they can wait for each other.
 
     Raises:
         KernelError: the entry does not say how many threads it has.
