@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.kernels.causal import sees_up_to
 from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.naming import Names, Naming
 from iree_tuner.kernels.shapes import (
     body_of,
     choice_of,
     factor_of,
-    groups_of,
-    moved_by,
-    order_of,
     softmaxed,
     starts_with,
 )
@@ -42,9 +40,6 @@ _ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _N})
 ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", 5
 _MOST_OPS = 64
 _PARALLEL: Iterator = "parallel"
-
-Names = tuple[tuple[int, ...], ...]
-"""For each dimension of a value its atoms, outer ones first."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +70,7 @@ def find_attention(root: ir.Operation) -> Found | None:
         return None
     parts = (*roles["m"], *roles["n"], *roles["k"], *roles["batch"])
     names = dict(zip(parts, (_M, _N, _K2, *range(_BATCH, _BATCH + len(roles["batch"]))), strict=True))
-    walk = _Walk(frozenset(names.values()) - {_M, _N, _K2})
+    walk = _Walk(_BATCH + len(roles["batch"]), batch=frozenset(names.values()) - {_M, _N, _K2})
     lhs, rhs, out = (walk.named(each, names) for each in indexing_maps(root))
     scores = walk.softmax(root.operands[0], lhs)
     if scores is None:
@@ -120,82 +115,24 @@ def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
 
 
 @dataclass
-class _Walk:
-    """What is known of the dimensions' names so far.
+class _Walk(Naming):
+    """What is known of an attention so far.
 
     Attributes:
         batch: the atoms of the batch's loops.
-        parts: what an atom was split into.
-        sizes: of atoms, where they are known.
         scale: what scores are multiplied by.
         after: see `Found`.
     """
 
-    batch: frozenset[int]
-    parts: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
-    sizes: dict[int, int] = field(default_factory=dict[int, int])
+    batch: frozenset[int] = frozenset()
     scale: float = 1.0
     after: int | None = None
-
-    def named(self, place: ir.AffineMap, names: dict[int, int]) -> Names:
-        """The names of an operand's dimensions, which loops give."""
-        return tuple((names[ir.AffineDimExpr(each).position],) for each in place.results)
-
-    def split(self, atom: int, sizes: Sequence[int]) -> tuple[int, ...] | None:
-        """An atom's parts of such sizes; None where it has others."""
-        if atom not in self.parts:
-            first = max([_BATCH, *self.batch, *self.sizes]) + 1
-            self.parts[atom] = tuple(range(first, first + len(sizes)))
-            self.sizes |= dict(zip(self.parts[atom], sizes, strict=True))
-        own = self.parts[atom]
-        return own if [self.sizes[each] for each in own] == list(sizes) else None
-
-    def followed(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names]:
-        """Back through reshapes, transposes and repetitions, to what the program has."""
-        while (op := producer(value)) is not None:
-            before = self._before(op, names)
-            if before is None:
-                break
-            value, names = op.operands[0], before
-        return value, names
-
-    def _before(self, op: ir.Operation, names: Names) -> Names | None:
-        """The names of an op's operand, from those of its result."""
-        if op.name == "tensor.collapse_shape":
-            return self._expanded(names, op.operands[0], op)
-        moved = moved_by(op)
-        return None if moved is None else tuple(names[dimension] for dimension in moved)
-
-    def _expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
-        """Names of a value's dimensions, groups of which have names."""
-        shape, found = ir.RankedTensorType(value.type).shape, list[tuple[int, ...]]()
-        for group, own in zip(groups_of(op), names, strict=True):
-            long = [each for each in group if shape[each] > 1] or group[:1]
-            if len(long) == 1:  # units come and go, and have no name
-                found += [own if each == long[0] else () for each in group]
-                continue
-            parts = self.split(own[0], [shape[each] for each in group]) if len(own) == 1 else None
-            if parts is None:
-                return None
-            found += [(each,) for each in parts]
-        return tuple(found)
-
-    def _collapsed(self, names: Names, op: ir.Operation) -> Names | None:
-        """Names of groups of dimensions that have names."""
-        whole = {parts: atom for atom, parts in self.parts.items()}
-        found: list[tuple[int, ...]] = []
-        for group in groups_of(op):
-            own = tuple(atom for each in group for atom in names[each])
-            if len(own) > 1 and own not in whole:
-                return None
-            found.append(own if len(own) == 1 else (whole[own],))
-        return tuple(found)
 
     def softmax(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names] | None:
         """What a softmax over the keys is of, before which values were cast and reshaped."""
         op = producer(value)
         while op is not None and op.name != "linalg.softmax":
-            before = names if body_of(op) == "arith.truncf" else self._before(op, names)
+            before = names if body_of(op) == "arith.truncf" else self.before(op, names)
             if before is None:
                 break
             names, value = before, op.operands[0]
@@ -214,7 +151,7 @@ class _Walk:
         op = producer(value)
         while op is not None and _roles(op) is None:
             if op.name == "tensor.expand_shape":
-                collapsed = self._collapsed(names, op)
+                collapsed = self.collapsed(names, op)
                 if collapsed is None:
                     return None
                 names = collapsed
@@ -265,26 +202,18 @@ class _Walk:
         """Forward through casts, reshapes and transposes that nothing else has a part in."""
         while len(uses := list(op.result.uses)) == 1:
             user = uses[0].owner.operation
-            after = self._after(user, names)
+            after = names if body_of(user) == "arith.truncf" else self.onto(user, names)
             if after is None or user.operands[0] != op.result:
                 break
             op, names = user, after
         return op, names
-
-    def _after(self, op: ir.Operation, names: Names) -> Names | None:
-        if body_of(op) == "arith.truncf":
-            return names
-        if op.name == "tensor.expand_shape":
-            return self._expanded(names, op.result, op)
-        order = order_of(op)
-        return None if order is None else tuple(names[dimension] for dimension in order)
 
     def found(
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
     ) -> Found | None:
         """All of it as a workload, where batches may be split, and keys and values lack some of them."""
         values = [*(value for value, _ in inputs), result[0].result]
-        every = [tuple(map(self._whole, names)) for _, names in (*inputs, result)]
+        every = [tuple(map(self.whole, names)) for _, names in (*inputs, result)]
         batch: dict[int, None] = {}
         for value, names, roles in zip(values, every, _ROLES, strict=True):
             shape = ir.RankedTensorType(value.type).shape
@@ -310,10 +239,6 @@ class _Walk:
         shapes = tuple(tuple(tuple(self.sizes[each] for each in own) for own in names) for names in every)
         workload = self._workload(values, every, order)
         return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
-
-    def _whole(self, own: tuple[int, ...]) -> tuple[int, ...]:
-        """The atoms that are left of a dimension's, when all are split that were split anywhere."""
-        return tuple(part for atom in own for part in self._whole(self.parts.get(atom, ())) or (atom,))
 
     def _workload(self, values: Sequence[ir.Value], every: Sequence[Names], order: Sequence[int]) -> Workload:
         rank = len(order)
