@@ -10,7 +10,7 @@ from itertools import pairwise
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.ops.contraction import ROLES, is_contraction
 
-LEFT, RIGHT, RESULT, BIAS = "LEFT", "RIGHT", "RESULT", "BIAS"
+LEFT, RIGHT, RESULT, BIAS, ADDED = "LEFT", "RIGHT", "RESULT", "BIAS", "ADDED"
 
 _COPIED_BYTES = 16  # strides of a tensor map are multiples of it: CUDA driver API, cuTensorMapEncodeTiled
 
@@ -43,8 +43,8 @@ class ProductShape:
 
     Attributes:
         sizes: by role.
-        steps: by array (`LEFT`, `RIGHT`, `RESULT`, `BIAS`) and role, elements from one to the next of each
-            loop; 0 where the array is the same for all of these.
+        steps: by array (`LEFT`, `RIGHT`, `RESULT`, `BIAS`, and `ADDED` for other operands of the epilogue) and
+            role, elements from one to the next of each loop; 0 where the array is the same for all of these.
         exchanged: whether `LEFT`, with the rows, is the problem's second operand.
     """
 
@@ -122,8 +122,11 @@ def product_shape(problem: Problem) -> ProductShape | None:
     if exchanged:
         left, right = right, left
         loops |= {"m": loops["n"], "n": loops["m"]}
-    bias = {order[-1]: 1} if "bias" in problem.epilogue and order else {}
-    arrays = {LEFT: left, RIGHT: right, RESULT: result, BIAS: bias}
+    seen = problem.seen or tuple((each,) for each in order)
+    bias = _steps(seen[-1], sizes) if "bias" in problem.epilogue and seen else {}
+    same = not problem.seen or not {"residual", "factor"} & set(problem.epilogue)
+    added = result if same else _steps([each for own in seen for each in own], sizes)
+    arrays = {LEFT: left, RIGHT: right, RESULT: result, BIAS: bias, ADDED: added}
     own = {role: _in_order(loops[role], sizes, left if role == "k" else result) for role in ROLES}
     groups = {role: _groups(own[role], sizes, list(arrays.values())) for role in ROLES}
     return ProductShape(

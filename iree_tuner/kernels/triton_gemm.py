@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.product_shape import Matrices, ProductShape, product_shape
+from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
+from iree_tuner.kernels.product_shape import ADDED, BIAS, Matrices, ProductShape, product_shape
 from iree_tuner.kernels.ptx import in_clusters
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled
 from iree_tuner.kernels.triton_tiles import (
     constants_of,
     engine_of,
     ordered,
+    partial_bytes,
     tiles_of,
     variants,
     workgroups_of,
@@ -25,7 +26,7 @@ _GROUP = 8
 _MOST_VALUES = (1 << 31) - 1  # offsets are 32 bits wide
 
 _OPERANDS = ("bias", "residual", "factor")
-_STEPS = (*_OPERANDS, "scale", "relu", "gelu", "gelu_tanh", "silu", "truncf")  # in any order
+_STEPS = (*_OPERANDS, "scale", "relu", "gelu", "gelu_tanh", "silu", "truncf", "moved")  # in any order
 _PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")
 _RESULT, _PARTIAL, _SCRATCH = 5, 6, 7
 
@@ -52,13 +53,13 @@ class TritonGemm(TritonKernel):
             return "an operand of its epilogue or its result is not f16, bf16 or f32"
         if max(math.prod(each.shape) for each in arrays) > _MOST_VALUES:
             return "an array has too many values for offsets of 32 bits"
-        return "" if next(variants(shape, 2), None) else "no tile divides the innermost loop of its sums"
+        return "" if next(variants(shape, 2, 0), None) else "no tile divides the innermost loop of its sums"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """Tiles whose stages fit into shared memory, promising ones first."""
         del target
         shape = product_shape(problem)
-        return () if shape is None else ordered(shape, _result_bytes(problem))
+        return () if shape is None else ordered(shape, _result_bytes(problem), scratch_room(problem))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         """Compile the source for a problem. Raises KernelError where Triton refuses it."""
@@ -70,15 +71,13 @@ class TritonGemm(TritonKernel):
         unread = [inputs[0]] * (_RESULT - len(inputs))
         kinds = [*inputs, *unread, ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
         made = compiled(function, dict(zip(_PARAMETERS, kinds, strict=True)), constants, knobs)
-        split = knobs.get("split", 1)
-        workgroups = workgroups_of(shape, knobs)
-        bound = [*range(len(inputs)), _RESULT, *([_PARTIAL] if split > 1 else [])]
+        workgroups, partial = workgroups_of(shape, knobs), partial_bytes(shape, knobs)
+        bound = [*range(len(inputs)), _RESULT, *([_PARTIAL] if partial else [])]
         code = code_of(made, bound, _SCRATCH, (workgroups, 1, 1), knobs)
-        if split == 1:
+        if not partial:
             return code
-        partial_bytes = workgroups * knobs["bm"] * knobs["bn"] * 4
-        text = in_clusters(code.data.decode(), split)
-        return replace(code, data=text.encode(), scratch_bytes=partial_bytes)
+        text = in_clusters(code.data.decode(), knobs["split"])
+        return replace(code, data=text.encode(), scratch_bytes=partial)
 
 
 def _result_bytes(problem: Problem) -> int:
@@ -94,9 +93,10 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     from iree_tuner.kernels import triton_source
 
     extras = [step for step in problem.epilogue if step in _OPERANDS]
+    operands = tuple(extras.index(step) if step in extras else -1 for step in problem.epilogue)
+    added = tuple(tuple(shape.steps[each][role] for role in ("batch", "m", "n")) for each in (BIAS, ADDED))
     constants: dict[str, object] = {
-        **constants_of(shape), "STEPS": problem.epilogue, "SCALE": problem.scale,
-        "OPERANDS": tuple(extras.index(step) if step in extras else -1 for step in problem.epilogue),
+        **constants_of(shape), "FINISH": (problem.epilogue, operands, problem.scale, *added),
         "COLUMNS": shape.n, "DEPTH": shape.k, "BN": knobs["bn"], "BK": knobs["bk"],
     }  # fmt: skip
     if "bm" not in knobs:

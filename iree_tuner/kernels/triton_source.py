@@ -27,16 +27,16 @@ def _offset(index, SIZES: tl.constexpr, STEPS: tl.constexpr, ROUND: tl.constexpr
 
 @triton.jit
 def _finish(
-    acc, extras, out, place, along, STEPS: tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr
+    acc, extras, out, along, place, STEPS: tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr
 ):  # fmt: skip
     """The steps of an epilogue, in order.
 
-    `OPERANDS` are, for each step, the number of its operand among `extras`; `place` is where the result is,
-    `along` where the bias is.
+    `OPERANDS` has for each step the number of its operand among `extras`, of which the bias is read `along`,
+    and others at the `place` of the result.
     """
     for step in tl.static_range(len(STEPS)):
         if STEPS[step] == "bias":
-            acc += tl.load(extras[OPERANDS[step]] + along).to(acc.dtype)[None, :]
+            acc += tl.load(extras[OPERANDS[step]] + along).to(acc.dtype)
         if STEPS[step] == "residual":
             acc += tl.load(extras[OPERANDS[step]] + place).to(acc.dtype)
         if STEPS[step] == "factor":
@@ -92,29 +92,40 @@ def _added_up(acc, partial, part, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.
 
 
 @triton.jit
-def _results(
-    acc, extras, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, BIAS: tl.constexpr,
-    STEPS: tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, FULL: tl.constexpr,
-):  # fmt: skip
-    """The finished values of a tile, and where they go; past the end of rows or columns, to the first ones.
+def _place(batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr, FULL: tl.constexpr):
+    """Where a tile is in an array that has `STEPS` of batch, rows and columns.
 
-    `FULL` says whether rows and whether columns are never past the end.
+    What is past the end of rows or columns is at the first ones. `FULL` says where nothing is.
     """
-    place = _offset(batch, LOOPS[0], RESULT[0], False)
-    place += _offset(rows, LOOPS[1], RESULT[1], not FULL[0])[:, None]
-    place += _offset(columns, LOOPS[2], RESULT[2], not FULL[1])[None, :]
-    along = _offset(batch, LOOPS[0], BIAS[0], False) + _offset(columns, LOOPS[2], BIAS[1], not FULL[1])
-    acc = _finish(acc, extras, out, place, along, STEPS, OPERANDS, SCALE)
+    place = _offset(batch, LOOPS[0], STEPS[0], False)
+    place += _offset(columns, LOOPS[2], STEPS[2], not FULL[1])[None, :]
+    if max(STEPS[1]) > 0:
+        place += _offset(rows, LOOPS[1], STEPS[1], not FULL[0])[:, None]
+    return place
+
+
+@triton.jit
+def _results(
+    acc, extras, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, FINISH: tl.constexpr,
+    FULL: tl.constexpr,
+):  # fmt: skip
+    """The finished values of a tile, and where they go.
+
+    `FINISH` are the epilogue's steps, their operands, the scale, and steps of the bias and of other operands.
+    """
+    along = _place(batch, rows, columns, LOOPS, FINISH[3], FULL)
+    added = _place(batch, rows, columns, LOOPS, FINISH[4], FULL)
+    acc = _finish(acc, extras, out, along, added, FINISH[0], FINISH[1], FINISH[2])
+    place = tl.broadcast_to(_place(batch, rows, columns, LOOPS, RESULT, FULL), acc.shape)
     return acc.to(out.dtype.element_ty), out + place
 
 
 @triton.jit
 def plain(
     a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    RESULT: tl.constexpr, BIAS: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr,
-    OPERANDS: tl.constexpr, SCALE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-    DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
-    SPLIT: tl.constexpr,
+    RESULT: tl.constexpr, EXCHANGED: tl.constexpr, FINISH: tl.constexpr, ROWS: tl.constexpr, COLUMNS:
+    tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
+    tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     """A workgroup for each tile; operands are loaded through pointers, asynchronously.
 
@@ -157,10 +168,7 @@ def plain(
         columns,
         LOOPS,
         RESULT,
-        BIAS,
-        STEPS,
-        OPERANDS,
-        SCALE,
+        FINISH,
         full,
     )
     tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < COLUMNS)[None, :])
@@ -169,9 +177,8 @@ def plain(
 @triton.jit
 def one_row(
     a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    RESULT: tl.constexpr, BIAS: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr,
-    OPERANDS: tl.constexpr, SCALE: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
-    BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
+    RESULT: tl.constexpr, EXCHANGED: tl.constexpr, FINISH: tl.constexpr, COLUMNS: tl.constexpr, DEPTH:
+    tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """A workgroup for some columns of a result with one row, without tensor cores: see `plain`."""
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
@@ -195,7 +202,7 @@ def one_row(
         acc += x.to(tl.float32)[None, :] * y.to(tl.float32)
     done, place = _results(
         tl.sum(acc, 1)[None, :], (first, second, third), c, batch, tl.arange(0, 1), columns, LOOPS, RESULT,
-        BIAS, STEPS, OPERANDS, SCALE, full,
+        FINISH, full,
     )  # fmt: skip
     tl.store(place, done, mask=(columns < COLUMNS)[None, :])
 
@@ -229,10 +236,9 @@ def _put(matrices, batch, row, column, values, FORM: tl.constexpr, HIGH: tl.cons
 @triton.jit
 def persistent(
     a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    RESULT: tl.constexpr, BIAS: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr,
-    OPERANDS: tl.constexpr, SCALE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-    DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
-    TURNED: tl.constexpr, OUT: tl.constexpr, TILES: tl.constexpr, WORKGROUPS: tl.constexpr,
+    RESULT: tl.constexpr, EXCHANGED: tl.constexpr, FINISH: tl.constexpr, ROWS: tl.constexpr, COLUMNS:
+    tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
+    tl.constexpr, TURNED: tl.constexpr, OUT: tl.constexpr, TILES: tl.constexpr, WORKGROUPS: tl.constexpr,
     PARTS: tl.constexpr, FLATTEN: tl.constexpr,
 ):  # fmt: skip
     """As many workgroups as multiprocessors, each for many tiles; operands by the bulk copy engine (TMA).
@@ -263,8 +269,7 @@ def persistent(
             acc = tl.dot(x, y, acc)
         rows, columns = row * BM + tl.arange(0, BM), column * BN + tl.arange(0, BN)
         done, place = _results(
-            acc, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, BIAS, STEPS, OPERANDS, SCALE,
-            full,
+            acc, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, FINISH, full,
         )  # fmt: skip
         if OUT is None:
             tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < COLUMNS)[None, :])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from iree_tuner.kernels.kernel import Knobs
-from iree_tuner.kernels.product_shape import BIAS, LEFT, RESULT, RIGHT, Matrices, ProductShape
+from iree_tuner.kernels.product_shape import LEFT, RESULT, RIGHT, Matrices, ProductShape
 from iree_tuner.kernels.triton_code import SHARED_BYTES
 
 MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -64,9 +64,16 @@ def workgroups_of(shape: ProductShape, knobs: Knobs) -> int:
     return min(MULTIPROCESSORS, tiles) if knobs["persistent"] else tiles * knobs.get("split", 1)
 
 
-def ordered(shape: ProductShape, result_bytes: int) -> tuple[Knobs, ...]:
+def partial_bytes(shape: ProductShape, knobs: Knobs) -> int:
+    """What parts of sums take, those of all workgroups together; 0 where each has all of its sums."""
+    if knobs.get("split", 1) == 1:
+        return 0
+    return workgroups_of(shape, knobs) * knobs["bm"] * knobs["bn"] * _SUM_BYTES
+
+
+def ordered(shape: ProductShape, result_bytes: int, scratch_bytes: int) -> tuple[Knobs, ...]:
     """All variants, promising ones first: by the estimate, but few that are alike one after the other."""
-    known = [(estimate_ns(shape, each), each) for each in variants(shape, result_bytes)]
+    known = [(estimate_ns(shape, each), each) for each in variants(shape, result_bytes, scratch_bytes)]
     seen: Counter[tuple[int, ...]] = Counter()
     keyed: list[tuple[float, int, Knobs]] = []
     for number, (cost, knobs) in enumerate(sorted(known, key=lambda each: each[0])):
@@ -78,7 +85,7 @@ def ordered(shape: ProductShape, result_bytes: int) -> tuple[Knobs, ...]:
     return tuple(knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2]))
 
 
-def variants(shape: ProductShape, result_bytes: int) -> Iterator[Knobs]:
+def variants(shape: ProductShape, result_bytes: int, scratch_bytes: int) -> Iterator[Knobs]:
     """All legal ones, in any order."""
     if shape.m == 1:
         yield from _one_row(shape)
@@ -88,7 +95,8 @@ def variants(shape: ProductShape, result_bytes: int) -> Iterator[Knobs]:
         count = tiles_of(shape, tile)
         yield {**tile, "persistent": 0, "split": 1}
         for split in _SPLITS:
-            if count * split <= 2 * MULTIPROCESSORS and shape.k // bk >= 4 * split:
+            few = count * split <= 2 * MULTIPROCESSORS and shape.k // bk >= 4 * split
+            if few and partial_bytes(shape, {**tile, "persistent": 0, "split": split}) <= scratch_bytes:
                 yield {**tile, "persistent": 0, "split": split}
         if engine is None:
             continue
@@ -198,12 +206,7 @@ def _values(shape: ProductShape, array: str) -> int:
 
 def constants_of(shape: ProductShape) -> dict[str, object]:
     """Loops and their steps, as the sources take them."""
-    roles = {
-        LEFT: ("batch", "m", "k"),
-        RIGHT: ("batch", "n", "k"),
-        RESULT: ("batch", "m", "n"),
-        BIAS: ("batch", "n"),
-    }
+    roles = {LEFT: ("batch", "m", "k"), RIGHT: ("batch", "n", "k"), RESULT: ("batch", "m", "n")}
     steps = {name: tuple(shape.steps[name][role] for role in own) for name, own in roles.items()}
     loops = tuple(shape.sizes[role] for role in ("batch", "m", "n", "k"))
     return {"LOOPS": loops, "EXCHANGED": shape.exchanged, **steps}
