@@ -43,8 +43,8 @@ class ProductShape:
 
     Attributes:
         sizes: by role.
-        steps: by array (`LEFT`, `RIGHT`, `RESULT`, `BIAS`, and `ADDED` for other operands of the epilogue) and
-            role, elements from one to the next of each loop; 0 where the array is the same for all of these.
+        steps: by array (`LEFT`, `RIGHT`, `RESULT`, `BIAS`, and `ADDED` for the epilogue's others) and role,
+            elements from one to the next of each loop; 0 where the array is the same for all of these.
         exchanged: whether `LEFT`, with the rows, is the problem's second operand.
     """
 

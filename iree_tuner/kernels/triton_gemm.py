@@ -16,6 +16,7 @@ from iree_tuner.kernels.triton_tiles import (
     engine_of,
     ordered,
     partial_bytes,
+    placed,
     tiles_of,
     variants,
     workgroups_of,
@@ -94,9 +95,8 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
 
     extras = [step for step in problem.epilogue if step in _OPERANDS]
     operands = tuple(extras.index(step) if step in extras else -1 for step in problem.epilogue)
-    added = tuple(tuple(shape.steps[each][role] for role in ("batch", "m", "n")) for each in (BIAS, ADDED))
     constants: dict[str, object] = {
-        **constants_of(shape), "FINISH": (problem.epilogue, operands, problem.scale, *added),
+        **constants_of(shape), "FINISH": (problem.epilogue, operands, problem.scale, placed(shape, BIAS), placed(shape, ADDED)),
         "COLUMNS": shape.n, "DEPTH": shape.k, "BN": knobs["bn"], "BK": knobs["bk"],
     }  # fmt: skip
     if "bm" not in knobs:

@@ -93,13 +93,13 @@ def _added_up(acc, partial, part, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.
 
 @triton.jit
 def _place(batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr, FULL: tl.constexpr):
-    """Where a tile is in an array that has `STEPS` of batch, rows and columns.
+    """Where a tile is in an array that has `STEPS` of batch, rows and columns, and rows at all or not.
 
     What is past the end of rows or columns is at the first ones. `FULL` says where nothing is.
     """
     place = _offset(batch, LOOPS[0], STEPS[0], False)
     place += _offset(columns, LOOPS[2], STEPS[2], not FULL[1])[None, :]
-    if max(STEPS[1]) > 0:
+    if STEPS[3]:
         place += _offset(rows, LOOPS[1], STEPS[1], not FULL[0])[:, None]
     return place
 
@@ -116,8 +116,7 @@ def _results(
     along = _place(batch, rows, columns, LOOPS, FINISH[3], FULL)
     added = _place(batch, rows, columns, LOOPS, FINISH[4], FULL)
     acc = _finish(acc, extras, out, along, added, FINISH[0], FINISH[1], FINISH[2])
-    place = tl.broadcast_to(_place(batch, rows, columns, LOOPS, RESULT, FULL), acc.shape)
-    return acc.to(out.dtype.element_ty), out + place
+    return acc.to(out.dtype.element_ty), out + _place(batch, rows, columns, LOOPS, RESULT, FULL)
 
 
 @triton.jit

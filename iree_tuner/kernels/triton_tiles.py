@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from iree_tuner.kernels.kernel import Knobs
-from iree_tuner.kernels.product_shape import LEFT, RESULT, RIGHT, Matrices, ProductShape
+from iree_tuner.kernels.product_shape import BIAS, LEFT, RESULT, RIGHT, Matrices, ProductShape
 from iree_tuner.kernels.triton_code import SHARED_BYTES
 
 MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -206,7 +206,13 @@ def _values(shape: ProductShape, array: str) -> int:
 
 def constants_of(shape: ProductShape) -> dict[str, object]:
     """Loops and their steps, as the sources take them."""
-    roles = {LEFT: ("batch", "m", "k"), RIGHT: ("batch", "n", "k"), RESULT: ("batch", "m", "n")}
+    roles = {LEFT: ("batch", "m", "k"), RIGHT: ("batch", "n", "k")}
     steps = {name: tuple(shape.steps[name][role] for role in own) for name, own in roles.items()}
     loops = tuple(shape.sizes[role] for role in ("batch", "m", "n", "k"))
-    return {"LOOPS": loops, "EXCHANGED": shape.exchanged, **steps}
+    return {"LOOPS": loops, "EXCHANGED": shape.exchanged, **steps, RESULT: placed(shape, RESULT)}
+
+
+def placed(shape: ProductShape, array: str) -> tuple[object, ...]:
+    """Steps of batch, rows and columns, as the sources take them, and whether rows differ."""
+    steps = shape.steps[array]
+    return steps["batch"], steps["m"], steps["n"], array != BIAS or any(steps["m"])
