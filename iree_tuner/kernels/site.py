@@ -11,6 +11,7 @@ from iree.compiler.dialects import func
 from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import number
+from iree_tuner.kernels.moved import Moved, build_in_one, moved_product
 from iree_tuner.kernels.one_op import build_alone
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
@@ -71,17 +72,20 @@ def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, i
 
 
 def _walk(module: ir.Module) -> list[_Own]:
-    found: list[list[_Own]] = []
-    larger: dict[ir.Operation, bytes] = {}
+    roots: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == ATTENTION_OP or (op.name.startswith("linalg.") and op.name != "linalg.fill"):
-            found.append([_attention_of(op, larger), _sites_of(op)])
+            roots.append(op)
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return _apart([[own, _inside(products, larger)] for own, products in found])
+    larger: dict[ir.Operation, bytes] = {}
+    attentions = [_attention_of(op, larger) for op in roots]
+    taken = set(larger)  # whoever reads in front of a transpose comes before whoever would write behind it
+    products = [_inside(_sites_of(op, taken), larger) for op in reversed(roots)]
+    return _apart([list(pair) for pair in zip(attentions, reversed(products), strict=True)])
 
 
 def _inside(sites: _Own, larger: Mapping[ir.Operation, bytes]) -> _Own:
@@ -104,8 +108,8 @@ def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
     return apart
 
 
-def _sites_of(root: ir.Operation) -> _Own:
-    """The sites of a root op, each with its last op."""
+def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
+    """The sites of a root op, each with its last op; no op of `taken` is one of its transposes."""
     workload = next(filter(None, (family.describe(root) for family in _FAMILIES)), None)
     if workload is None or not _static(root):
         return []
@@ -126,7 +130,60 @@ def _sites_of(root: ir.Operation) -> _Own:
             break
         ops += [each for each in steps.ops if each not in ops]  # one zero may do for both
         sites.append((_site(workload, inputs, ops, epilogue, function, scale), ops[-1]))
-    return sites
+    return sites if bias else [*sites, *_moved_sites(root, sites, start, inputs, ops, taken)]
+
+
+def _moved_sites(
+    root: ir.Operation, sites: _Own, start: Sequence[ir.Operation], inputs: Sequence[ir.Value],
+    ops: Sequence[ir.Operation], taken: set[ir.Operation],
+) -> _Own:  # fmt: skip
+    """The same with what transposes operands and result, see `moved`.
+
+    Args:
+        root: the op.
+        sites: with ever more of what follows.
+        start: what it starts from.
+        inputs, ops: of all sites.
+        taken: ops that are part of something else; it is told those that operands are read in front of.
+    """
+    found, read = _Own(), set[ir.Operation]()
+    for site, last in sites:
+        moved = moved_product(root, last, taken)
+        extras = inputs[2 : len(site.problem.inputs)]
+        if moved is None or len({*moved.operands, *extras}) < 2 + len(extras):
+            continue
+        own = ops[: ops.index(last) + 1]
+        every = list(dict.fromkeys((*moved.before, *own, *moved.after)))
+        rest = [each for each in every if each not in (root, start[-1], *moved.before)]
+        found.append(_moved_site(site, moved, root, [*moved.operands, *extras], (every, rest)))
+        read.update(moved.before)
+    taken.update(read)
+    return found
+
+
+def _moved_site(
+    site: Site, moved: Moved, root: ir.Operation, inputs: Sequence[ir.Value],
+    ops: tuple[Sequence[ir.Operation], Sequence[ir.Operation]],
+) -> tuple[Site, ir.Operation]:  # fmt: skip
+    """A site and its last op; `ops` are all, and those after the product with their constants."""
+    every, rest = ops
+    last, before = every[-1], site.problem
+    problem = replace(
+        before, workload=moved.workload, inputs=tuple(map(array_of, inputs)), result=array_of(last.result),
+        epilogue=(*before.epilogue, "moved"), seen=moved.seen,
+    )  # fmt: skip
+
+    def build(function: func.FuncOp) -> ir.Value:
+        arguments = list(function.arguments)
+
+        def finish(sums: ir.Value) -> ir.Value:
+            values = {root.result: sums, **dict(zip(inputs[2:], arguments[2:], strict=True))}
+            return sums if last == root else copy_ops(rest, values)
+
+        return build_in_one(moved, arguments[:2], root.result.type, finish)
+
+    alone = _program(inputs, last.result.type, build)
+    return replace(site, problem=problem, case=_case(inputs, every), one_op=alone), last
 
 
 def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own:

@@ -16,6 +16,7 @@ import triton.language as tl
 from epilogues import expected, with_epilogue
 from interpreted_tensors import Tensor
 from problems import einsum, site_in
+from test_moved import PROGRAMS, site_of
 
 from iree_tuner.kernels import triton_source
 from iree_tuner.kernels.problem import Array
@@ -24,7 +25,7 @@ from iree_tuner.kernels.triton_gemm import source_of
 from iree_tuner.kernels.triton_tiles import engine_of, tiles_of, workgroups_of
 
 TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
-PLAIN = {"bm": 32, "bn": 32, "bk": 32, "warps": 4, "stages": 2, "persistent": 0, "split": 1}
+PLAIN = {"bm": 32, "bn": 32, "bk": 16, "warps": 4, "stages": 2, "persistent": 0, "split": 1}
 ENGINE = {"bm": 32, "bn": 32, "bk": 32, "warps": 4, "stages": 2, "persistent": 1, "parts": 1, "flatten": 0}
 FORMS = {
     "plain": PLAIN,
@@ -123,6 +124,14 @@ for steps, forms in STEPS.items():
     for form in forms[:most]:
         text = with_epilogue(37, 72, 64, steps, element="f16", narrow="f16")
         check(site_in(text).problem, form, "mk,kn->mn", steps, within=4e-3 if "truncf" in steps else 1e-4)
+for text, steps, reference in PROGRAMS.values():
+    problem = site_of(text).problem
+    given = arrays(problem)
+    wanted = reference(*(each.astype(np.float64) for each in given))
+    engine = engine_of(product_shape(problem), 2)
+    for form in ("plain", "persistent")[: most if engine else 1]:
+        found = run(problem, form, given)
+        assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), f"{form} {steps}"
 for spec, form in (("bsd,dhe->bhse", "plain"), ("bsd,dhe->bhse", "persistent"), ("dm,nd->nm", "plain")):
     plain = site_in(einsum(spec, SIZES)).problem
     operands = Array(plain.result.shape[-1:], "f16"), replace(plain.result, element_type="f16")
