@@ -19,6 +19,7 @@ from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.triton_attention import TritonAttention
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.ops.attention import is_attention
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.targets import parse_target
 
@@ -30,7 +31,7 @@ needs_triton = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing(
 def found(text: str):
     """The attention in a program, None where there is none."""
     places = find_here(text.encode(), "p.mlir", HOST).places
-    sites = [place.sites[-1] for place in places if place.sites[-1].one_op]
+    sites = [place.sites[-1] for place in places if is_attention(place.sites[-1].problem.workload)]
     assert len(sites) <= 1
     return sites[0] if sites else None
 
@@ -87,7 +88,7 @@ def test_equal_ones_are_one_place() -> None:
       return %r, %b_r : {kind}, {kind}
     }}"""
     places = find_here(text.encode(), "p.mlir", HOST).places
-    attentions = [place for place in places if place.sites[-1].one_op]
+    attentions = [place for place in places if is_attention(place.sites[-1].problem.workload)]
     assert [len(each.functions) for each in attentions] == [2]
 
 
@@ -121,9 +122,9 @@ def test_products_start_from_zeros(which: int) -> None:
     assert len(fills) == 2
     other = case.replace(fills[which], fills[which].replace("%cst :", "%one :"))
     head, start, rest = other.partition("%cst = ")
-    assert any(site.one_op for own in sites_in(case) for site in own)
+    assert any(is_attention(site.problem.workload) for own in sites_in(case) for site in own)
     sites = sites_in(f"{head}%one = arith.constant 1.0 : f32\n    {start}{rest}")
-    assert not any(site.one_op for own in sites for site in own)
+    assert not any(is_attention(site.problem.workload) for own in sites for site in own)
 
 
 class Products:
