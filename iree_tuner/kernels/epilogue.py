@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.kernels.expression import Atom, Polynomial, X, atom, gelu_of_x, varies
+from iree_tuner.kernels.expression import Atom, Monomial, Polynomial, X, atom, gelu_of_x, silu_of_x, varies
 from iree_tuner.kernels.scalar import constant_of, evaluate
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
@@ -30,11 +30,13 @@ class Steps:
         names: what they do, in order, see `Problem.epilogue`.
         inputs: their operands, in order.
         ops: what computes them, producers first; the last one's result is the steps'.
+        scale: what `scale` multiplies by, see `Problem.scale`.
     """
 
     names: tuple[str, ...]
     inputs: tuple[ir.Value, ...]
     ops: tuple[ir.Operation, ...]
+    scale: float = 1.0
 
 
 def next_steps(value: ir.Value) -> Steps | None:
@@ -45,7 +47,7 @@ def next_steps(value: ir.Value) -> Steps | None:
         if user is None or not walk.absorb(user):
             return None
         if walk.ended(user):
-            return Steps(tuple(walk.names), tuple(walk.inputs), tuple(walk.ops))
+            return Steps(tuple(walk.names), tuple(walk.inputs), tuple(walk.ops), walk.scale)
     return None
 
 
@@ -57,7 +59,7 @@ class _Walk:
         value: where it begins.
         known: tensors, as expressions of the last step's value.
         extras: operands that are not computed from the sums, by atom, and `bias` or `residual`.
-        names, inputs, ops: see `Steps`.
+        names, inputs, ops, scale: see `Steps`.
     """
 
     value: ir.Value
@@ -66,6 +68,7 @@ class _Walk:
     names: list[str] = field(default_factory=list[str])
     inputs: list[ir.Value] = field(default_factory=list[ir.Value])
     ops: list[ir.Operation] = field(default_factory=list[ir.Operation])
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
         self.known = {self.value: atom(X)}
@@ -170,7 +173,19 @@ class _Walk:
                     return self.extras[each][1], self.extras[each][0]
         if len(factors) == len(found.terms) == 1 and factors[0] in _FUNCTIONS:
             return factors[0][0], None
-        return gelu_of_x(found, _EPSILONS.get(element, 0.0)), None
+        if len(found.terms) == 1 and (multiplied := self._multiplied(*found.terms[0]))[0]:
+            return multiplied
+        return "silu" if silu_of_x(found) else gelu_of_x(found, _EPSILONS.get(element, 0.0)), None
+
+    def _multiplied(self, product: Monomial, times: float) -> tuple[str, ir.Value | None]:
+        """The step that a product is, and its operand."""
+        if product == (X,):
+            self.scale = times
+            return "scale", None
+        for value, kind in (self.extras[each] for each in product if each in self.extras):
+            if len(product) == 2 and X in product and times == 1 and kind == "residual":
+                return "factor", value
+        return "", None
 
     def _only_for(self, user: ir.Operation) -> bool:
         """Whether what is known, but an op's result, is used by nothing but what was followed and that op."""

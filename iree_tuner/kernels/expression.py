@@ -1,4 +1,4 @@
-"""Scalar expressions as polynomials, so that two ways of writing a function are one: what gelu is among them.
+"""Scalar expressions as polynomials, so that two ways of writing a function are one: gelu, silu.
 
 `0.5 * x * (1 + erf(x / sqrt(2)))` and `x * ((erf(x * 0.7071) + 1) * 0.5)` have the same terms. An atom is a
 name, or a function of a polynomial; the terms of a polynomial are products of atoms with a coefficient.
@@ -117,6 +117,12 @@ def gelu_of_x(found: Polynomial, epsilon: float) -> str:
         return ""
     near = all(math.isclose(inside[key], wanted[key], rel_tol=1.01 * epsilon) for key in wanted)
     return _GELUS[name] if near else ""
+
+
+def silu_of_x(found: Polynomial) -> bool:
+    """Whether an expression is `x / (1 + exp(-x))`."""
+    below = add(number(1.0), atom(("exp", scale(atom(X), -1.0))))
+    return below is not None and found == multiply(atom(X), atom(("inverse", below)))
 
 
 _GELUS = {"erf": "gelu", "tanh": "gelu_tanh"}

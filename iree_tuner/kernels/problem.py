@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
@@ -35,10 +36,13 @@ class Problem:
         result: what comes out.
         epilogue: what is done with each sum, in order: `bias` (the next input is added along the last
             dimension), `channel_bias` (the next input is added along the second one: the channels of an
-            image that has them first), `residual` (the next input is added), `relu`, `relu_ordered` (which
-            makes 0 of a NaN), `at_most_6`, `gelu`, `gelu_tanh`, `truncf`.
-        scale: what the scores of an attention are multiplied by.
+            image that has them first), `residual` (the next input is added), `factor` (it is multiplied by
+            the next input), `scale`, `relu`, `relu_ordered` (which makes 0 of a NaN), `at_most_6`, `gelu`,
+            `gelu_tanh`, `silu`, `truncf`. The last one may be `moved`: operands are read, and the result is
+            written, in other orders than the steps and the program's root op see them; the workload has them.
+        scale: what the scores of an attention are multiplied by, or a sum by the step `scale`.
         after: how many keys after its own place a query of an attention sees; None where it sees all.
+        seen: with `moved`, the workload's loops for each dimension of the array that the other steps see.
     """
 
     workload: Workload
@@ -47,12 +51,21 @@ class Problem:
     epilogue: tuple[str, ...] = ()
     scale: float = 1.0
     after: int | None = None
+    seen: tuple[tuple[int, ...], ...] = ()
 
     @property
     def name(self) -> str:
         """Readable and short, like `matmul_512x768x1024_f16_f16_f32_relu`; not unique."""
         causal = () if self.after is None else ("causal",)
         return "_".join((self.workload.name, *causal, *self.epilogue))
+
+
+def scratch_room(problem: Problem) -> int:
+    """Bytes of scratch memory that there is for a problem, the same for all that is compared.
+
+    As much as four results of f32 take: copies of the data are to rotate through caches, and not this.
+    """
+    return max(1 << 20, 16 * math.prod(problem.result.shape))
 
 
 @dataclass(frozen=True)

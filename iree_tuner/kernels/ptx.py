@@ -46,6 +46,19 @@ def without_unused(text: str) -> Ptx:
     return Ptx(f"{text[:start]}\n\t{list_}\n{text[end:]}", entry["name"], tuple(kept))
 
 
+def in_clusters(text: str, count: int) -> str:
+    """Let so many workgroups in a row run together, as a cluster: they can wait for each other.
+
+    Raises:
+        KernelError: the entry does not say how many threads it has.
+    """
+    found = re.search(r"^\.(?:reqntid|maxntid)[^\n]*\n", text, re.MULTILINE)
+    if found is None:
+        raise KernelError("the PTX does not say how many threads a workgroup has")
+    wanted = f".explicitcluster\n.reqnctapercluster {count}, 1, 1\n"
+    return f"{text[: found.end()]}{wanted}{text[found.end() :]}"
+
+
 def _is_read(parameter: str, text: str) -> bool:
     named = _NAME.search(parameter)
     if named is None:

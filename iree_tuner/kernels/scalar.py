@@ -46,6 +46,8 @@ def _subtract(operands: _Operands) -> Polynomial | None:
 
 def _divide(operands: _Operands) -> Polynomial | None:
     by = operands[1].constant
+    if by is None:
+        return multiply(operands[0], apply("inverse", operands[1]))
     return scale(operands[0], 1 / by) if by else None
 
 
@@ -123,6 +125,7 @@ _OPS: Mapping[str, Callable[[_Operands], Polynomial | None]] = {
     "math.fpowi": _power,
     "math.powf": _power,
     "math.sqrt": _root,
+    "math.exp": lambda operands: apply("exp", operands[0]),
     "math.erf": lambda operands: apply("erf", operands[0]),
     "math.erfc": _erfc,
     "math.tanh": lambda operands: apply("tanh", operands[0]),

@@ -11,6 +11,7 @@ from iree.compiler.dialects import func
 from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import number
+from iree_tuner.kernels.moved import Moved, build_in_one, moved_product
 from iree_tuner.kernels.one_op import build_alone
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
@@ -71,17 +72,20 @@ def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, i
 
 
 def _walk(module: ir.Module) -> list[_Own]:
-    found: list[list[_Own]] = []
-    larger: dict[ir.Operation, bytes] = {}
+    roots: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == ATTENTION_OP or (op.name.startswith("linalg.") and op.name != "linalg.fill"):
-            found.append([_attention_of(op, larger), _sites_of(op)])
+            roots.append(op)
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return _apart([[own, _inside(products, larger)] for own, products in found])
+    larger: dict[ir.Operation, bytes] = {}
+    attentions = [_attention_of(op, larger) for op in roots]
+    taken = set(larger)  # whoever reads in front of a transpose comes before whoever would write behind it
+    products = [_inside(_sites_of(op, taken), larger) for op in reversed(roots)]
+    return _apart([list(pair) for pair in zip(attentions, reversed(products), strict=True)])
 
 
 def _inside(sites: _Own, larger: Mapping[ir.Operation, bytes]) -> _Own:
@@ -104,8 +108,8 @@ def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
     return apart
 
 
-def _sites_of(root: ir.Operation) -> _Own:
-    """The sites of a root op, each with its last op."""
+def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
+    """The sites of a root op, each with its last op; no op of `taken` is one of its transposes."""
     workload = next(filter(None, (family.describe(root) for family in _FAMILIES)), None)
     if workload is None or not _static(root):
         return []
@@ -118,14 +122,68 @@ def _sites_of(root: ir.Operation) -> _Own:
     inputs, ops = [*list(root.operands)[:-1], *bias], [*start, root]
     if len(set(inputs)) < len(inputs):
         return []  # a case has an argument for each
-    sites = [(_site(workload, inputs, ops, epilogue, function), root)]
+    sites, scale = [(_site(workload, inputs, ops, epilogue, function), root)], 1.0
     while (steps := next_steps(ops[-1].result)) is not None:
         epilogue, inputs = (*epilogue, *steps.names), [*inputs, *steps.inputs]
+        scale = steps.scale if "scale" in steps.names else scale
         if len(set(epilogue)) < len(epilogue) or len(set(inputs)) < len(inputs):
             break
         ops += [each for each in steps.ops if each not in ops]  # one zero may do for both
-        sites.append((_site(workload, inputs, ops, epilogue, function), ops[-1]))
-    return sites
+        sites.append((_site(workload, inputs, ops, epilogue, function, scale), ops[-1]))
+    return sites if bias else [*sites, *_moved_sites(root, sites, start, inputs, ops, taken)]
+
+
+def _moved_sites(
+    root: ir.Operation, sites: _Own, start: Sequence[ir.Operation], inputs: Sequence[ir.Value],
+    ops: Sequence[ir.Operation], taken: set[ir.Operation],
+) -> _Own:  # fmt: skip
+    """The same with what transposes operands and result, see `moved`.
+
+    Args:
+        root: the op.
+        sites: with ever more of what follows.
+        start: what it starts from.
+        inputs, ops: of all sites.
+        taken: ops that are part of something else; it is told those that operands are read in front of.
+    """
+    found, read = _Own(), set[ir.Operation]()
+    for site, last in sites:
+        moved = moved_product(root, last, taken)
+        extras = inputs[2 : len(site.problem.inputs)]
+        if moved is None or len({*moved.operands, *extras}) < 2 + len(extras):
+            continue
+        own = ops[: ops.index(last) + 1]
+        every = list(dict.fromkeys((*moved.before, *own, *moved.after)))
+        rest = [each for each in every if each not in (root, start[-1], *moved.before)]
+        found.append(_moved_site(site, moved, root, [*moved.operands, *extras], (every, rest)))
+        read.update(moved.before)
+    taken.update(read)
+    return found
+
+
+def _moved_site(
+    site: Site, moved: Moved, root: ir.Operation, inputs: Sequence[ir.Value],
+    ops: tuple[Sequence[ir.Operation], Sequence[ir.Operation]],
+) -> tuple[Site, ir.Operation]:  # fmt: skip
+    """A site and its last op; `ops` are all, and those after the product with their constants."""
+    every, rest = ops
+    last, before = every[-1], site.problem
+    problem = replace(
+        before, workload=moved.workload, inputs=tuple(map(array_of, inputs)), result=array_of(last.result),
+        epilogue=(*before.epilogue, "moved"), seen=moved.seen,
+    )  # fmt: skip
+
+    def build(function: func.FuncOp) -> ir.Value:
+        arguments = list(function.arguments)
+
+        def finish(sums: ir.Value) -> ir.Value:
+            values = {root.result: sums, **dict(zip(inputs[2:], arguments[2:], strict=True))}
+            return sums if last == root else copy_ops(rest, values)
+
+        return build_in_one(moved, arguments[:2], root.result.type, finish)
+
+    alone = _program(inputs, last.result.type, build)
+    return replace(site, problem=problem, case=_case(inputs, every), one_op=alone), last
 
 
 def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own:
@@ -148,10 +206,11 @@ def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own
 
 def _site(
     workload: Workload, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation], epilogue: tuple[str, ...],
-    function: str,
+    function: str, scale: float = 1.0,
 ) -> Site:  # fmt: skip
     arrays = tuple(map(array_of, inputs))
-    return Site(Problem(workload, arrays, array_of(ops[-1].result), epilogue), _case(inputs, ops), function)
+    problem = Problem(workload, arrays, array_of(ops[-1].result), epilogue, scale)
+    return Site(problem, _case(inputs, ops), function)
 
 
 def _case(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:

@@ -1,10 +1,10 @@
-"""Sources in Triton: `c = epilogue(a b)`, with f32 sums, for sizes that the tiles divide; and attention.
+"""Sources in Triton: `c = epilogue(a b)`, with f32 sums, of any sizes and layouts; and attention.
 
 Imported only where Triton is installed; `triton_gemm` and `triton_attention` compile it ahead of time.
 """
 
 # The language's functions take and give its own values, and sizes in capitals are compile-time constants.
-# ruff: noqa: N803, ANN001, ANN201, ANN202, SIM108
+# ruff: noqa: ARG001, N803, ANN001, ANN201, ANN202
 # pyright: basic, reportMissingImports=false
 
 import triton
@@ -13,17 +13,36 @@ from triton.language.extra import libdevice
 
 
 @triton.jit
+def _offset(index, SIZES: tl.constexpr, STEPS: tl.constexpr, ROUND: tl.constexpr = True):
+    """Where loops in row-major order are; what is past the end is at the beginning again, with `ROUND`."""
+    offset = index * 0
+    for count in tl.static_range(len(SIZES)):
+        if ROUND or count < len(SIZES) - 1:
+            offset += (index % SIZES[len(SIZES) - 1 - count]) * STEPS[len(SIZES) - 1 - count]
+            index = index // SIZES[len(SIZES) - 1 - count]
+        else:
+            offset += index * STEPS[0]
+    return offset
+
+
+@triton.jit
 def _finish(
-    acc, first, second, out, rows, columns, N: tl.constexpr, STEPS: tl.constexpr, SWAPPED: tl.constexpr
-):
-    """The steps of an epilogue, in order; `first` is a residual where operands are swapped, else a bias."""
-    bias = second if SWAPPED else first
-    residual = first if SWAPPED else second
+    acc, extras, out, along, place, STEPS: tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr
+):  # fmt: skip
+    """The steps of an epilogue, in order.
+
+    `OPERANDS` has for each step the number of its operand among `extras`, of which the bias is read `along`,
+    and others at the `place` of the result.
+    """
     for step in tl.static_range(len(STEPS)):
         if STEPS[step] == "bias":
-            acc += tl.load(bias + columns).to(acc.dtype)[None, :]
+            acc += tl.load(extras[OPERANDS[step]] + along).to(acc.dtype)
         if STEPS[step] == "residual":
-            acc += tl.load(residual + rows[:, None] * N + columns[None, :]).to(acc.dtype)
+            acc += tl.load(extras[OPERANDS[step]] + place).to(acc.dtype)
+        if STEPS[step] == "factor":
+            acc *= tl.load(extras[OPERANDS[step]] + place).to(acc.dtype)
+        if STEPS[step] == "scale":
+            acc *= SCALE
         if STEPS[step] == "relu":
             acc = tl.where(acc <= 0, 0, acc)  # of a NaN, a NaN
         if STEPS[step] == "gelu":
@@ -32,6 +51,8 @@ def _finish(
         if STEPS[step] == "gelu_tanh":
             inner = (acc + 0.044715 * (acc * acc * acc)) * 0.7978845608028654
             acc = acc * ((libdevice.tanh(inner.to(tl.float32)).to(acc.dtype) + 1) * 0.5)
+        if STEPS[step] == "silu":
+            acc = acc * (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
         if STEPS[step] == "truncf":
             acc = acc.to(out.dtype.element_ty)
     return acc
@@ -39,79 +60,224 @@ def _finish(
 
 @triton.jit
 def _tile(number, TALL: tl.constexpr, ACROSS: tl.constexpr, GROUP: tl.constexpr):
-    """Row and column of a tile: groups of rows first, so that tiles that run together share operands."""
+    """Batch, row and column of a tile: groups of rows first: tiles that run together share operands."""
+    batch = number // (TALL * ACROSS)
+    number = number % (TALL * ACROSS)
     width: tl.constexpr = GROUP * ACROSS
     group = number // width
     size = min(TALL - group * GROUP, GROUP)
-    return group * GROUP + (number % width) % size, (number % width) // size
+    return batch, group * GROUP + (number % width) % size, (number % width) // size
+
+
+@triton.jit
+def _meet():
+    """Wait for the cluster's other workgroups, which then see what was stored, and the other way round."""
+    tl.inline_asm_elementwise(
+        "barrier.cluster.arrive.release; barrier.cluster.wait.acquire; mov.b32 $0, 0;", "=r,~{memory}", [],
+        dtype=tl.int32, is_pure=False, pack=1,
+    )  # fmt: skip
+
+
+@triton.jit
+def _added_up(acc, partial, part, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.constexpr):
+    """Some rows of a tile, of whose sums each workgroup of a cluster has a part: always in the same order."""
+    share: tl.constexpr = BM // SPLIT
+    own, sums = part * share + tl.arange(0, share), partial + tl.arange(0, BN)[None, :]
+    tl.store(sums + (part * BM + tl.arange(0, BM))[:, None] * BN, acc)
+    _meet()
+    acc = tl.zeros((share, BN), dtype=tl.float32)
+    for other in tl.static_range(SPLIT):
+        acc += tl.load(sums + (other * BM + own)[:, None] * BN, cache_modifier=".cg")
+    return acc
+
+
+@triton.jit
+def _place(batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr, FULL: tl.constexpr):
+    """Where a tile is in an array that has `STEPS` of batch, rows and columns, and rows at all or not.
+
+    What is past the end of rows or columns is at the first ones. `FULL` says where nothing is.
+    """
+    place = _offset(batch, LOOPS[0], STEPS[0], False)
+    place += _offset(columns, LOOPS[2], STEPS[2], not FULL[1])[None, :]
+    if STEPS[3]:
+        place += _offset(rows, LOOPS[1], STEPS[1], not FULL[0])[:, None]
+    return place
+
+
+@triton.jit
+def _results(
+    acc, extras, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, FINISH: tl.constexpr,
+    FULL: tl.constexpr,
+):  # fmt: skip
+    """The finished values of a tile, and where they go.
+
+    `FINISH` are the epilogue's steps, their operands, the scale, and steps of the bias and of other operands.
+    """
+    along = _place(batch, rows, columns, LOOPS, FINISH[3], FULL)
+    added = _place(batch, rows, columns, LOOPS, FINISH[4], FULL)
+    acc = _finish(acc, extras, out, along, added, FINISH[0], FINISH[1], FINISH[2])
+    return acc.to(out.dtype.element_ty), out + _place(batch, rows, columns, LOOPS, RESULT, FULL)
 
 
 @triton.jit
 def plain(
-    a, b, first, second, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TRANSPOSED: tl.constexpr,
-    STEPS: tl.constexpr, SWAPPED: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-    GROUP: tl.constexpr,
+    a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
+    RESULT: tl.constexpr, EXCHANGED: tl.constexpr, FINISH: tl.constexpr, ROWS: tl.constexpr, COLUMNS:
+    tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
+    tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
-    """A workgroup for each tile; operands are loaded through pointers, asynchronously."""
-    row, column = _tile(tl.program_id(0), M // BM, N // BN, GROUP)
+    """A workgroup for each tile; operands are loaded through pointers, asynchronously.
+
+    `LOOPS` are the sizes of the loops of batch, rows, columns and depth; `LEFT` and so on their steps in an
+    array, of those roles that it has; `ROWS`, `COLUMNS` and `DEPTH` are all loops of a role together. A tile
+    that is not full reads the first rows or columns again, and stores less. With `SPLIT`, as many workgroups,
+    a cluster, sum parts of the depth, and each of them adds up and finishes some rows.
+    """
+    tall: tl.constexpr = (ROWS + BM - 1) // BM
+    across: tl.constexpr = (COLUMNS + BN - 1) // BN
+    full: tl.constexpr = (ROWS % BM == 0, COLUMNS % BN == 0)
+    inner: tl.constexpr = len(LOOPS[3]) - 1
+    number, part = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT
+    batch, row, column = _tile(number, tall, across, GROUP)
     rows, columns, depth = row * BM + tl.arange(0, BM), column * BN + tl.arange(0, BN), tl.arange(0, BK)
-    left = a + rows[:, None] * K + depth[None, :]
-    if TRANSPOSED:
-        right = b + columns[None, :] * K + depth[:, None]
-    else:
-        right = b + depth[:, None] * N + columns[None, :]
+    left = (b if EXCHANGED else a) + _offset(batch, LOOPS[0], LEFT[0], False)
+    left += _offset(rows, LOOPS[1], LEFT[1], not full[0])[:, None] + depth[None, :] * LEFT[2][inner]
+    right = (a if EXCHANGED else b) + _offset(batch, LOOPS[0], RIGHT[0], False)
+    right += _offset(columns, LOOPS[2], RIGHT[1], not full[1])[None, :] + depth[:, None] * RIGHT[2][inner]
+    whole: tl.constexpr = DEPTH // BK
     acc = tl.zeros((BM, BN), dtype=tl.float32)
-    for _ in range(0, K, BK):
-        acc = tl.dot(tl.load(left), tl.load(right), acc)
-        left += BK
-        right += BK if TRANSPOSED else BK * N
-    acc = _finish(acc, first, second, c, rows, columns, N, STEPS, SWAPPED)
-    tl.store(c + rows[:, None] * N + columns[None, :], acc.to(c.dtype.element_ty))
+    for step in range(part * whole // SPLIT, (part + 1) * whole // SPLIT):
+        x = tl.load(left + _offset(step * BK, LOOPS[3], LEFT[2], False))
+        y = tl.load(right + _offset(step * BK, LOOPS[3], RIGHT[2], False))
+        acc = tl.dot(x, y, acc)
+    if DEPTH % BK != 0:
+        inside = depth < tl.where(part == SPLIT - 1, DEPTH - whole * BK, 0)
+        x = tl.load(left + _offset(whole * BK, LOOPS[3], LEFT[2], False), mask=inside[None, :], other=0.0)
+        y = tl.load(right + _offset(whole * BK, LOOPS[3], RIGHT[2], False), mask=inside[:, None], other=0.0)
+        acc = tl.dot(x, y, acc)
+    if SPLIT > 1:
+        acc = _added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)
+        rows = row * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
+    done, place = _results(
+        acc,
+        (first, second, third),
+        c,
+        batch,
+        rows,
+        columns,
+        LOOPS,
+        RESULT,
+        FINISH,
+        full,
+    )
+    tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < COLUMNS)[None, :])
+
+
+@triton.jit
+def one_row(
+    a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
+    RESULT: tl.constexpr, EXCHANGED: tl.constexpr, FINISH: tl.constexpr, COLUMNS: tl.constexpr, DEPTH:
+    tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """A workgroup for some columns of a result with one row, without tensor cores: see `plain`."""
+    across: tl.constexpr = (COLUMNS + BN - 1) // BN
+    full: tl.constexpr = (True, COLUMNS % BN == 0)
+    inner: tl.constexpr = len(LOOPS[3]) - 1
+    batch, column = tl.program_id(0) // across, tl.program_id(0) % across
+    columns, depth = column * BN + tl.arange(0, BN), tl.arange(0, BK)
+    left = (b if EXCHANGED else a) + _offset(batch, LOOPS[0], LEFT[0], False) + depth * LEFT[2][inner]
+    right = (a if EXCHANGED else b) + _offset(batch, LOOPS[0], RIGHT[0], False)
+    right += _offset(columns, LOOPS[2], RIGHT[1], not full[1])[:, None] + depth[None, :] * RIGHT[2][inner]
+    whole: tl.constexpr = DEPTH // BK
+    acc = tl.zeros((BN, BK), dtype=tl.float32)
+    for step in tl.range(0, whole, num_stages=STAGES):
+        x = tl.load(left + _offset(step * BK, LOOPS[3], LEFT[2], False)).to(tl.float32)
+        y = tl.load(right + _offset(step * BK, LOOPS[3], RIGHT[2], False)).to(tl.float32)
+        acc += x[None, :] * y
+    if DEPTH % BK != 0:
+        inside = depth < DEPTH - whole * BK
+        x = tl.load(left + _offset(whole * BK, LOOPS[3], LEFT[2], False), mask=inside, other=0.0)
+        y = tl.load(right + _offset(whole * BK, LOOPS[3], RIGHT[2], False), mask=inside[None, :], other=0.0)
+        acc += x.to(tl.float32)[None, :] * y.to(tl.float32)
+    done, place = _results(
+        tl.sum(acc, 1)[None, :], (first, second, third), c, batch, tl.arange(0, 1), columns, LOOPS, RESULT,
+        FINISH, full,
+    )  # fmt: skip
+    tl.store(place, done, mask=(columns < COLUMNS)[None, :])
+
+
+@triton.jit
+def _matrices(array, FORM: tl.constexpr, HIGH: tl.constexpr, WIDE: tl.constexpr):
+    """A descriptor of matrices, for blocks of one. `FORM`: number, rows, columns, steps of the first two."""
+    if FORM[0] == 1:
+        return tl.make_tensor_descriptor(array, [FORM[1], FORM[2]], [FORM[4], 1], [HIGH, WIDE])
+    else:  # noqa: RET505 - each case returns a type of its own
+        return tl.make_tensor_descriptor(array, FORM[0:3], [FORM[3], FORM[4], 1], [1, HIGH, WIDE])
+
+
+@triton.jit
+def _block(matrices, batch, row, column, FORM: tl.constexpr, HIGH: tl.constexpr, WIDE: tl.constexpr):
+    if FORM[0] == 1:
+        found = matrices.load([row, column])
+    else:
+        found = tl.reshape(matrices.load([batch, row, column]), (HIGH, WIDE))
+    return found
+
+
+@triton.jit
+def _put(matrices, batch, row, column, values, FORM: tl.constexpr, HIGH: tl.constexpr, WIDE: tl.constexpr):
+    if FORM[0] == 1:
+        matrices.store([row, column], values)
+    else:
+        matrices.store([batch, row, column], tl.reshape(values, (1, HIGH, WIDE)))
 
 
 @triton.jit
 def persistent(
-    a, b, first, second, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TRANSPOSED: tl.constexpr,
-    STEPS: tl.constexpr, SWAPPED: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-    GROUP: tl.constexpr, WORKGROUPS: tl.constexpr, PARTS: tl.constexpr, FLATTEN: tl.constexpr,
+    a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
+    RESULT: tl.constexpr, EXCHANGED: tl.constexpr, FINISH: tl.constexpr, ROWS: tl.constexpr, COLUMNS:
+    tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
+    tl.constexpr, TURNED: tl.constexpr, OUT: tl.constexpr, TILES: tl.constexpr, WORKGROUPS: tl.constexpr,
+    PARTS: tl.constexpr, FLATTEN: tl.constexpr,
 ):  # fmt: skip
-    """As many workgroups as multiprocessors, each for many tiles; operands by the bulk copy engine (TMA)."""
-    left = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
-    if TRANSPOSED:
-        right = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
-    else:
-        right = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
-    out = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN // PARTS])
-    tiles: tl.constexpr = (M // BM) * (N // BN)
-    for number in tl.range(tl.program_id(0), tiles, WORKGROUPS, flatten=FLATTEN):
-        row, column = _tile(number, M // BM, N // BN, GROUP)
+    """As many workgroups as multiprocessors, each for many tiles; operands by the bulk copy engine (TMA).
+
+    It reads zeros past the ends of matrices, and writes nothing there. `LEFT`, `RIGHT` and `OUT` are matrices
+    as `_matrices` takes them, `OUT` is None for a result that the engine cannot write; `TURNED` says whether
+    the depth is the rows of `LEFT`, and the columns of `RIGHT`. See `plain` for the others.
+    """
+    tall: tl.constexpr = (ROWS + BM - 1) // BM
+    across: tl.constexpr = (COLUMNS + BN - 1) // BN
+    full: tl.constexpr = (ROWS % BM == 0, COLUMNS % BN == 0)
+    left = _matrices(b if EXCHANGED else a, LEFT, BK if TURNED[0] else BM, BM if TURNED[0] else BK)
+    right = _matrices(a if EXCHANGED else b, RIGHT, BN if TURNED[1] else BK, BK if TURNED[1] else BN)
+    if OUT is not None:
+        out = _matrices(c, OUT, BM, BN // PARTS)
+    for number in tl.range(tl.program_id(0), TILES, WORKGROUPS, flatten=FLATTEN):
+        batch, row, column = _tile(number, tall, across, GROUP)
         acc = tl.zeros((BM, BN), dtype=tl.float32)
-        for step in range(0, K // BK):
-            x = left.load([row * BM, step * BK])
-            if TRANSPOSED:
-                y = right.load([column * BN, step * BK]).T
+        for step in range(0, (DEPTH + BK - 1) // BK):
+            if TURNED[0]:
+                x = _block(left, batch, step * BK, row * BM, LEFT, BK, BM).T
             else:
-                y = right.load([step * BK, column * BN])
+                x = _block(left, batch, row * BM, step * BK, LEFT, BM, BK)
+            if TURNED[1]:
+                y = _block(right, batch, column * BN, step * BK, RIGHT, BN, BK).T
+            else:
+                y = _block(right, batch, step * BK, column * BN, RIGHT, BK, BN)
             acc = tl.dot(x, y, acc)
         rows, columns = row * BM + tl.arange(0, BM), column * BN + tl.arange(0, BN)
-        acc = _finish(acc, first, second, c, rows, columns, N, STEPS, SWAPPED)
-        if PARTS == 2:
-            halves = tl.permute(tl.reshape(acc, (BM, 2, BN // 2)), (0, 2, 1))
-            first, second = tl.split(halves)
-            out.store([row * BM, column * BN], first.to(c.dtype.element_ty))
-            out.store([row * BM, column * BN + BN // 2], second.to(c.dtype.element_ty))
+        done, place = _results(
+            acc, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, FINISH, full,
+        )  # fmt: skip
+        if OUT is None:
+            tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < COLUMNS)[None, :])
+        elif PARTS == 2:
+            one, two = tl.split(tl.permute(tl.reshape(done, (BM, 2, BN // 2)), (0, 2, 1)))
+            _put(out, batch, row * BM, column * BN, one, OUT, BM, BN // 2)
+            _put(out, batch, row * BM, column * BN + BN // 2, two, OUT, BM, BN // 2)
         else:
-            out.store([row * BM, column * BN], acc.to(c.dtype.element_ty))
-
-
-@triton.jit
-def _offset(index, BATCH: tl.constexpr, STRIDES: tl.constexpr):
-    """Where a batch begins, of all batches in row-major order."""
-    offset = index * 0
-    for count in tl.static_range(len(BATCH)):
-        offset += (index % BATCH[len(BATCH) - 1 - count]) * STRIDES[len(BATCH) - 1 - count]
-        index = index // BATCH[len(BATCH) - 1 - count]
-    return offset
+            _put(out, batch, row * BM, column * BN, done, OUT, BM, BN)
 
 
 @triton.jit

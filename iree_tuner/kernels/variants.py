@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.alone import build_kernel_here, why_unfit, with_scratch
 from iree_tuner.kernels.identity import digest_of, tools_of
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
 from iree_tuner.kernels.reproducer import write_reproducer_here
 from iree_tuner.kernels.site import Site
 from iree_tuner.ops.workload import Workload
@@ -44,7 +44,6 @@ from iree_tuner.tuning.ledger import Records
 
 _TIMEOUT_S = 120.0
 _ROUNDS, _BATCH_S = 4, 0.01  # to see what a problem takes that is several dispatches
-_SCRATCH_BYTES = 1 << 20  # room in every harness, so that all are compared in the same one
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,8 @@ def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
     ]
     dispatches = [_only(site, _result(future)) for site, future in zip(sites, extracting, strict=True)]
     found = [each for each in dispatches if isinstance(each, Dispatch) and each.harness is not None]
-    harnesses = dict(zip(map(id, found), _with_scratch(found, lab), strict=True))
+    rooms = {id(each): scratch_room(site.problem) for site, each in zip(sites, dispatches, strict=True)}
+    harnesses = dict(zip(map(id, found), _with_scratch(found, rooms, lab), strict=True))
     apart = {
         site: submit_program(Program(site.problem.name, site.case), lab.target, lab.compilers)
         for site in sites
@@ -254,9 +254,9 @@ def _only(site: Site, found: Extraction | str) -> Dispatch | str:
     return why_unfit(dispatch.harness, site.problem) or dispatch
 
 
-def _with_scratch(dispatches: Sequence[Dispatch], lab: Lab) -> list[Harness]:
+def _with_scratch(dispatches: Sequence[Dispatch], rooms: Mapping[int, int], lab: Lab) -> list[Harness]:
     futures = [
-        lab.compilers.submit(with_scratch, each.harness, _SCRATCH_BYTES, lab.target.flags)
+        lab.compilers.submit(with_scratch, each.harness, rooms[id(each)], lab.target.flags)
         for each in dispatches
     ]
     return [future.result() for future in futures]
@@ -295,7 +295,8 @@ def tolerance_for(problem: Problem) -> Tolerance:
     are mixed: as if each of K factors were rounded.
     """
     tolerance = tolerance_of(problem.workload)
-    if "truncf" not in problem.epilogue[:-1]:
+    steps = [step for step in problem.epilogue if step != "moved"]
+    if "truncf" not in steps[:-1]:
         return tolerance
     return replace(
         tolerance, factor_type=problem.result.element_type, factors=problem.workload.reduction_length

@@ -26,6 +26,13 @@ GELUS = {
           %h{i} = arith.mulf %p{i}, %half{i} : {t}
           {r} = arith.mulf {x}, %h{i} : {t}""",
 }
+SILU = """
+          %n{i} = arith.negf {x} : {t}
+          %e{i} = math.exp %n{i} : {t}
+          %p{i} = arith.addf %one{i}, %e{i} : {t}
+          %h{i} = arith.divf %one{i}, %p{i} : {t}
+          {r} = arith.mulf {x}, %h{i} : {t}"""
+EXTRAS = ("bias", "residual", "factor")
 CONSTANTS = {
     "zero": 0.0, "one": 1.0, "half": 0.5, "root": math.sqrt(2.0), "cube": 0.044715,
     "slope": math.sqrt(2 / math.pi),
@@ -35,6 +42,9 @@ BODIES = {
     "residual": "\n          {r} = arith.addf {extra}, {x} : {t}",
     "relu": "\n          {r} = arith.maximumf {x}, %zero{i} : {t}",
     "truncf": "\n          {r} = arith.truncf {x} : f32 to {t}",
+    "factor": "\n          {r} = arith.mulf {extra}, {x} : {t}",
+    "scale": "\n          {r} = arith.mulf {x}, %cube{i} : {t}",
+    "silu": SILU,
     **GELUS,
 }
 
@@ -73,7 +83,7 @@ def with_epilogue(
             "%x",
         )
         for i in group:
-            if steps[i] in ("bias", "residual"):
+            if steps[i] in EXTRAS:
                 shape = f"{n}" if steps[i] == "bias" else f"{m}x{n}"
                 maps.append("last" if steps[i] == "bias" else "id")
                 names.append(f"%extra{i}")
@@ -124,8 +134,14 @@ def expected(sums: np.ndarray, steps: Sequence[str], extras: Sequence[np.ndarray
     """What steps make of sums in double precision; a truncation is none there."""
     given = iter(extras)
     for step in steps:
-        if step in ("bias", "residual"):
+        if step == "factor":
+            sums = sums * next(given)
+        elif step in EXTRAS:
             sums = sums + next(given)
+        elif step == "scale":
+            sums = sums * CONSTANTS["cube"]
+        elif step == "silu":
+            sums = sums / (1 + np.exp(-sums))
         elif step == "relu":
             sums = np.maximum(sums, 0)
         elif step != "truncf":

@@ -1,55 +1,11 @@
 """The source of the attention kernel, run by Triton's interpreter, beside the definition."""
 
 import math
-import os
-
-os.environ["TRITON_INTERPRET"] = "1"
 
 import numpy as np
-import triton.runtime.jit
+from interpreted_tensors import Tensor
 
 from iree_tuner.kernels import triton_source
-
-
-class Tensor:
-    """As much of a tensor as the interpreter asks for."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def data_ptr(self):
-        return self.array.ctypes.data
-
-    def untyped_storage(self):
-        return self
-
-    def cpu(self):
-        return self
-
-    def copy_(self, other):
-        pass
-
-    def new_empty(self, *_, **__):
-        return Tensor(self.array)
-
-    def set_(self, storage, *_):
-        self.array = storage.array
-
-    def storage_offset(self):
-        return 0
-
-    def size(self):
-        return self.array.shape
-
-    def stride(self):
-        return self.array.strides
-
-
-def kind_of(value, *_, **__):
-    return {"float32": "*fp32", "float16": "*fp16", "bool": "*i8"}[value.array.dtype.name]
-
-
-triton.runtime.jit.mangle_type = kind_of
 
 CASES = (
     (100, 77, 1, None, 1, ""), (64, 128, 1, None, 1, ""), (100, 100, 2, 0, 1, ""), (70, 96, 4, 26, 1, ""),

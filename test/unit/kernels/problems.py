@@ -48,6 +48,39 @@ def conv(
     }}"""
 
 
+def einsum(spec: str, sizes: dict[str, int], element: str = "f16") -> str:
+    """A function that multiplies as numpy's `einsum` does, `bmk,kn->bmn`, in one generic; f32 sums."""
+    operands, _, out = spec.partition("->")
+    left, _, right = operands.partition(",")
+    loops = list(dict.fromkeys(out + left + right))
+
+    def array(names: str, kind: str) -> str:
+        return "tensor<" + "".join(f"{sizes[each]}x" for each in names) + f"{kind}>"
+
+    maps = ", ".join(
+        f"affine_map<({', '.join(loops)}) -> ({', '.join(each)})>" for each in (left, right, out)
+    )
+    kinds = ", ".join('"parallel"' if each in out else '"reduction"' for each in loops)
+    result = array(out, "f32")
+    given = f"{array(left, element)}, {array(right, element)}"
+    return f"""
+    func.func @main(%a: {array(left, element)}, %b: {array(right, element)}) -> {result} {{
+      %zero = arith.constant 0.0 : f32
+      %empty = tensor.empty() : {result}
+      %init = linalg.fill ins(%zero : f32) outs(%empty : {result}) -> {result}
+      %r = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+          ins(%a, %b : {given}) outs(%init : {result}) {{
+        ^bb0(%x: {element}, %y: {element}, %s: f32):
+          %u = arith.extf %x : {element} to f32
+          %v = arith.extf %y : {element} to f32
+          %p = arith.mulf %u, %v : f32
+          %q = arith.addf %s, %p : f32
+          linalg.yield %q : f32
+      }} -> {result}
+      return %r : {result}
+    }}"""
+
+
 def sites_in(text: str) -> list[tuple[Site, ...]]:
     """The sites of a program, which is looked at as it is."""
     with new_context(), ir.Location.unknown():

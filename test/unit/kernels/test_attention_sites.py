@@ -1,6 +1,7 @@
 """Attention as exporters write it is found, and what is found computes the same."""
 
 import math
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.triton_attention import TritonAttention
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.ops.attention import is_attention
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.targets import parse_target
 
@@ -29,7 +31,7 @@ needs_triton = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing(
 def found(text: str):
     """The attention in a program, None where there is none."""
     places = find_here(text.encode(), "p.mlir", HOST).places
-    sites = [place.sites[-1] for place in places if place.sites[-1].one_op]
+    sites = [place.sites[-1] for place in places if is_attention(place.sites[-1].problem.workload)]
     assert len(sites) <= 1
     return sites[0] if sites else None
 
@@ -86,7 +88,7 @@ def test_equal_ones_are_one_place() -> None:
       return %r, %b_r : {kind}, {kind}
     }}"""
     places = find_here(text.encode(), "p.mlir", HOST).places
-    attentions = [place for place in places if place.sites[-1].one_op]
+    attentions = [place for place in places if is_attention(place.sites[-1].problem.workload)]
     assert [len(each.functions) for each in attentions] == [2]
 
 
@@ -120,9 +122,9 @@ def test_products_start_from_zeros(which: int) -> None:
     assert len(fills) == 2
     other = case.replace(fills[which], fills[which].replace("%cst :", "%one :"))
     head, start, rest = other.partition("%cst = ")
-    assert any(site.one_op for own in sites_in(case) for site in own)
+    assert any(is_attention(site.problem.workload) for own in sites_in(case) for site in own)
     sites = sites_in(f"{head}%one = arith.constant 1.0 : f32\n    {start}{rest}")
-    assert not any(site.one_op for own in sites for site in own)
+    assert not any(is_attention(site.problem.workload) for own in sites for site in own)
 
 
 class Products:
@@ -158,7 +160,7 @@ def test_the_parts_of_what_a_kernel_computes_are_nobodys() -> None:
 
 def test_kernels_for_products_do_not_take_it() -> None:
     site = found(attention(2, 20, 3, 16, 24))
-    assert TritonGemm().refuses(site.problem) == "it is not A B or A Bt"
+    assert TritonGemm().refuses(site.problem) == "it is not a product whose operands are read in place"
     assert KERNEL.refuses(site.problem) == ""
     assert KERNEL.refuses(found(attention(2, 20, 3, 8, 24)).problem).startswith("its heads are 8")
     variants = KERNEL.variants(site.problem, CUDA)
@@ -180,5 +182,8 @@ def test_made_without_a_gpu(keys: int) -> None:
 def test_the_source_computes_it(tmp_path: Path) -> None:
     """By Triton's interpreter, in a process of its own: rows and keys that no tile divides."""
     script = Path(__file__).parent / "interpreted.py"
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

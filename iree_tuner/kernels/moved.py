@@ -1,0 +1,216 @@
+"""Reshapes and transposes around a product: a kernel can read operands and write the result in those orders.
+
+Otherwise each is a dispatch of its own, also where the compiler would have fused it with its own product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, linalg, tensor
+
+from iree_tuner.compiler.generic import generic
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.naming import Names, Naming
+from iree_tuner.kernels.shapes import order_of
+from iree_tuner.ops import matching
+from iree_tuner.ops.contraction import Contraction
+from iree_tuner.ops.indexing_map import IndexingMap
+from iree_tuner.ops.structure import indexing_maps
+from iree_tuner.ops.workload import Workload
+
+_LHS, _RHS, _OUT = range(3)
+_ROLES = {
+    (True, True, True): "batch",
+    (True, False, True): "m",
+    (False, True, True): "n",
+    (True, True, False): "k",
+}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A product with what is around it.
+
+    Attributes:
+        operands: where both are read.
+        before: ops between these and the product, producers first.
+        after: ops from the last one of the epilogue on, to the result.
+        workload: the product of these arrays: its loops may be split.
+        seen: its loops for each dimension of what the epilogue sees.
+        shapes: for both operands the sizes as which their dimensions are read.
+    """
+
+    operands: tuple[ir.Value, ir.Value]
+    before: tuple[ir.Operation, ...]
+    after: tuple[ir.Operation, ...]
+    workload: Workload
+    seen: Names
+    shapes: tuple[Names, ...]
+
+
+def moved_product(root: ir.Operation, last: ir.Operation, taken: Collection[ir.Operation]) -> Moved | None:
+    """What is around a product whose epilogue ends with `last`; None where nothing is transposed.
+
+    Args:
+        root: the product.
+        last: the last op of its epilogue, or itself.
+        taken: ops that are part of something else.
+    """
+    workload = Contraction().describe(root)
+    if workload is None or workload.dynamic or not all(each.is_permutation for each in workload.maps):
+        return None
+    rank = len(workload.loops)
+    naming = Naming(rank, sizes=dict(enumerate(workload.loops)))
+    names = [naming.named(each, {loop: loop for loop in range(rank)}) for each in indexing_maps(root)]
+    before: list[ir.Operation] = []
+    operands: list[ir.Value] = []
+    for side in (_LHS, _RHS):
+        value, names[side], ops = _back(naming, root.operands[side], names[side], taken)
+        operands.append(value)
+        before += [each for each in ops if each not in before]
+    seen = names[_OUT]
+    names[_OUT], after = _onward(naming, last, seen, taken)
+    if not before and not after:
+        return None
+    found = _workload(workload, naming, names)
+    if found is None:
+        return None
+    order = _order(naming, rank)
+    whole = [tuple(map(naming.whole, each)) for each in (*names[:_OUT], seen)]
+    shapes = tuple(tuple(tuple(naming.sizes[atom] for atom in own) for own in each) for each in whole[:_OUT])
+    loops = tuple(tuple(order.index(atom) for atom in own) for own in whole[_OUT])
+    return Moved((operands[0], operands[1]), tuple(before), after, found, loops, shapes)
+
+
+def _back(
+    naming: Naming, value: ir.Value, names: Names, taken: Collection[ir.Operation]
+) -> tuple[ir.Value, Names, list[ir.Operation]]:
+    """What an operand is made of, up to the first transpose; and the ops between, producers first."""
+    found, ops = (value, names, list[ir.Operation]()), list[ir.Operation]()
+    while (op := producer(value)) is not None and op not in taken:
+        before = naming.before(op, names)
+        if before is None:
+            break
+        ops = [*_empties(op), op, *ops]
+        value, names = op.operands[0], before
+        if op.name != "tensor.collapse_shape":
+            found = value, names, ops
+    return found
+
+
+def _onward(
+    naming: Naming, op: ir.Operation, names: Names, taken: Collection[ir.Operation]
+) -> tuple[Names, tuple[ir.Operation, ...]]:
+    """The result's names after the last transpose; and the ops that nothing else has a part in."""
+    found, ops = (names, ()), tuple[ir.Operation, ...]()
+    while len(uses := list(op.result.uses)) == 1:
+        user = uses[0].owner.operation
+        if user in taken or user.block != op.block or user.operands[0] != op.result:
+            break
+        after = naming.onto(user, names)
+        if after is None:
+            break
+        ops, names, op = (*ops, *_empties(user), user), after, user
+        if order_of(op) is not None:
+            found = names, ops
+    return found
+
+
+def _empties(op: ir.Operation) -> list[ir.Operation]:
+    made = [producer(each) for each in list(op.operands)[1:]]
+    return [each for each in made if each is not None and each.name == "tensor.empty"]
+
+
+def _order(naming: Naming, rank: int) -> list[int]:
+    """The atoms of all loops, in their order."""
+    return [atom for loop in range(rank) for atom in naming.whole((loop,))]
+
+
+def _workload(workload: Workload, naming: Naming, names: Sequence[Names]) -> Workload | None:
+    """With the loops that the names say; None where one is not what a contraction has."""
+    kinds, order = dict[int, Any](), _order(naming, len(workload.loops))
+    for loop, kind in enumerate(workload.iterators):
+        kinds |= dict.fromkeys(naming.whole((loop,)), kind)
+    places = [[atom for own in each for atom in naming.whole(own)] for each in names]
+    roles: dict[str, list[int]] = {role: [] for role in ("batch", "m", "n", "k")}
+    for number, atom in enumerate(order):
+        has = [atom in place or naming.sizes[atom] == 1 for place in places]
+        role = _ROLES.get((has[_LHS], has[_RHS], has[_OUT]))
+        if role is None:
+            return None
+        roles[role].append(number)
+    if any(len(set(place)) < len(place) for place in places):
+        return None
+    return replace(
+        workload,
+        loops=tuple(naming.sizes[atom] for atom in order),
+        iterators=tuple(kinds[atom] for atom in order),
+        maps=tuple(IndexingMap.through(len(order), [*map(order.index, place)]) for place in places),
+        roles=tuple((role, tuple(own)) for role, own in roles.items()),
+    )  # fmt: skip
+
+
+def build_in_one(
+    moved: Moved, arguments: Sequence[ir.Value], sums: ir.Type, finish: Callable[[ir.Value], ir.Value]
+) -> ir.Value:
+    """Build it at the current insertion point so that the compiler makes one dispatch of it.
+
+    Args:
+        moved: the product.
+        arguments: both operands.
+        sums: type of the product in the program.
+        finish: builds what follows that.
+    """
+    operands = [_split(each, shape) for each, shape in zip(arguments, moved.shapes, strict=True)]
+    if not moved.after:
+        return finish(_sums(moved, operands, sums))
+    result = moved.after[-1].result.type
+    region = ir.Operation.create("flow.dispatch.region", results=[result], regions=2)
+    with ir.InsertionPoint(region.regions[0].blocks.append()):
+        ir.Operation.create("flow.return", operands=[finish(_sums(moved, operands, sums))])
+    return region.result
+
+
+def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value:
+    """The product as one op, with the program's type."""
+    kind = ir.RankedTensorType(sums)
+    element = kind.element_type
+    loops = [loop for own in moved.seen for loop in own]
+    maps = [*matching.indexing_maps(moved.workload)]
+    maps[_OUT] = ir.AffineMap.get(
+        len(moved.workload.loops), 0, [ir.AffineDimExpr.get(each) for each in loops]
+    )
+    empty = tensor.EmptyOp([moved.workload.loops[each] for each in loops], kind.element_type).result
+    zero = arith.constant(kind.element_type, 0.0)
+
+    def body(one: ir.Value[Any], other: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
+        left, right = (each if each.type == element else arith.extf(element, each) for each in (one, other))
+        return arith.addf(before, arith.mulf(left, right))
+
+    start = linalg.fill(zero, outs=[empty])
+    made: ir.Value[Any] = generic(operands, start, maps, list(moved.workload.iterators), body)
+    if len(loops) == kind.rank:
+        return made
+    at, groups = 0, list[list[int]]()
+    for own in moved.seen:
+        groups.append(list(range(at, at + len(own))))
+        at += len(own)
+    return tensor.CollapseShapeOp(kind, made, groups).result
+
+
+def _split(value: ir.Value[Any], shape: Names) -> ir.Value:
+    """An operand with a dimension for each loop that it has."""
+    kind = ir.RankedTensorType(value.type)
+    sizes = [size for own in shape for size in own]
+    if list(kind.shape) == sizes:
+        return value
+    flat = ir.RankedTensorType.get([math.prod(sizes)], kind.element_type)
+    if kind.rank > 1:
+        value = tensor.CollapseShapeOp(flat, value, [list(range(kind.rank))]).result
+    wanted = ir.RankedTensorType.get(sizes, kind.element_type)
+    return tensor.ExpandShapeOp(wanted, value, [list(range(len(sizes)))], [], sizes).result

@@ -1,0 +1,139 @@
+"""The sources of products, run by Triton's interpreter with what variants say, beside numpy.
+
+Arguments: how many cases of each kind; all without any.
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import ml_dtypes
+import numpy as np
+import triton
+import triton.language as tl
+from epilogues import expected, with_epilogue
+from interpreted_tensors import Tensor
+from problems import einsum, site_in
+from test_moved import PROGRAMS, site_of
+
+from iree_tuner.kernels import triton_source
+from iree_tuner.kernels.problem import Array
+from iree_tuner.kernels.product_shape import product_shape
+from iree_tuner.kernels.triton_gemm import source_of
+from iree_tuner.kernels.triton_tiles import engine_of, tiles_of, workgroups_of
+
+TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+PLAIN = {"bm": 32, "bn": 32, "bk": 16, "warps": 4, "stages": 2, "persistent": 0, "split": 1}
+ENGINE = {"bm": 32, "bn": 32, "bk": 32, "warps": 4, "stages": 2, "persistent": 1, "parts": 1, "flatten": 0}
+FORMS = {
+    "plain": PLAIN,
+    "split": {**PLAIN, "split": 4},
+    "one_row": {"bn": 16, "bk": 32, "warps": 4, "stages": 2, "persistent": 0},
+    "persistent": ENGINE,
+    "parts": {**ENGINE, "bn": 64, "parts": 2},
+}
+SIZES = {"b": 2, "h": 3, "s": 37, "d": 64, "e": 32, "m": 37, "n": 45, "k": 50, "t": 24}
+SPECS = {
+    "mk,kn->mn": ("plain", "split"),
+    "mk,nk->mn": ("plain",),
+    "ms,st->mt": ("plain",),  # odd strides
+    "md,dt->mt": ("persistent", "split"),  # the engine's bounds
+    "md,td->mt": ("persistent",),
+    "dm,dn->mn": ("plain",),
+    "mk,kn->nm": ("plain",),  # operands exchanged
+    "d,dn->n": ("one_row", "plain"),
+    "d,nd->n": ("one_row", "split"),
+    "nd,d->n": ("one_row",),
+    "hk,hkn->hn": ("one_row",),
+    "bsd,dt->bst": ("plain", "persistent"),
+    "bsd,bdt->bst": ("persistent", "parts", "split"),
+    "bsd,btd->bst": ("persistent", "plain"),
+    "bhsd,bhtd->bhst": ("persistent",),
+    "bhsd,htd->bhst": ("plain",),  # one operand is the same for all of b
+    "bshd,bthd->bhst": ("plain",),
+    "bsd,dhe->bhse": ("plain", "persistent", "split"),  # heads apart in the result
+    "bhse,hen->bsn": ("plain", "split"),  # heads apart in an operand
+    "bhse,hne->bsn": ("plain",),
+}
+STEPS = {
+    ("bias", "gelu", "truncf", "residual"): ("plain", "persistent"),
+    ("truncf", "silu", "factor"): ("persistent", "split"),
+    ("scale", "factor", "gelu_tanh", "bias", "residual", "truncf"): ("plain",),
+    ("residual", "bias", "relu"): ("parts",),
+}
+
+
+@triton.jit
+def alone():
+    """Workgroups are interpreted one after the other: the second time, what all have stored is there."""
+    tl.static_assert(True)
+
+
+@triton.jit
+def tanh(x):
+    """The interpreter has no functions of CUDA's library."""
+    return 1 - 2 / (tl.math.exp(2 * x) + 1)
+
+
+triton_source._meet, triton_source.libdevice.tanh = alone, tanh
+
+
+def run(problem, form, given):
+    """The result of a form, all of which it has to write."""
+    shape, knobs = product_shape(problem), FORMS[form]
+    result_bytes = 4 if problem.result.element_type == "f32" else 2
+    assert not knobs["persistent"] or engine_of(shape, result_bytes) is not None, problem
+    function, constants = source_of(problem, shape, knobs)
+    count = workgroups_of(shape, knobs)
+    if knobs["persistent"]:
+        count = constants["WORKGROUPS"] = min(3, tiles_of(shape, knobs))
+    partial = np.full(count * knobs.get("bm", 1) * knobs["bn"], np.nan, np.float32)
+    out = np.full(problem.result.shape, np.nan, TYPES[problem.result.element_type])
+    arrays = [*given, *[given[0]] * (5 - len(given)), out, partial]
+    bits = [each.view(np.uint16) if each.dtype == ml_dtypes.bfloat16 else each for each in arrays]
+    for _ in range(2 if knobs.get("split", 1) > 1 else 1):
+        function[(count, 1, 1)](*map(Tensor, bits), **constants)
+    return out.astype(np.float64)
+
+
+def arrays(problem):
+    rng = np.random.default_rng(0)
+    return [
+        rng.standard_normal(each.shape).astype(np.float32).astype(TYPES[each.element_type])
+        for each in problem.inputs
+    ]
+
+
+def check(problem, form, spec, steps=(), within=1e-4):
+    assert problem.epilogue == tuple(steps), problem.epilogue
+    given = arrays(problem)
+    left, right, *extras = (each.astype(np.float64) for each in given)
+    wanted = expected(np.einsum(spec, left, right), steps, extras)
+    found = run(problem, form, given)
+    difference = np.abs(found - wanted).max() / np.abs(wanted).max()
+    assert difference < within, f"{spec} {form} {steps}: off by {difference}"
+
+
+most = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+for spec, forms in SPECS.items():
+    for number, form in enumerate(forms[:most]):
+        check(site_in(einsum(spec, SIZES, "bf16" if number else "f16")).problem, form, spec)
+for steps, forms in STEPS.items():
+    for form in forms[:most]:
+        text = with_epilogue(37, 72, 64, steps, element="f16", narrow="f16")
+        check(site_in(text).problem, form, "mk,kn->mn", steps, within=4e-3 if "truncf" in steps else 1e-4)
+for text, steps, reference in PROGRAMS.values():
+    problem = site_of(text).problem
+    given = arrays(problem)
+    wanted = reference(*(each.astype(np.float64) for each in given))
+    engine = engine_of(product_shape(problem), 2)
+    for form in ("plain", "persistent")[: most if engine else 1]:
+        found = run(problem, form, given)
+        assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), f"{form} {steps}"
+for spec, form in (("bsd,dhe->bhse", "plain"), ("bsd,dhe->bhse", "persistent"), ("dm,nd->nm", "plain")):
+    plain = site_in(einsum(spec, SIZES)).problem
+    operands = Array(plain.result.shape[-1:], "f16"), replace(plain.result, element_type="f16")
+    steps = "bias", "residual"
+    check(replace(plain, inputs=(*plain.inputs, *operands), epilogue=steps), form, spec, steps)
