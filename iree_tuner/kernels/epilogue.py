@@ -13,7 +13,19 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.kernels.expression import Atom, Monomial, Polynomial, X, atom, gelu_of_x, silu_of_x, varies
+from iree_tuner.kernels.expression import (
+    Atom,
+    Monomial,
+    Polynomial,
+    X,
+    add,
+    atom,
+    gelu_of_x,
+    multiply,
+    scale,
+    silu_of_x,
+    varies,
+)
 from iree_tuner.kernels.scalar import constant_of, evaluate
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
@@ -39,9 +51,12 @@ class Steps:
     scale: float = 1.0
 
 
-def next_steps(value: ir.Value) -> Steps | None:
-    """The next steps after a value that nothing but they use; None where what uses it is no epilogue."""
-    walk = _Walk(value)
+def next_steps(value: ir.Value, factor: ir.Type | None = None) -> Steps | None:
+    """The next steps after a value that nothing but they use; None where what uses it is no epilogue.
+
+    Operands that are widened from the type of the sums' factors are taken as they are before.
+    """
+    walk = _Walk(value, factor)
     for _ in range(_MOST_OPS):
         user = walk.next_user()
         if user is None or not walk.absorb(user):
@@ -57,12 +72,14 @@ class _Walk:
 
     Attributes:
         value: where it begins.
+        factor: element type of the sums' factors.
         known: tensors, as expressions of the last step's value.
-        extras: operands that are not computed from the sums, by atom, and `bias` or `residual`.
+        extras: operands that are not computed from the sums, by atom, and the step that adds them.
         names, inputs, ops, scale: see `Steps`.
     """
 
     value: ir.Value
+    factor: ir.Type | None
     known: dict[ir.Value, Polynomial] = field(init=False)
     extras: dict[Atom, tuple[ir.Value, str]] = field(default_factory=dict[Atom, tuple[ir.Value, str]])
     names: list[str] = field(default_factory=list[str])
@@ -111,7 +128,7 @@ class _Walk:
         empty = producer(user.operands[len(user.operands) - 1])
         maps = [ir.AffineMapAttr(each).value for each in generic.indexing_maps]
         rank = ir.RankedTensorType(user.result.type).rank
-        identity, last = ir.AffineMap.get_identity(rank), last_of(rank)
+        identity = ir.AffineMap.get_identity(rank)
         if empty is None or empty.name != "tensor.empty" or maps[-1] != identity:
             return None
         scalars: dict[ir.Value, Polynomial] = {}
@@ -120,8 +137,8 @@ class _Walk:
             found = self._operand(value) if place == identity else None
             if not place.results:
                 found = self._number(value)
-            if place == last and value not in self.known:
-                found = self._extra(value, "bias")
+            if (kind := _along(place)) and value not in self.known:
+                found = self._extra(value, kind)
             if found is None:
                 return None
             scalars[argument] = found
@@ -175,6 +192,8 @@ class _Walk:
             return factors[0][0], None
         if len(found.terms) == 1 and (multiplied := self._multiplied(*found.terms[0]))[0]:
             return multiplied
+        if (other := self._repeated_step(found))[0]:
+            return other
         return "silu" if silu_of_x(found) else gelu_of_x(found, _EPSILONS.get(element, 0.0)), None
 
     def _multiplied(self, product: Monomial, times: float) -> tuple[str, ir.Value | None]:
@@ -185,6 +204,16 @@ class _Walk:
         for value, kind in (self.extras[each] for each in product if each in self.extras):
             if len(product) == 2 and X in product and times == 1 and kind == "residual":
                 return "factor", value
+        return "", None
+
+    def _repeated_step(self, found: Polynomial) -> tuple[str, ir.Value | None]:
+        """The multiplication by, or the subtraction of, something repeated that an expression is."""
+        for extra, (value, kind) in self.extras.items():
+            repeated = kind.endswith("bias")
+            if repeated and found == multiply(atom(X), atom(extra)):
+                return kind.replace("bias", "gain"), value
+            if repeated and found == add(atom(X), scale(atom(extra), -1.0)):
+                return kind.replace("bias", "minus"), value
         return "", None
 
     def _only_for(self, user: ir.Operation) -> bool:
@@ -199,11 +228,12 @@ class _Walk:
             return self.known[value]
         if not _is_like(value, self.value):
             return None
-        repeated = _repeated(value)
-        if repeated is None:
+        repeated, kind = _repeated(value)
+        if not repeated:
             return self._extra(value, "residual")
+        extra = self._extra(repeated[-1].operands[0], kind)
         self._first(repeated)
-        return self._extra(repeated[-1].operands[0], "bias")
+        return extra
 
     def _number(self, value: ir.Value) -> Polynomial | None:
         """A constant that is read everywhere."""
@@ -213,6 +243,9 @@ class _Walk:
         return found
 
     def _extra(self, value: ir.Value, kind: str) -> Polynomial:
+        if widening := _widening(value, self.factor):
+            self._first(widening)
+            value = widening[-1].operands[0]
         for known, (other, _) in self.extras.items():
             if other == value:
                 return atom(known)
@@ -235,43 +268,69 @@ def producer(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
-def last_of(rank: int) -> ir.AffineMap:
-    """The map of a vector that is repeated along all dimensions but the last."""
-    return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(rank - 1)])
+def _along(place: ir.AffineMap) -> str:
+    """The step that adds what is read so: repeated along all dimensions but one or two; empty for others."""
+    loops = [each.position for each in place.results if isinstance(each, ir.AffineDimExpr)]
+    others = [each for each in place.results if not isinstance(each, ir.AffineDimExpr)]
+    if any(not isinstance(each, ir.AffineConstantExpr) for each in others):
+        return ""  # of dimensions of size 1 the place is 0
+    if place == ir.AffineMap.get_identity(place.n_dims):
+        return ""
+    last = place.n_dims - 1
+    kinds: dict[tuple[int, ...], str] = {
+        (0, 1): "image_channel_bias",
+        (0, last): "image_bias",
+        (1,): "channel_bias",
+        (last,): "bias",
+    }
+    return kinds.get(tuple(loops), "")
 
 
 def start_of_bias(root: ir.Operation) -> tuple[list[ir.Operation], tuple[str, ...], list[ir.Value]]:
-    """What a root op's sums start from, where that is a repeated vector: its ops, the step, the vector."""
-    value = root.operands[len(root.operands) - 1]
-    rank = ir.RankedTensorType(value.type).rank
-    for dimension, name in ((rank - 1, "bias"), (1, "channel_bias")):
-        ops = _repeated(value, dimension)
-        if ops is not None:
-            return ops, (name,), [ops[-1].operands[0]]
-    return [], (), []
+    """What a root op's sums start from, where that is repeated: its ops, the step, what is repeated."""
+    ops, kind = _repeated(root.operands[len(root.operands) - 1])
+    return (ops, (kind,), [ops[-1].operands[0]]) if ops else ([], (), [])
 
 
-def _repeated(value: ir.Value, dimension: int | None = None) -> list[ir.Operation] | None:
-    """The ops that repeat a vector along all dimensions but one, by default the last; None for others."""
+def _repeated(value: ir.Value) -> tuple[list[ir.Operation], str]:
+    """The ops that repeat something, and the step that adds it; empty for others."""
     op = producer(value)
     if op is None or op.name not in ("linalg.generic", "linalg.broadcast") or len(op.operands) != 2:
-        return None
+        return [], ""
     rank = ir.RankedTensorType(value.type).rank
-    kept = rank - 1 if dimension is None else dimension
     empty = producer(op.operands[1])
-    if empty is None or empty.name != "tensor.empty" or ir.RankedTensorType(op.operands[0].type).rank != 1:
-        return None
+    if empty is None or empty.name != "tensor.empty":
+        return [], ""
     if op.name == "linalg.broadcast":
         added = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
-        return [empty, op] if added == [each for each in range(rank) if each != kept] else None
+        kept = [ir.AffineExpr.get_dim(each) for each in range(rank) if each not in added]
+        kind = _along(ir.AffineMap.get(rank, 0, kept))
+        return ([empty, op], kind) if kind else ([], "")
     generic = op.opview
     assert isinstance(generic, linalg.GenericOp)
-    maps = [ir.AffineMapAttr(each).value for each in generic.indexing_maps]
+    place, out = (ir.AffineMapAttr(each).value for each in generic.indexing_maps)
     block = op.regions[0].blocks[0]
     (*body, last) = (each.operation for each in block.operations)
+    kind = _along(place)
     plain = not body and last.operands[0] == block.arguments[0]
-    place = ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(kept)])
-    return [empty, op] if plain and maps == [place, ir.AffineMap.get_identity(rank)] else None
+    return ([empty, op], kind) if kind and plain and out == ir.AffineMap.get_identity(rank) else ([], "")
+
+
+def _widening(value: ir.Value, factor: ir.Type | None) -> list[ir.Operation]:
+    """The ops that widen a tensor from a type; empty for others."""
+    op = producer(value)
+    if op is None or op.name != "linalg.generic" or len(op.operands) != 2:
+        return []
+    empty, before = producer(op.operands[1]), ir.RankedTensorType(op.operands[0].type)
+    generic = op.opview
+    assert isinstance(generic, linalg.GenericOp)
+    identity = ir.AffineMap.get_identity(before.rank)
+    alike = all(ir.AffineMapAttr(each).value == identity for each in generic.indexing_maps)
+    first, *_ = (each.operation for each in op.regions[0].blocks[0].operations)
+    widens = first.name == "arith.extf" and len(op.regions[0].blocks[0].operations) == 2
+    if empty is None or empty.name != "tensor.empty":
+        return []
+    return [empty, op] if alike and widens and before.element_type == factor else []
 
 
 def _constant(value: ir.Value) -> Polynomial | None:

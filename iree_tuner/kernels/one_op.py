@@ -1,8 +1,8 @@
-"""An attention that was found in a program, built as one op: what it is timed alone by."""
+"""What problems are timed alone by, if the compiler makes several dispatches of them: one op or dispatch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -16,7 +16,7 @@ from iree_tuner.ops import matching
 
 
 def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
-    """Build it at the current insertion point in a function of the inputs; its result."""
+    """An attention as one op, at the current insertion point in a function of its inputs; its result."""
     result = ir.RankedTensorType(found.ops[-1].result.type)
     *shapes, written = found.shapes
     own = ir.RankedTensorType.get([size for sizes in written for size in sizes], result.element_type)
@@ -24,6 +24,14 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
         arguments = [_split(each, sizes) for each, sizes in zip(function.arguments, shapes, strict=True)]
         made = _attention(found, arguments, own) if found.after is None else _causal(found, arguments, own)
         return _joined(made, written, result)
+
+
+def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
+    """Ops as one dispatch, of which the compiler makes several without being told."""
+    region = ir.Operation.create("flow.dispatch.region", results=[result], regions=2)
+    with ir.InsertionPoint(region.regions[0].blocks.append()):
+        ir.Operation.create("flow.return", operands=[build()])
+    return region.result
 
 
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
@@ -48,14 +56,11 @@ def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTen
 
 
 def _causal(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
-    """The op and what makes its mask as one dispatch: without being told, the compiler makes two of them.
+    """The op and what makes its mask as one dispatch.
 
     In the op's body indices would say it, too, but are wrong in IREE 3.13 once the op is tiled.
     """
-    region = ir.Operation.create("flow.dispatch.region", results=[result], regions=2)
-    with ir.InsertionPoint(region.regions[0].blocks.append()):
-        ir.Operation.create("flow.return", operands=[_attention(found, arguments, result)])
-    return region.result
+    return build_dispatch(result, lambda: _attention(found, arguments, result))
 
 
 def _mask(queries: int, keys: int, after: int) -> ir.Value:

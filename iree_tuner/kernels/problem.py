@@ -36,13 +36,18 @@ class Problem:
         result: what comes out.
         epilogue: what is done with each sum, in order: `bias` (the next input is added along the last
             dimension), `channel_bias` (the next input is added along the second one: the channels of an
-            image that has them first), `residual` (the next input is added), `factor` (it is multiplied by
-            the next input), `scale`, `relu`, `relu_ordered` (which makes 0 of a NaN), `at_most_6`, `gelu`,
-            `gelu_tanh`, `silu`, `truncf`. The last one may be `moved`: operands are read, and the result is
-            written, in other orders than the steps and the program's root op see them; the workload has them.
+            image that has them first), `image_bias` and `image_channel_bias` (also along the first one, the
+            images), the same with `gain` (it is multiplied) or `minus` (it is subtracted) in the place of
+            `bias`, `residual` (the next input is added), `factor` (it is multiplied by the next input),
+            `scale`, `relu`, `relu_ordered` (which makes 0 of a NaN), `at_most_6`, `gelu`, `gelu_tanh`,
+            `silu`, `truncf`. The last one may be `moved`: operands are read, and the result is written, in
+            other orders than the steps and the program's root op see them; the workload has them.
         scale: what the scores of an attention are multiplied by, or a sum by the step `scale`.
         after: how many keys after its own place a query of an attention sees; None where it sees all.
         seen: with `moved`, the workload's loops for each dimension of the array that the other steps see.
+        padding: how many zeros belong before and after the first input in each of its dimensions, where that
+            is an image without the zeros that the root op reads around it; empty where it is read as it is. A
+            kernel that does not put them there refuses such a problem.
     """
 
     workload: Workload
@@ -52,12 +57,14 @@ class Problem:
     scale: float = 1.0
     after: int | None = None
     seen: tuple[tuple[int, ...], ...] = ()
+    padding: tuple[tuple[int, int], ...] = ()
 
     @property
     def name(self) -> str:
         """Readable and short, like `matmul_512x768x1024_f16_f16_f32_relu`; not unique."""
         causal = () if self.after is None else ("causal",)
-        return "_".join((self.workload.name, *causal, *self.epilogue))
+        padded = ("padded",) if self.padding else ()
+        return "_".join((self.workload.name, *causal, *padded, *self.epilogue))
 
 
 def scratch_room(problem: Problem) -> int:

@@ -12,12 +12,13 @@ from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attent
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.moved import Moved, build_in_one, moved_product
-from iree_tuner.kernels.one_op import build_alone
+from iree_tuner.kernels.one_op import build_alone, build_dispatch
+from iree_tuner.kernels.padding import Padding, padding_of
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
 from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.contraction import Contraction
-from iree_tuner.ops.convolution import Convolution
+from iree_tuner.ops.convolution import Convolution, is_convolution
 from iree_tuner.ops.workload import Workload
 
 _FAMILIES = (Contraction(), Convolution())
@@ -54,7 +55,10 @@ _Own = list[tuple[Site, ir.Operation]]
 
 
 def find_sites(module: ir.Module) -> list[tuple[Site, ...]]:
-    """For each root op that kernels could compute its sites: without epilogue, and with ever more."""
+    """For each root op that kernels could compute its sites: without epilogue, and with ever more.
+
+    Each comes without and, if there is one, with the padding of its image.
+    """
     return [tuple(site for site, _ in sites) for sites in _walk(module)]
 
 
@@ -122,14 +126,18 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
     inputs, ops = [*list(root.operands)[:-1], *bias], [*start, root]
     if len(set(inputs)) < len(inputs):
         return []  # a case has an argument for each
+    padding = padding_of(inputs[0]) if is_convolution(workload) else None
     sites, scale = [(_site(workload, inputs, ops, epilogue, function), root)], 1.0
-    while (steps := next_steps(ops[-1].result)) is not None:
+    sites += _padded(*sites[-1], padding, inputs, ops)
+    factor = ir.RankedTensorType(root.operands[0].type).element_type
+    while (steps := next_steps(ops[-1].result, factor)) is not None:
         epilogue, inputs = (*epilogue, *steps.names), [*inputs, *steps.inputs]
         scale = steps.scale if "scale" in steps.names else scale
         if len(set(epilogue)) < len(epilogue) or len(set(inputs)) < len(inputs):
             break
         ops += [each for each in steps.ops if each not in ops]  # one zero may do for both
         sites.append((_site(workload, inputs, ops, epilogue, function, scale), ops[-1]))
+        sites += _padded(*sites[-1], padding, inputs, ops)
     return sites if bias else [*sites, *_moved_sites(root, sites, start, inputs, ops, taken)]
 
 
@@ -211,6 +219,25 @@ def _site(
     arrays = tuple(map(array_of, inputs))
     problem = Problem(workload, arrays, array_of(ops[-1].result), epilogue, scale)
     return Site(problem, _case(inputs, ops), function)
+
+
+def _padded(
+    site: Site, last: ir.Operation, padding: Padding | None, inputs: Sequence[ir.Value],
+    ops: Sequence[ir.Operation],
+) -> _Own:  # fmt: skip
+    """The site with what puts zeros around its image, if anything does."""
+    if padding is None or padding.source in inputs[1:]:
+        return []
+    before = [padding.source, *inputs[1:]]
+    whole = [*padding.ops, *(each for each in ops if each not in padding.ops)]
+    problem = replace(site.problem, inputs=tuple(map(array_of, before)), padding=padding.sizes)
+
+    def build(function: func.FuncOp) -> ir.Value:
+        values = dict(zip(before, function.arguments, strict=True))
+        return build_dispatch(last.result.type, lambda: copy_ops(whole, values))
+
+    alone = _program(before, last.result.type, build)
+    return [(replace(site, problem=problem, case=_case(before, whole), one_op=alone), last)]
 
 
 def _case(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:

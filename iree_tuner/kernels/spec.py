@@ -29,6 +29,7 @@ from iree_tuner.kernels.executable import (
 from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
 from iree_tuner.kernels.packing import build_packed
+from iree_tuner.kernels.padding import build_rewriting, rewrite
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.site import Site, copy_ops
 from iree_tuner.ops.element_type import ElementType
@@ -63,7 +64,7 @@ class Placement:
 def build_kernel_spec(
     placements: Sequence[Placement], target: ir.Attribute, context: ir.Context, name: str = "kernel_spec"
 ) -> ir.Module:
-    """Build a verified preprocessing spec; where sites overlap, those that come first win.
+    """Build a verified preprocessing spec; where sites overlap, larger ones win, then those that come first.
 
     Args:
         placements: what goes where.
@@ -79,12 +80,16 @@ def build_kernel_spec(
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         spec = _Spec(module, _own(target, context))
-        several, single = list[_Pair](), list[_Pair]()
+        rounds: dict[tuple[bool, int], list[_Pair]] = {}
         for placement in placements:
-            # Each of several root ops that are one problem may be a problem alone, too, and comes first.
-            (several if placement.site.one_op else single).extend(spec.add(placement))
+            # Of several root ops that are one problem each may be a problem alone, and what ends after few
+            # steps may go on elsewhere: there its last op comes first.
+            key = bool(placement.site.one_op), len(placement.site.problem.epilogue)
+            rounds.setdefault(key, []).extend(spec.add(placement))
+        larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
+        padded = [_padded(each.site.problem) for each in placements if each.site.problem.padding]
         with ir.InsertionPoint(module.body):
-            _build_main([[*spec.scalars.values()], several, single])
+            _build_main([[*spec.scalars.values()], *larger_first], list(dict.fromkeys(padded)))
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -179,6 +184,13 @@ def _tensor(array: Array) -> ir.Type:
     return ir.RankedTensorType.get(array.shape, ElementType.named(array.element_type).to_ir())
 
 
+def _padded(problem: Problem) -> ir.Type:
+    """The first input with its zeros."""
+    image = problem.inputs[0]
+    shape = [low + size + high for size, (low, high) in zip(image.shape, problem.padding, strict=True)]
+    return _tensor(Array(tuple(shape), image.element_type))
+
+
 @contextmanager
 def _matcher(
     name: str, inputs: Sequence[ir.Type], constant: Sequence[int] | None = None
@@ -215,6 +227,8 @@ def _build_matcher(name: str, site: Site, constant: int | None = None) -> list[S
     With `constant` it matches where the input of that number is a constant.
     """
     program = ir.Module.parse(site.case)
+    if site.problem.padding:
+        rewrite(program, _padded(site.problem))
     case = program.body.operations[0].regions[0].blocks[0]
     ops = [op.operation for op in case.operations][:-1]
     way = None if constant is None else _way_to(ops[-1], case.arguments[constant])
@@ -280,12 +294,14 @@ def _create(
     ]
 
 
-def _build_main(rounds: Sequence[Sequence[_Pair]]) -> None:
-    """The entry: each round's matchers see what those before have left."""
+def _build_main(rounds: Sequence[Sequence[_Pair]], padded: Sequence[ir.Type]) -> None:
+    """The entry: pads that give such tensors are rewritten; each round's matchers see what is left then."""
     handle = transform.AnyOpType.get()
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
     with ir.InsertionPoint(sequence.body):
         module = sequence.body.arguments[0]
+        for kind in padded:
+            build_rewriting(module, kind)
         for pairs in filter(None, rounds):
             functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
             loop = transform.ForeachOp([], [functions])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from kernels.convs import Conv, program
 from kernels.epilogues import with_epilogue
 from kernels.problems import site_in
 
@@ -15,6 +16,7 @@ from iree_tuner.execute.pool import Builder
 from iree_tuner.kernels.alone import build_kernel_here, with_scratch
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.ptx_gemm import PtxGemm
+from iree_tuner.kernels.triton_conv import TritonConv
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.kernels.variants import tolerance_for
 from iree_tuner.program.extract import extract
@@ -52,10 +54,11 @@ def measurer() -> Iterator[Measurer]:
 
 def check(text: str, kernel: Kernel, knobs: Knobs, measurer: Measurer, compilers: Workers) -> None:
     """A kernel on a problem against the compiler's own code, as contests check it."""
-    target, problem = target_for_device(DEVICE), site_in(text).problem
+    target, site = target_for_device(DEVICE), site_in(text)
+    problem = site.problem
     assert kernel.refuses(problem) == ""
     code = kernel.make(problem, target, knobs)
-    (dispatch,) = extract(load_program(text), target, compilers).dispatches
+    (dispatch,) = extract(load_program(site.alone.decode()), target, compilers).dispatches
     assert dispatch.harness is not None
     harness = with_scratch(dispatch.harness, max(code.scratch_bytes, 4096), target.flags)
     default = Builder(target, compilers).build(harness, None)
@@ -91,3 +94,29 @@ def test_the_plain_example_in_ptx(sizes, steps, measurer: Measurer, compilers: W
     assert len(variants) == 9
     for knobs in variants:
         check(text, PtxGemm(), knobs, measurer, compilers)
+
+
+PAD = {"low": (1, 1), "more": (1, 1)}
+CONVS = [
+    Conv(16, 28, 28, 64, 128, **PAD, steps=("bias", "truncf", "relu")),
+    Conv(2, 15, 13, 64, 96, **PAD, steps=("truncf", "gain", "bias", "residual", "relu")),
+    Conv(4, 28, 28, 64, 64, stride=2, more=(1, 1), steps=("truncf", "image_bias")),
+    Conv(16, 28, 28, 128, 64, (1, 1), steps=("bias", "truncf", "residual", "relu")),
+    Conv(16, 28, 28, 64, 128, (1, 1), stride=2, sums="f16", steps=("bias",)),
+    Conv(2, 56, 56, 3, 64, (7, 7), stride=2, low=(3, 3), more=(3, 3), steps=("bias", "truncf", "relu")),
+    Conv(2, 15, 13, 32, 40, first=True, **PAD, steps=("channel_bias", "truncf", "residual")),
+    Conv(2, 15, 13, 8, 16, groups=4, steps=("truncf",)),
+    Conv(2, 14, 14, 64, 64, dilation=2, low=(2, 2), more=(2, 2), element="bf16", steps=("truncf", "bias")),
+]
+
+
+@needs_triton
+@pytest.mark.parametrize("conv", CONVS, ids=lambda each: "_".join(map(str, (each.result, *each.steps))))
+def test_convolutions_of_triton(conv: Conv, measurer: Measurer, compilers: Workers) -> None:
+    """In each of the kernel's ways."""
+    text, kernel = program(conv), TritonConv()
+    ways: dict[tuple[int, ...], Knobs] = {}
+    for knobs in kernel.variants(site_in(text).problem, target_for_device(DEVICE)):
+        ways.setdefault(tuple(knobs.get(each, 0) for each in ("boxed", "persistent", "flat")), knobs)
+    for knobs in ways.values():
+        check(text, kernel, knobs, measurer, compilers)

@@ -1,5 +1,7 @@
 """Depthwise convolutions in C compute what numpy computes, with any tile, for sizes that nothing divides."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from amounts import amount
@@ -87,3 +89,9 @@ def test_convolutions(size, channels, stride, dilation, more, width, pick, tmp_p
 )
 def test_refused(text, why):
     assert KERNEL.refuses(site_in(text).problem) == why
+
+
+def test_zeros_around_images_must_be_in_memory():
+    problem = site_in(depthwise((3, 5), 4)).problem
+    padded = replace(problem, padding=((0, 0), (1, 1), (1, 1), (0, 0)))
+    assert KERNEL.refuses(padded) == "its image has no zeros around it in memory"

@@ -216,3 +216,37 @@ def test_plain_programs_with_the_spec_call_the_kernel(text, steps, compilers, tm
     module = rt.load_vm_flatbuffer_file(str(tmp_path / "program.vmfb"), driver="local-sync")
     want = expected(inputs[0].astype(np.float64) @ inputs[1], steps, inputs[2:])
     np.testing.assert_allclose(module.main(*inputs).to_host(), want, rtol=1e-5, atol=1e-5)
+
+
+TWICE = """
+func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64xf32>) -> tensor<24x64xf32> {
+  %0 = stablehlo.dot %a, %b : (tensor<24x40xf32>, tensor<40x64xf32>) -> tensor<24x64xf32>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<64xf32>) -> tensor<24x64xf32>
+  %2 = stablehlo.add %0, %1 : tensor<24x64xf32>
+  %d = stablehlo.add %a, %a : tensor<24x40xf32>
+  %3 = stablehlo.dot %d, %b : (tensor<24x40xf32>, tensor<40x64xf32>) -> tensor<24x64xf32>
+  %4 = stablehlo.add %3, %1 : tensor<24x64xf32>
+  %5 = stablehlo.add %2, %4 : tensor<24x64xf32>
+  return %5 : tensor<24x64xf32>
+}
+"""
+"""Two equal products with a bias each; the second one goes on with the first one's result."""
+
+
+@pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+def test_what_goes_on_is_not_taken_by_what_ends_before(compilers, tmp_path) -> None:
+    """As in ResNet, where a block's last convolution and its shortcut are of one size."""
+    target, kernel = parse_target("llvm-cpu:host"), CGemm()
+    places = find_places(load_program(TWICE), target, compilers)
+    sites = [place.site_for(kernel)[0] for place in places.places]
+    assert [site.problem.epilogue for site in sites] == [("bias",), ("bias", "residual")]
+    codes = [kernel.make(each.problem, target, kernel.variants(each.problem, target)[0]) for each in sites]
+    chosen = list(zip(sites, codes, strict=True))
+    save_kernel_spec(chosen, places.target, new_context(), tmp_path / "k.mlir")
+    (tmp_path / "program.mlir").write_text(TWICE)
+    command = [Path(sys.executable).with_name("iree-compile"), tmp_path / "program.mlir", *target.flags]
+    command += [f"{SPEC_FLAG}={tmp_path / 'k.mlir'}", "--compile-to=preprocessing"]
+    seen = subprocess.run(command, check=True, capture_output=True, text=True)
+    main = seen.stdout.partition("util.func public @main")[2]
+    called = [line.partition("@kernel_")[2].partition("::")[0] for line in main.splitlines()]
+    assert [name.rpartition("f32_")[2] for name in called if name] == ["bias", "bias_residual"]

@@ -55,11 +55,11 @@ def test_the_case_is_a_program_of_the_same_problem() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        LAYER.replace("arith.addf %x, %y", "arith.mulf %x, %y"),
+        LAYER.replace("arith.addf %x, %y", "arith.divf %x, %y"),
         LAYER.replace("[#id, #last, #id]", "[#id, affine_map<(m, n) -> (m - m)>, #id]"),
         LAYER.replace("ins(%added : tensor<64x48xf32>)", "ins(%sums : tensor<64x48xf32>)"),
     ],
-    ids=["product", "one bias for all", "two users"],
+    ids=["quotient", "one bias for all", "two users"],
 )
 def test_what_is_no_epilogue(text: str) -> None:
     (sites,) = sites_in(text)

@@ -1,0 +1,189 @@
+"""How a GPU's kernel may cut a convolution into tiles, and about how long each way takes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from operator import mod
+
+from iree_tuner.kernels.conv_shape import ConvShape
+from iree_tuner.kernels.kernel import Knobs
+from iree_tuner.kernels.triton_code import SHARED_BYTES
+
+_MULTIPROCESSORS = 132  # of an H100 SXM and an H200
+# Of a multiprocessor, compute capability 9.0: CUDA C++ Programming Guide, "Technical Specifications".
+_SHARED, _REGISTERS, _THREADS = 228 * 1024, 65536, 2048
+_RESERVED = 1024  # bytes of shared memory that a workgroup takes besides its own
+# Each cycle of a multiprocessor: products of f16 (NVIDIA H100 Tensor Core GPU Architecture: 989 TFLOP/s at
+# 1.83 GHz), lanes, and bytes that the second-level cache and the memory give it at best.
+_PRODUCTS, _LANES, _CACHE_BYTES, _MEMORY_BYTES = 2048, 128, 64, 21
+# Cycles, guessed: until what was asked for is there; until a workgroup computes; to make what the copy engine
+# reads by; of a step of the sum besides its product.
+_LATENCY, _START, _DESCRIPTORS, _STEP = 800, 1500, 2000, 60
+_SHAPES = 2  # ways to lay a tile over images that are tried
+_NEXT = 0.05
+_MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A convolution cut by a kernel's knobs.
+
+    Knobs are `boxed` (1: boxes of images by the copy engine, 0: gathered through pointers), `bn` filters,
+    `bk` channels at a time, `warps` and `stages`. With boxes there are their `images`, `lines` and `pixels`,
+    and `persistent`; else `bm` pixels and `flat` (channels and places of the window as one loop).
+    """
+
+    shape: ConvShape
+    knobs: Knobs
+
+    @property
+    def bm(self) -> int:
+        """Pixels of a tile."""
+        knobs = self.knobs
+        return knobs["images"] * knobs["lines"] * knobs["pixels"] if knobs["boxed"] else knobs["bm"]
+
+    @property
+    def tiles(self) -> int:
+        """Of a group."""
+        shape, knobs, across = self.shape, self.knobs, -(-self.shape.filters // self.knobs["bn"])
+        if knobs["boxed"]:
+            box = (knobs["images"], knobs["lines"], knobs["pixels"])
+            return across * _boxes(shape, box)
+        return across * -(-shape.pixels // knobs["bm"])
+
+    @property
+    def workgroups(self) -> int:
+        """Of a group."""
+        return min(self.tiles, _MULTIPROCESSORS) if self.knobs.get("persistent") else self.tiles
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of operands."""
+        return (self.bm + self.knobs["bn"]) * self.knobs["bk"] * 2 * self.knobs["stages"]
+
+    @property
+    def cycles(self) -> float:
+        """About how long the multiprocessor with most to do takes."""
+        shape, knobs, bm = self.shape, self.knobs, self.bm
+        bn, bk, stages = knobs["bn"], knobs["bk"], knobs["stages"]
+        resident = 1 if knobs.get("persistent") else self._resident
+        sums = (shape.places * shape.channels,) if knobs.get("flat") else (shape.channels,) * shape.places
+        steps = sum(-(-each // bk) for each in sums)
+        # A group of warps reads both operands of its product from shared memory: narrow tiles wait for it.
+        busy = bm * bn * bk / _PRODUCTS * max(1.0, 80 / bn)
+        moved = (bm + bn) * bk * 2
+        copied = moved / _CACHE_BYTES * max(1.0, _LATENCY * _CACHE_BYTES / (resident * (stages - 1) * moved))
+        step = max(busy, copied) + _STEP + 0.5 * self._addressing
+        start = _START + (_DESCRIPTORS if knobs["boxed"] else 0)
+        written = bm * bn * 2 / _MEMORY_BYTES
+        most = -(-self.tiles * shape.groups // _MULTIPROCESSORS)
+        if knobs.get("persistent"):  # a tile's operands are on their way before the one before is written
+            return start + most * (steps * step + written)
+        return most * (steps * step + (start + written) / min(resident, 2))
+
+    @property
+    def _resident(self) -> int:
+        """Workgroups of a multiprocessor at once."""
+        threads = 32 * self.knobs["warps"]
+        registers = min(255, self.bm * self.knobs["bn"] // threads + 64)
+        most = (
+            _SHARED // (self.shared_bytes + _RESERVED), _REGISTERS // (threads * registers),
+            _THREADS // threads,
+        )  # fmt: skip
+        return max(1, min(most))
+
+    @property
+    def _addressing(self) -> float:
+        """Cycles that a step of the sum computes addresses and masks; the copy engine does it by itself."""
+        knobs = self.knobs
+        if knobs["boxed"]:
+            return 0.0
+        wide = self.shape.channels_last and not knobs["flat"] and self.shape.channels % 8 == 0
+        one = self.bm * knobs["bk"] / (8 if wide else 1)
+        waiting = 1.0 if wide else 4.0  # fewer than four bytes are not copied asynchronously
+        return (one * 14 * waiting + knobs["bn"] * knobs["bk"] / 8 * 6) / _LANES
+
+
+def plans(shape: ConvShape) -> list[Plan]:
+    """Those whose stages fit into shared memory, promising ones first.
+
+    The estimate cannot tell apart what differs little: of one tile's plans each costs a little more than the
+    one before, so that others come between.
+    """
+    knobs = [*_boxed(shape), *_gathered(shape)]
+    fits = [each for each in (Plan(shape, one) for one in knobs) if each.shared_bytes <= SHARED_BYTES]
+    fits.sort(key=lambda each: (each.cycles, -each.knobs["stages"]))
+    times = Counter[tuple[int, ...]]()
+    costs: list[float] = []
+    for each in fits:
+        tile = each.knobs["boxed"], each.knobs.get("persistent", 0), each.bm, each.knobs["bn"]
+        costs.append(each.cycles * (1 + _NEXT * times[tile]))
+        times[tile] += 1
+    return [fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__)]
+
+
+def _boxed(shape: ConvShape) -> Iterator[Knobs]:
+    """For the copy engine: all is dense, with channels last, aligned to 16 bytes, and strides divide it."""
+    c, f = shape.channels, shape.filters
+    line, out_line = shape.in_w * c, shape.out_w * f
+    dense = (
+        shape.image == (shape.in_h * line, line, c, 1, 0)
+        and shape.filter == (c * f, f, 1, 0)
+        and shape.result == (shape.out_h * out_line, out_line, f, 1, 0)
+    )
+    divided = not any(map(mod, (shape.in_h, shape.in_w), shape.strides))
+    if not dense or not divided or shape.groups > 1 or c % 32 or f % 8:
+        return
+    for bm, bk in product((64, 128, 256), (32, 64)):
+        if c % bk or bk == 32 < c:
+            continue
+        columns = _columns(shape, bm, (64, 128, 256))
+        for box, (bn, warps, stages) in product(_layouts(shape, bm), columns):
+            knobs = dict(zip(("images", "lines", "pixels"), box, strict=True))
+            knobs |= {"boxed": 1, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
+            yield {**knobs, "persistent": 0}
+            if Plan(shape, {**knobs, "persistent": 1}).tiles > _MULTIPROCESSORS:
+                yield {**knobs, "persistent": 1}
+
+
+def _gathered(shape: ConvShape) -> Iterator[Knobs]:
+    """Anything, through pointers."""
+    for bm, bk in product((32, 64, 128, 256), (32, 64)):
+        if bm > 32 and bm >= 2 * shape.pixels:
+            continue
+        for bn, warps, stages in _columns(shape, bm, (16, 32, 64, 128, 256)):
+            knobs = {"boxed": 0, "bm": bm, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
+            if shape.channels >= 16 or shape.places == 1:
+                yield {**knobs, "flat": 0}
+            if shape.channels < 32 or not shape.channels_last:
+                yield {**knobs, "flat": 1}
+
+
+def _columns(shape: ConvShape, bm: int, widths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Filters of a tile, warps and stages, by which a warp has neither too many sums nor too few."""
+    for bn, warps, stages in product(widths, (4, 8), (3, 4, 5)):
+        narrow = bn == widths[0] or bn < 2 * shape.filters
+        sums = bm * bn / (warps * 32)
+        if narrow and sums <= 128 and (sums >= 32 or warps == 4):
+            yield bn, warps, stages
+
+
+def _layouts(shape: ConvShape, bm: int) -> list[tuple[int, int, int]]:
+    """Images, lines and pixels of boxes of so many pixels that cover the result with the least waste."""
+    powers = [1 << each for each in range(bm.bit_length())]
+    found = [
+        (bm // (lines * pixels), lines, pixels)
+        for lines, pixels in product(powers, powers)
+        if lines * pixels <= bm and lines < 2 * shape.out_h and pixels < 2 * shape.out_w
+    ]
+    fits = [each for each in found if each[0] < 2 * shape.images and max(each) <= _MOST_IN_BOX]
+    return sorted(fits, key=lambda each: (_boxes(shape, each), -each[2], -each[1]))[:_SHAPES]
+
+
+def _boxes(shape: ConvShape, box: tuple[int, int, int]) -> int:
+    sizes = (shape.images, shape.out_h, shape.out_w)
+    return math.prod(-(-size // own) for size, own in zip(sizes, box, strict=True))

@@ -1,0 +1,130 @@
+"""2-D convolutions for NVIDIA GPUs, by Triton's ahead-of-time compiler, which needs no GPU."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from iree_tuner.kernels.conv_plan import Plan, plans
+from iree_tuner.kernels.conv_shape import ConvShape, conv_shape
+from iree_tuner.kernels.kernel import Code, Knobs
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled
+from iree_tuner.targets import Target
+
+_MOST_VALUES = 2**31 - 1  # that offsets of 32 bits reach
+_PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out")
+_SCRATCH = len(_PARAMETERS)
+_MOST_EXTRAS = _PARAMETERS.index("out") - 2
+
+_ELEMENTWISE = ("relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh", "silu", "truncf")
+_OPERATIONS = {"bias": "add", "gain": "multiply", "minus": "subtract"}
+
+Step = tuple[str, str]
+"""What is done, and what its operand is read along: `filter`, `image` or `pixel`; empty where it has none."""
+
+
+class TritonConv(TritonKernel):
+    """f16 and bf16, sums in f32: an implicit product of pixels by filters, with zeros around images."""
+
+    name = "triton_conv"
+    summary = "f16 and bf16 2-D convolutions, padded or not, with epilogues, for Hopper, by Triton"
+
+    def refuses(self, problem: Problem) -> str:
+        """Other ops, types and epilogues, and what has no channels to sum over."""
+        shape = shape_for(problem)
+        if shape is None:
+            return "it is not a 2-D convolution with channels, whose filter can be read in place"
+        image, weights, sums = map(str, problem.workload.types)
+        if image != weights or image not in ("f16", "bf16") or sums not in ("f32", image):
+            return f"its types are {', '.join((image, weights, sums))}, not f16 or bf16"
+        unknown = [step for step in problem.epilogue if _step(problem, shape, step) is None]
+        if unknown:
+            return f"its epilogue has {unknown[0]}, which it does not compute in this layout"
+        if len(problem.inputs) - 2 > _MOST_EXTRAS:
+            return f"its epilogue has more than {_MOST_EXTRAS} operands"
+        arrays = (*problem.inputs, problem.result)
+        if any(each.element_type not in ELEMENTS for each in arrays):
+            return "an operand of its epilogue or its result is not f16, bf16 or f32"
+        if max(math.prod(each.shape) for each in arrays) > _MOST_VALUES:
+            return "an array has too many values for offsets of 32 bits"
+        return "" if plans(shape) else "no tile fits it"
+
+    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
+        """By what they probably cost."""
+        del target
+        shape = shape_for(problem)
+        return () if shape is None else tuple(plan.knobs for plan in plans(shape))
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        """Compile the source for a problem. Raises KernelError where Triton refuses it."""
+        shape = shape_for(problem)
+        if shape is None or target.backend != self.backend or self.refuses(problem):
+            raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
+        plan = Plan(shape, knobs)
+        made = _compiled(problem, plan)
+        bindings = [*range(len(problem.inputs)), _SCRATCH - 1]
+        return code_of(made, bindings, _SCRATCH, (plan.workgroups, plan.shape.groups, 1), knobs)
+
+
+def shape_for(problem: Problem) -> ConvShape | None:
+    """The problem as the source computes it: one line of all pixels, where a window is one pixel."""
+    shape = conv_shape(problem)
+    images = not any(step.startswith("image_") for step in problem.epilogue)
+    return None if shape is None else shape.joined(images=images)
+
+
+def _step(problem: Problem, shape: ConvShape, name: str) -> Step | None:
+    """A step as the source has it; None for one that it does not compute."""
+    if name in _ELEMENTWISE:
+        return name, ""
+    if name in ("residual", "factor"):
+        return ("add" if name == "residual" else "multiply"), "pixel"
+    (n,), (f,) = (problem.workload.role(each) for each in ("batch", "output_channel"))
+    result, last = problem.workload.maps[2], len(problem.result.shape) - 1
+    *along, operation = name.split("_")
+    filters = 1 if "channel" in along else last
+    if operation not in _OPERATIONS or shape.groups > 1 or result.dimension_of(f) != filters:
+        return None
+    if "image" not in along:
+        return _OPERATIONS[operation], "filter"
+    return (_OPERATIONS[operation], "image") if result.dimension_of(n) == 0 else None
+
+
+def constants_of(problem: Problem, plan: Plan) -> dict[str, object]:
+    """The source's constants."""
+    shape, knobs = plan.shape, plan.knobs
+    narrow = ["truncf"] if str(problem.workload.types[2]) != "f32" else []
+    steps = [each for each in (_step(problem, shape, name) for name in (*narrow, *problem.epilogue)) if each]
+    extras = [number for number, (_, where) in enumerate(steps) if where]
+    found: dict[str, object] = {
+        "N": shape.images, "H": shape.in_h, "W": shape.in_w, "C": shape.channels, "OH": shape.out_h,
+        "OW": shape.out_w, "F": shape.filters, "KH": shape.window_h, "KW": shape.window_w,
+        "STRIDES": shape.strides, "DILATIONS": shape.dilations, "LOW": shape.low,
+        "STEPS": tuple(name for name, _ in steps), "WHERE": tuple(where for _, where in steps),
+        "EXTRA": tuple(extras.index(each) if each in extras else -1 for each in range(len(steps))),
+        "BN": knobs["bn"], "BK": knobs["bk"],
+    }  # fmt: skip
+    if knobs["boxed"]:
+        own = {
+            "TN": knobs["images"], "TH": knobs["lines"], "TW": knobs["pixels"],
+            "WORKGROUPS": plan.workgroups, "FLATTEN": bool(knobs["persistent"]),
+        }  # fmt: skip
+    else:
+        own = {
+            "PADDED": shape.padded, "X": shape.image, "Y": shape.filter,
+            "Z": shape.result, "BM": plan.bm, "FLAT": bool(knobs["flat"]),
+            "CHANNELS_LAST": shape.channels_last,
+        }  # fmt: skip
+    return found | own
+
+
+def _compiled(problem: Problem, plan: Plan) -> Any:  # noqa: ANN401 - Triton has no types
+    from iree_tuner.kernels import triton_conv_source
+
+    function = triton_conv_source.boxed if plan.knobs["boxed"] else triton_conv_source.gathered
+    inputs = [ELEMENTS[each.element_type] for each in problem.inputs]
+    missing = [inputs[0]] * (len(_PARAMETERS) - 1 - len(inputs))  # are not read
+    kinds = [*inputs, *missing, ELEMENTS[problem.result.element_type]]
+    pointers = dict(zip(_PARAMETERS, kinds, strict=True))
+    return compiled(function, pointers, constants_of(problem, plan), plan.knobs)

@@ -1,0 +1,201 @@
+"""Sources in Triton: convolutions as products of pixels by filters, with f32 sums, and steps after them.
+
+Rows of a tile are pixels of the result, its columns filters. A sum goes over the places of the window and
+over channels. Imported only where Triton is installed; `triton_conv` compiles it ahead of time.
+"""
+
+# The language's functions take and give its own values, and sizes in capitals are compile-time constants.
+# ruff: noqa: N803, ANN001, ANN201, ANN202
+# pyright: basic, reportMissingImports=false
+
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def _elementwise(acc, out, STEP: tl.constexpr):
+    if STEP == "relu":
+        acc = tl.where(acc <= 0, 0, acc)  # of a NaN, a NaN
+    elif STEP == "relu_ordered":
+        acc = tl.where(acc > 0, acc, 0)
+    elif STEP == "at_most_6":
+        acc = tl.where(acc >= 6, 6, acc)
+    elif STEP == "silu":
+        wide = acc.to(tl.float32)
+        acc = (wide / (1 + tl.math.exp(-wide))).to(acc.dtype)
+    elif STEP == "gelu":
+        inner = (acc * 0.7071067811865476).to(tl.float32)
+        acc = acc * ((tl.math.erf(inner).to(acc.dtype) + 1) * 0.5)
+    elif STEP == "gelu_tanh":
+        inner = (acc + 0.044715 * (acc * acc * acc)) * 0.7978845608028654
+        acc = acc * ((libdevice.tanh(inner.to(tl.float32)).to(acc.dtype) + 1) * 0.5)
+    elif STEP == "truncf":
+        acc = acc.to(out.dtype.element_ty)
+    else:
+        tl.static_assert(False, "an unknown step")
+    return acc
+
+
+@triton.jit
+def _finish(
+    acc, e0, e1, e2, e3, out, places, images, filters, mask, F: tl.constexpr, STEPS: tl.constexpr,
+    WHERE: tl.constexpr, EXTRA: tl.constexpr,
+):  # fmt: skip
+    """The steps in order, and the result stored.
+
+    `EXTRA` has the number of each step's operand, and `WHERE` what that is read along: `filter`, `image`
+    (images and filters) or `pixel` (as the result); empty for a step without one.
+    """
+    for step in tl.static_range(len(STEPS)):
+        if WHERE[step] == "":
+            acc = _elementwise(acc, out, STEPS[step])
+        else:
+            if EXTRA[step] == 0:
+                extra = e0
+            elif EXTRA[step] == 1:
+                extra = e1
+            elif EXTRA[step] == 2:
+                extra = e2
+            else:
+                extra = e3
+            if WHERE[step] == "filter":
+                value = tl.load(extra + filters, mask=filters < F, other=0.0)[None, :]
+            elif WHERE[step] == "image":
+                value = tl.load(extra + images[:, None] * F + filters[None, :], mask=mask, other=0.0)
+            else:
+                value = tl.load(extra + places, mask=mask, other=0.0)
+            value = value.to(acc.dtype)
+            if STEPS[step] == "add":
+                acc += value
+            elif STEPS[step] == "subtract":
+                acc -= value
+            else:
+                acc *= value
+    tl.store(out + places, acc.to(out.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def _is_read(line, pixel, H: tl.constexpr, W: tl.constexpr):
+    """Whether a place is in an image, and not in the zeros around it."""
+    return (line >= 0) & (line < H) & (pixel >= 0) & (pixel < W)
+
+
+@triton.jit
+def _apart(k, C: tl.constexpr, PLACES: tl.constexpr, CHANNELS_LAST: tl.constexpr):
+    """Place of the window and channel, of both as one loop in the order of memory."""
+    if CHANNELS_LAST:
+        place, channel = k // C, k % C
+    else:
+        place, channel = k % PLACES, k // PLACES
+    return place, channel
+
+
+@triton.jit
+def gathered(
+    x, w, e0, e1, e2, e3, out, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
+    OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
+    STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, PADDED: tl.constexpr, X: tl.constexpr,
+    Y: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FLAT: tl.constexpr, CHANNELS_LAST: tl.constexpr,
+):  # fmt: skip
+    """A workgroup for each tile and group; operands through pointers, zeros around images by masks.
+
+    `X`, `Y` and `Z` are strides of the image (image, line, pixel, channel, group), of the filter (place of
+    the window, channel, filter, group) and of the result (image, line, pixel, filter, group). `FLAT` makes
+    one loop of the places of the window and the channels, in the order of memory: for few channels.
+    """
+    across: tl.constexpr = (F + BN - 1) // BN
+    tile, column, group = tl.program_id(0) // across, tl.program_id(0) % across, tl.program_id(1)
+    pixels, filters, depth = tile * BM + tl.arange(0, BM), column * BN + tl.arange(0, BN), tl.arange(0, BK)
+    image, line, pixel = pixels // (OH * OW), pixels // OW % OH, pixels % OW
+    top, left = line * STRIDES[0] - LOW[0], pixel * STRIDES[1] - LOW[1]
+    rows, columns = pixels < N * OH * OW, filters < F
+    source = x + group * X[4] + image * X[0] + top * X[1] + left * X[2]
+    right = w + group * Y[3] + filters * Y[2]
+    places: tl.constexpr = KH * KW
+    chunks: tl.constexpr = (C + BK - 1) // BK
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    if FLAT:
+        for start in range(0, places * C, BK):
+            k = start + depth
+            place, channel = _apart(k, C, places, CHANNELS_LAST)
+            down, along = place // KW * DILATIONS[0], place % KW * DILATIONS[1]
+            inside = rows[:, None] & (k < places * C)[None, :]
+            if PADDED:
+                inside &= _is_read(top[:, None] + down[None, :], left[:, None] + along[None, :], H, W)
+            offsets = down * X[1] + along * X[2] + channel * X[3]
+            a = tl.load(source[:, None] + offsets[None, :], mask=inside, other=0.0)
+            there = columns[None, :] & (k < places * C)[:, None]
+            b = tl.load(right[None, :] + (place * Y[0] + channel * Y[1])[:, None], mask=there, other=0.0)
+            acc = tl.dot(a, b, acc)
+    else:
+        for step in range(0, places * chunks):
+            place, channel = step // chunks, step % chunks * BK + depth
+            down, along = place // KW * DILATIONS[0], place % KW * DILATIONS[1]
+            inside = rows
+            if PADDED:
+                inside &= _is_read(top + down, left + along, H, W)
+            start = source + down * X[1] + along * X[2]
+            if C % BK == 0:
+                a = tl.load(start[:, None] + channel[None, :] * X[3], mask=inside[:, None], other=0.0)
+            else:
+                within = inside[:, None] & (channel < C)[None, :]
+                a = tl.load(start[:, None] + channel[None, :] * X[3], mask=within, other=0.0)
+            there = columns[None, :] & (channel < C)[:, None]
+            b = tl.load(right[None, :] + place * Y[0] + channel[:, None] * Y[1], mask=there, other=0.0)
+            acc = tl.dot(a, b, acc)
+    result = group * Z[4] + image * Z[0] + line * Z[1] + pixel * Z[2]
+    where = result[:, None] + filters[None, :] * Z[3]
+    mask = rows[:, None] & columns[None, :]
+    _finish(acc, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)
+
+
+@triton.jit
+def boxed(
+    x, w, e0, e1, e2, e3, out, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
+    OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
+    STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, STEPS: tl.constexpr,
+    WHERE: tl.constexpr, EXTRA: tl.constexpr, TN: tl.constexpr, TH: tl.constexpr, TW: tl.constexpr,
+    BN: tl.constexpr, BK: tl.constexpr, WORKGROUPS: tl.constexpr, FLATTEN: tl.constexpr,
+):  # fmt: skip
+    """Channels last; operands by the bulk copy engine (TMA), which gives zeros outside of an image.
+
+    A tile has `TN` images, `TH` lines and `TW` pixels: what it reads at a place of the window is one box of
+    the images, with their lines and pixels in groups of a stride's length. Strides divide lines and pixels,
+    and `BK` the channels. A workgroup computes every `WORKGROUPS`th tile.
+
+    The product is transposed, filters by pixels: Triton 3.9 reshapes a right operand in shared memory, and a
+    left one in registers.
+    """
+    images = tl.make_tensor_descriptor(
+        x, [N, H // STRIDES[0], STRIDES[0], W // STRIDES[1], STRIDES[1] * C],
+        [H * W * C, STRIDES[0] * W * C, W * C, STRIDES[1] * C, 1], [TN, TH, 1, TW, BK],
+    )  # fmt: skip
+    matrix = tl.make_tensor_descriptor(w, [KH * KW * C, F], [F, 1], [BK, BN])
+    across: tl.constexpr = (F + BN - 1) // BN
+    wide: tl.constexpr = (OW + TW - 1) // TW
+    tall: tl.constexpr = (OH + TH - 1) // TH
+    deep: tl.constexpr = (N + TN - 1) // TN
+    chunks: tl.constexpr = C // BK
+    above: tl.constexpr = (LOW[0] + STRIDES[0] - 1) // STRIDES[0]  # groups of zeros before an image
+    before: tl.constexpr = (LOW[1] + STRIDES[1] - 1) // STRIDES[1]
+    for number in tl.range(tl.program_id(0), across * wide * tall * deep, WORKGROUPS, flatten=FLATTEN):
+        tile, column = number // across, number % across
+        first, top, left = tile // (wide * tall) * TN, tile // wide % tall * TH, tile % wide * TW
+        acc = tl.zeros((BN, TN * TH * TW), dtype=tl.float32)
+        for step in range(0, KH * KW * chunks):
+            place = step // chunks
+            down = place // KW * DILATIONS[0] + above * STRIDES[0] - LOW[0]
+            along = place % KW * DILATIONS[1] + before * STRIDES[1] - LOW[1]
+            line, pixel = top + down // STRIDES[0] - above, left + along // STRIDES[1] - before
+            channel = along % STRIDES[1] * C + step % chunks * BK
+            box = images.load([first, line, down % STRIDES[0], pixel, channel])
+            weights = matrix.load([step * BK, column * BN])
+            acc = tl.dot(weights.T, tl.reshape(box, (TN * TH * TW, BK)).T, acc)
+        pixels, filters = tl.arange(0, TN * TH * TW), column * BN + tl.arange(0, BN)
+        image, line, pixel = first + pixels // (TH * TW), top + pixels // TW % TH, left + pixels % TW
+        rows = (image < N) & (line < OH) & (pixel < OW)
+        where = (image * (OH * OW * F) + line * (OW * F) + pixel * F)[:, None] + filters[None, :]
+        mask = rows[:, None] & (filters < F)[None, :]
+        _finish(acc.T, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)

@@ -1,0 +1,102 @@
+"""The sources of convolutions, run by Triton's interpreter as variants have them, beside numpy."""
+
+import os
+
+os.environ["TRITON_INTERPRET"] = "1"
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from amounts import some
+from kernels.convs import Conv, expected, program
+from kernels.interpreted_tensors import Tensor
+from kernels.problems import site_in
+
+from iree_tuner.kernels import triton_conv_source
+from iree_tuner.kernels.conv_plan import Plan
+from iree_tuner.kernels.triton_conv import TritonConv, constants_of, shape_for
+from iree_tuner.targets import parse_target
+
+KERNEL = TritonConv()
+CUDA = parse_target("cuda:sm_90")
+GUARD = 4096
+
+PAD = {"low": (1, 1), "more": (1, 1)}
+CASES = [
+    Conv(**PAD, steps=("bias", "relu", "truncf")),
+    Conv(low=(1, 2), more=(0, 1), window=(2, 3), dilation=2, steps=("gain", "bias", "residual", "relu")),
+    Conv(high=8, wide=6, stride=2, more=(1, 1), steps=("truncf", "minus", "image_bias")),
+    Conv(high=6, wide=8, stride=2, low=(3, 1), more=(2, 2), window=(5, 3), filters=40, steps=("bias",)),
+    Conv(window=(1, 1), channels=64, steps=("residual",)),
+    Conv(window=(1, 1), stride=2, high=8, wide=8, steps=("truncf",)),
+    Conv(images=1, high=15, wide=13, channels=3, window=(7, 7), stride=2, low=(3, 3), more=(3, 3)),
+    Conv(window=(1, 1), steps=("truncf", "image_bias", "relu")),
+    Conv(channels=20, filters=17, **PAD, steps=("bias", "truncf")),
+    Conv(first=True, **PAD, steps=("channel_bias", "relu", "truncf")),
+    Conv(first=True, window=(1, 1), channels=40, steps=("truncf", "image_channel_bias", "residual")),
+    Conv(first=True, channels=3, stride=2, dilation=2, low=(2, 2), more=(2, 1), steps=("channel_gain",)),
+    Conv(groups=3, channels=8, filters=16, stride=2, steps=("relu", "truncf")),
+    Conv(element="bf16", channels=16, **PAD, steps=("bias", "truncf")),
+    Conv(window=(1, 1), sums="f16", steps=("image_bias",)),
+    Conv(sums="f16", **PAD, steps=("bias", "relu")),
+]
+
+
+def guarded(shape, element, value):
+    """An array in the middle of memory that is full of NaN, and that memory."""
+    kinds = {"f16": np.float16, "f32": np.float32, "bf16": np.uint16}
+    size = int(np.prod(shape))
+    memory = np.full(size + 2 * GUARD, np.nan, np.float32)
+    memory[GUARD:-GUARD] = np.asarray(value, np.float32).ravel()
+    memory = (
+        (memory.view(np.uint32) >> 16).astype(np.uint16)
+        if element == "bf16"
+        else memory.astype(kinds[element])
+    )
+    return memory[GUARD:-GUARD].reshape(shape), memory
+
+
+def floats(array):
+    """Of bfloat16, the numbers that they are."""
+    return (array.astype(np.uint32) << 16).view(np.float32) if array.dtype == np.uint16 else array
+
+
+def check(conv, problem, knobs):
+    rng = np.random.default_rng(0)
+    arrays = [
+        guarded(each.shape, each.element_type, rng.standard_normal(each.shape)) for each in problem.inputs
+    ]
+    out, memory = guarded(problem.result.shape, problem.result.element_type, np.nan)
+    before = memory.copy()
+    plan = Plan(shape_for(problem), knobs)
+    function = triton_conv_source.boxed if knobs["boxed"] else triton_conv_source.gathered
+    images, filter_, *extras = (each for each, _ in arrays)
+    given = [images, filter_, *extras, *[images] * (4 - len(extras)), out]
+    function[(plan.workgroups, plan.shape.groups, 1)](*map(Tensor, given), **constants_of(problem, plan))
+    wanted = expected(conv, floats(images), floats(filter_), [floats(each) for each in extras])
+    near = 2.0 ** (-7 if conv.element == "bf16" else -9)
+    error = np.abs(floats(out) - wanted).max()
+    assert error <= near * np.abs(wanted).max(), (conv, knobs, error, np.abs(wanted).max())
+    assert np.array_equal(before[:GUARD], memory[:GUARD], equal_nan=True), (conv, knobs)
+    assert np.array_equal(before[-GUARD:], memory[-GUARD:], equal_nan=True), (conv, knobs)
+
+
+for conv in some(CASES, 3):
+    problem = site_in(program(conv)).problem
+    assert problem.epilogue == conv.steps, problem.epilogue
+    assert bool(problem.padding) == any((*conv.low, *conv.more))
+    assert KERNEL.refuses(problem) == "", KERNEL.refuses(problem)
+    ways = {}
+    for knobs in sorted(KERNEL.variants(problem, CUDA), key=lambda each: each["bn"] * each["bk"]):
+        ways.setdefault((knobs["boxed"], knobs.get("flat", 0)), knobs)
+    for knobs in ways.values():
+        check(conv, problem, knobs)
+
+silu = Conv(steps=("silu", "factor", "truncf"))
+problem = site_in(program(replace(silu, steps=("relu", "residual", "truncf")))).problem
+check(silu, replace(problem, epilogue=silu.steps), KERNEL.variants(problem, CUDA)[0])

@@ -1,0 +1,174 @@
+"""Convolutions in Triton: found with zeros around images, computed as defined, made without a GPU."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from amounts import some
+from kernels.convs import Conv, expected, program
+from kernels.problems import site_in, sites_in
+from kernels.test_attention_sites import results
+
+from iree_tuner.kernels.alone import build_kernel_here, why_unfit, with_scratch
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.conv_plan import plans
+from iree_tuner.kernels.conv_shape import conv_shape
+from iree_tuner.kernels.find import Place
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.triton_conv import TritonConv
+from iree_tuner.targets import parse_target
+
+KERNEL = TritonConv()
+CUDA = parse_target("cuda:sm_90")
+PADDED = Conv(low=(1, 1), more=(1, 2), steps=("bias", "relu", "truncf"))
+
+needs_triton = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
+
+
+def problem(conv: Conv = PADDED) -> Problem:
+    return site_in(program(conv)).problem
+
+
+@needs_triton
+def test_the_sources_compute_it(tmp_path: Path) -> None:
+    """By Triton's interpreter, in a process of its own; see its cases."""
+    script = Path(__file__).parent / "interpreted_convs.py"
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_each_epilogue_comes_without_and_with_padding() -> None:
+    (sites,) = sites_in(program(PADDED))
+    assert [(bool(each.problem.padding), each.problem.epilogue) for each in sites] == [
+        (padded, PADDED.steps[:steps]) for steps in range(4) for padded in (False, True)
+    ]
+    assert [each.problem.inputs[0].shape for each in sites[-2:]] == [PADDED.padded, (2, 7, 9, 32)]
+    assert sites[-1].problem.padding == ((0, 0), (1, 1), (1, 2), (0, 0))
+    taken, _ = Place(sites, ("main",)).site_for(KERNEL)
+    assert taken is sites[-1]
+
+
+@pytest.mark.parametrize("conv", some([PADDED, replace(PADDED, sums="f16", steps=("bias", "relu"))], 2))
+def test_what_is_found_computes_what_the_program_does(conv: Conv) -> None:
+    site = site_in(program(conv))
+    rng = np.random.default_rng(0)
+    kinds = {"f16": np.float16, "f32": np.float32}
+    given = [rng.standard_normal(each.shape).astype(kinds[each.element_type]) for each in site.problem.inputs]
+    wanted = expected(conv, given[0], given[1], given[2:])
+    for text in (site.case, site.alone):
+        assert np.abs(results(text, given) - wanted).max() < 2e-2 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize(
+    ("what", "other"),
+    [
+        ("tensor.yield %zero_f16", "tensor.yield %one"),
+        ("low[0, 1, 1, 0] high[0, 1, 2, 0]", "low[0, 3, 1, 0] high[0, -1, 2, 0]"),
+    ],
+)
+def test_other_padding_is_not_taken(what: str, other: str) -> None:
+    text = program(PADDED).replace("%zero_f32 =", "%one = arith.constant 1.0 : f16\n      %zero_f32 =", 1)
+    assert what in text
+    assert not site_in(text.replace(what, other)).problem.padding
+
+
+def test_a_row_for_each_image_may_have_sizes_of_one() -> None:
+    """As PyTorch exports them: `t[:, :, None, None]`."""
+    text = program(Conv(first=True, steps=("truncf", "image_channel_bias", "relu")))
+    for what, other in (("d3) -> (d0, d1)>", "d3) -> (d0, d1, 0, 0)>"), ("<2x24xf16>", "<2x24x1x1xf16>")):
+        assert what in text
+        text = text.replace(what, other)
+    assert site_in(text).problem.epilogue == ("truncf", "image_channel_bias", "relu")
+    moved = text.replace("(d0, d1, 0, 0)", "(d1 - d1, d1, 0, 0)").replace("<2x24x1x1xf16>", "<1x24x1x1xf16>")
+    assert site_in(moved).problem.epilogue == ("truncf", "channel_bias", "relu")
+
+
+def test_others_take_the_padded_image() -> None:
+    (sites,) = sites_in(program(replace(PADDED, element="f32", steps=("bias", "relu"))))
+    assert CGemm().refuses(sites[-1].problem) == "its image has no zeros around it in memory"
+    taken, _ = Place(sites, ("main",)).site_for(CGemm())
+    assert taken is sites[-2]
+    assert not sites[-2].problem.padding
+
+
+@pytest.mark.parametrize(
+    ("conv", "why"),
+    [
+        (Conv(element="f32", steps=()), "its types are f32, f32, f32"),
+        (Conv(steps=("channel_bias",)), "its epilogue has channel_bias"),
+        (Conv(first=True, steps=("bias",)), "its epilogue has bias"),
+        (Conv(steps=("image_channel_bias",)), "its epilogue has image_channel_bias"),
+        (Conv(groups=2, steps=("bias",)), "its epilogue has bias"),
+    ],
+)
+def test_refused(conv: Conv, why: str) -> None:
+    assert why in KERNEL.refuses(problem(conv))
+
+
+def test_an_unknown_step_is_refused() -> None:
+    assert "its epilogue has tanh" in KERNEL.refuses(replace(problem(), epilogue=("tanh",)))
+
+
+def test_other_targets() -> None:
+    with pytest.raises(KernelError, match="does not compute"):
+        KERNEL.make(problem(), parse_target("hip:gfx942"), KERNEL.variants(problem(), CUDA)[0])
+
+
+@pytest.mark.parametrize(
+    ("conv", "boxed"),
+    [
+        (Conv(16, 14, 14, 256, 256, low=(1, 1), more=(1, 1)), True),
+        (Conv(16, 28, 28, 256, 256, stride=2, low=(0, 0), more=(1, 1)), True),
+        (Conv(16, 27, 28, 256, 256, stride=2, low=(1, 0), more=(1, 1)), False),  # 2 does not divide 27
+        (Conv(16, 56, 56, 64, 256, (1, 1)), True),
+        (Conv(16, 14, 14, 256, 255, low=(1, 1), more=(1, 1)), False),  # lines of the filter are not aligned
+        (Conv(16, 28, 28, 3, 64, (7, 7), stride=2, low=(2, 2), more=(3, 3)), False),
+        (Conv(16, 14, 14, 256, 256, first=True, low=(1, 1), more=(1, 1)), False),
+    ],
+)
+def test_variants(conv: Conv, boxed: bool) -> None:
+    """All different; boxes are for what the copy engine reads."""
+    found = KERNEL.variants(problem(conv), CUDA)
+    assert len(found) == len({tuple(sorted(each.items())) for each in found}) > 10
+    assert any(each["boxed"] for each in found) == boxed
+    assert conv.channels > 3 or all(each["flat"] for each in found)
+
+
+def test_full_waves_come_first() -> None:
+    """Of one size of tile what leaves fewer multiprocessors idle: 98 workgroups rather than 49."""
+    shape = conv_shape(problem(Conv(16, 14, 14, 256, 256, low=(1, 1), more=(1, 1))))
+    assert shape is not None
+    first, *others = plans(shape)
+    assert 66 < first.tiles <= 132
+    assert first.cycles <= min(each.cycles for each in others)
+
+
+@needs_triton
+@pytest.mark.parametrize("boxed", [0, 1])
+def test_made(boxed: int) -> None:
+    """Parameters are the bindings; what the copy engine reads goes from shared memory to the product."""
+    found = problem(Conv(2, 16, 16, 64, 128, low=(1, 1), more=(1, 1), steps=("bias", "residual", "truncf")))
+    knobs = next(each for each in KERNEL.variants(found, CUDA) if each["boxed"] == boxed and each["bn"] >= 64)
+    code = KERNEL.make(found, CUDA, knobs)
+    listed = code.data.decode().partition("(")[2].partition(")")[0]
+    numbers = [each.split()[-1].rpartition("_")[2] for each in listed.split(",")]
+    assert numbers == ["0", "1", "2", "3", "6", *(["7"] if boxed else [])]
+    assert bool(code.scratch_bytes) == bool(boxed)
+    assert 0 < code.launch.shared_bytes <= 227 * 1024
+    assert (b"cp.async.bulk.tensor" in code.data) == bool(boxed)
+    assert b"ldmatrix" not in code.data or not boxed
+
+
+@needs_triton
+def test_timed_alone_as_one_dispatch(only_dispatch) -> None:
+    """Of the program the compiler makes two dispatches; the kernel takes the place of one that has both."""
+    site = site_in(program(PADDED))
+    harness = only_dispatch(site.alone.decode(), CUDA).harness
+    assert why_unfit(harness, site.problem) == ""
+    code = KERNEL.make(site.problem, CUDA, KERNEL.variants(site.problem, CUDA)[0])
+    roomy = with_scratch(harness, max(code.scratch_bytes, 64), CUDA.flags)
+    built = build_kernel_here(roomy, CUDA.flags, site.problem, code)
+    assert (built.outcome, built.message) == ("ok", "")
