@@ -33,6 +33,7 @@ from iree_tuner.kernels.bench import (
     TUNED,
     Chosen,
     bases_of,
+    chains_in,
     choices_of,
     compare_in_program,
     configurations_of,
@@ -246,7 +247,7 @@ def _compete(
             outlook, lab, tuned=tuned, most=options.variants, rounds=options.rounds,
             seconds=options.budget_s or math.inf, watch=lambda line: status.update(line), records=records,
         )  # fmt: skip
-        choices = choices_of(contests)
+        choices = choices_of(contests, chains_in(outlook))
         chosen, spec, executable = choices.get("kernels", []), None, outlook.target
         report_contests(contests, outlook, as_json)
         if choices and not options.alone:

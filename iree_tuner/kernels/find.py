@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, hal
+from iree.compiler.dialects import arith, flow, func, hal
 
+from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.site import Site, find_sites
 from iree_tuner.program.phases import select_target
@@ -82,12 +84,41 @@ def find_here(data: bytes, name: str, target: Target) -> Places:
             raise TunerError("the program has no functions", location=name)
         select_target(module, target)
         session.run(module, stop="abi")
-        places = _merged(find_sites(module))
+        sites = find_sites(module)
+        chains = find_chains(module)
         session.run(module, start="abi", stop="executable-sources")
         found = _target_of(module)
         if found is None:
             raise TunerError("the program has no dispatches", location=name)
-        return Places(places, found)
+        fewer = {site for site in dict.fromkeys(chains) if _saves_dispatches(site, session, target)}
+        return Places(_merged([*sites, *((site,) for site in chains if site in fewer)]), found)
+
+
+def _saves_dispatches(site: Site, session: CompilerSession, target: Target) -> bool:
+    """Whether the compiler makes fewer dispatches of a chain as one op."""
+    try:
+        before, after = (
+            _dispatches(each, session, target) for each in (site.case, site.problem.fused)
+        )  # fmt: skip
+    except CompileError:
+        return False
+    return after < before
+
+
+def _dispatches(program: bytes, session: CompilerSession, target: Target) -> int:
+    """How many dispatches a program is compiled to."""
+    module = session.parse(program)
+    select_target(module, target)
+    session.run(module, stop="flow")
+    count = 0
+
+    def look(op: ir.Operation) -> ir.WalkResult:
+        nonlocal count
+        count += op.name == flow.DispatchOp.OPERATION_NAME
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(look)
+    return count
 
 
 def executable_target(target: Target, workers: Workers) -> str:

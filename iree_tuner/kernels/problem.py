@@ -39,6 +39,7 @@ class Problem:
             makes 0 of a NaN), `at_most_6`, `gelu`, `gelu_tanh`, `truncf`.
         scale: what the scores of an attention are multiplied by.
         after: how many keys after its own place a query of an attention sees; None where it sees all.
+        fused: of a chain of ops (`chains`), a program that computes it by one op; text. Otherwise empty.
     """
 
     workload: Workload
@@ -47,6 +48,7 @@ class Problem:
     epilogue: tuple[str, ...] = ()
     scale: float = 1.0
     after: int | None = None
+    fused: bytes = b""
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ def kernels() -> tuple[Kernel, ...]:
 
 def usual_kernels(backend: str) -> tuple[Kernel, ...]:
     """The kernels for a backend, but those that are examples: they are taken where they are named."""
-    found = (each for each in kernels() if each.backend == backend)
+    found = (each for each in kernels() if each.backend in ("", backend))
     return tuple(each for each in found if not getattr(each, "example", False))
 
 

@@ -56,7 +56,7 @@ class Placement:
 
     site: Site
     code: Code
-    path: str
+    path: str = ""
     packed_path: str = ""
 
 
@@ -79,12 +79,15 @@ def build_kernel_spec(
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         spec = _Spec(module, _own(target, context))
-        several, single = list[_Pair](), list[_Pair]()
+        several, single, fused = list[_Pair](), list[_Pair](), list[_Pair]()
         for placement in placements:
+            if placement.code.kind == "ops":
+                fused.append(spec.add_ops(placement))
+                continue
             # Each of several root ops that are one problem may be a problem alone, too, and comes first.
             (several if placement.site.one_op else single).extend(spec.add(placement))
         with ir.InsertionPoint(module.body):
-            _build_main([[*spec.scalars.values()], several, single])
+            _build_main([[*spec.scalars.values()], several, single, fused])
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -126,12 +129,23 @@ class _Spec:
             build_executable(name, parts, self.target)
             for use, part, packing in uses:
                 _build_function(f"call_{use}", name, part, problem, packing)
-                constant = None if packing is None else packing.input
-                for scalar in _build_matcher(f"match_{use}", placement.site, constant):
-                    if scalar.key not in self.scalars:
-                        self.scalars[scalar.key] = self._add_scalar(scalar)
+                self._add_matcher(use, placement.site, None if packing is None else packing.input)
                 _build_replacement(f"replace_{use}", (name, f"call_{use}"))
         return [(f"match_{use}", f"replace_{use}") for use, _, _ in uses]
+
+    def add_ops(self, placement: Placement) -> _Pair:
+        """Add ops that replace others."""
+        name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
+        with ir.InsertionPoint(self.module.body):
+            _build_ops(f"call_{name}", placement.code.data)
+            self._add_matcher(name, placement.site)
+            _build_replacement(f"replace_{name}", (f"call_{name}",))
+        return f"match_{name}", f"replace_{name}"
+
+    def _add_matcher(self, use: str, site: Site, constant: int | None = None) -> None:
+        for scalar in _build_matcher(f"match_{use}", site, constant):
+            if scalar.key not in self.scalars:
+                self.scalars[scalar.key] = self._add_scalar(scalar)
 
     def _add_scalar(self, scalar: Scalar) -> tuple[str, str]:
         name = _unique(f"local_{scalar.op.name}", self.names)
@@ -175,6 +189,26 @@ def _build_function(name: str, executable: str, part: Part, problem: Problem, pa
         util.ReturnOp([done.operation.results[0]])
 
 
+def _build_ops(name: str, program: bytes) -> None:
+    """The one function of a program, by another name."""
+    _program, source = _function_in(program)
+    inputs, *ops = source.arguments, *(op.operation for op in source.operations)
+    result = ops[-1].operands[0].type
+    kind = ir.FunctionType.get([each.type for each in inputs], [result])
+    function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
+    block = function.operation.regions[0].blocks.append(
+        *kind.inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
+    )
+    with ir.InsertionPoint(block):
+        util.ReturnOp([copy_ops(ops[:-1], dict(zip(inputs, block.arguments, strict=True)))])
+
+
+def _function_in(program: bytes) -> tuple[ir.Module, ir.Block]:
+    """The body of a program's one function, and what keeps it."""
+    module = ir.Module.parse(program)
+    return module, module.body.operations[0].regions[0].blocks[0]
+
+
 def _tensor(array: Array) -> ir.Type:
     return ir.RankedTensorType.get(array.shape, ElementType.named(array.element_type).to_ir())
 
@@ -214,8 +248,7 @@ def _build_matcher(name: str, site: Site, constant: int | None = None) -> list[S
 
     With `constant` it matches where the input of that number is a constant.
     """
-    program = ir.Module.parse(site.case)
-    case = program.body.operations[0].regions[0].blocks[0]
+    _program, case = _function_in(site.case)
     ops = [op.operation for op in case.operations][:-1]
     way = None if constant is None else _way_to(ops[-1], case.arguments[constant])
     with _matcher(name, [each.type for each in case.arguments], way) as block:
