@@ -81,7 +81,7 @@ def look_at(program: Program, target: Target, kernels: Sequence[Kernel], lab: La
         CompileError: the program does not compile.
         TunerError: it has no functions or no dispatches.
     """
-    return outlook_of(find_places(program, target, lab.compilers), kernels)
+    return outlook_of(find_places(program, target, lab.compilers, kernels), kernels)
 
 
 def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
@@ -97,7 +97,9 @@ def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
         pairs += taken
         name = place.sites[0].problem.name
         refusals += [
-            Refusal(name, place.functions, kernel.name, why) for kernel, _, why in answers if not taken
+            Refusal(name, place.functions, kernel.name, why)
+            for kernel, _, why in answers
+            if not taken and kernel.name != FusedOps.name  # which is for nothing but chains
         ]
     return Outlook(found.target, tuple(pairs), tuple(refusals))
 

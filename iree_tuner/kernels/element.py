@@ -11,13 +11,12 @@ from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.moves import (
     CONSTANT,
     EMPTY,
+    INSERT,
     JOINS,
-    PAD,
     Indices,
     Piece,
     is_elementwise,
     operand_indices,
-    padding_of,
     pieces_of,
     source_index,
 )
@@ -130,11 +129,7 @@ class Elements:
 
     def _rest(self, op: ir.Operation, index: Indices) -> Element | None:
         """What is where no piece is."""
-        if op.name == PAD:
-            value = padding_of(op)
-            assert value is not None, "others are not part of a graph"
-            return Read(value)
-        return None if len(pieces_of(op)) > 1 or len(op.operands) < 2 else self.at(op.operands[1], index)
+        return self.at(op.operands[1], index) if op.name == INSERT else None
 
     def _joined(self, op: ir.Operation, pieces: list[Piece], index: Indices) -> Element | None:
         """An element of the first of the pieces that has it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from iree_tuner.kernels.kernel import Code, Knobs, Launch
+from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.targets import Target
 
@@ -14,7 +14,7 @@ class FusedOps:
 
     name = "fused_ops"
     summary = "chains of elementwise ops, slices and concatenations as one dispatch"
-    backend = ""
+    backend = ANY
 
     def missing(self) -> str:
         """Nothing: the compiler makes the code."""

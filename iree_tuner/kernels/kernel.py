@@ -11,6 +11,9 @@ from iree_tuner.targets import Target
 
 Knobs = Mapping[str, int]
 
+ANY = "any"
+"""In the place of a backend: of all of them."""
+
 GROUP = "iree_tuner.kernels"
 """The entry-point group that kernels are found through."""
 
@@ -89,7 +92,7 @@ class Kernel(Protocol):
     Attributes:
         name: unique among the installed ones, equal to its entry point's.
         summary: one line for people.
-        backend: the compiler backend whose programs it can be part of: `llvm-cpu` or `cuda`; empty for all.
+        backend: the compiler backend whose programs it can be part of: `llvm-cpu` or `cuda`, or `ANY`.
 
     A class may also have `example = True`: it is then taken where it is named, and not by default.
     """

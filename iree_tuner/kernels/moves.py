@@ -16,13 +16,13 @@ from iree_tuner.ops.structure import indexing_maps, iterators, shape_of
 
 Indices = tuple[Index, ...]
 
-SLICE, INSERT, CONCAT, PAD = "tensor.extract_slice", "tensor.insert_slice", "tensor.concat", "tensor.pad"
+SLICE, INSERT, CONCAT = "tensor.extract_slice", "tensor.insert_slice", "tensor.concat"
 EXPAND, COLLAPSE, EMPTY, CONSTANT = (
     "tensor.expand_shape", "tensor.collapse_shape", "tensor.empty", "arith.constant",
 )  # fmt: skip
-JOINS = (INSERT, CONCAT, PAD)
+JOINS = (INSERT, CONCAT)
 """Ops whose result has parts that are computed in different ways."""
-_UNARY = (SLICE, PAD, EXPAND, COLLAPSE)
+_UNARY = (SLICE, EXPAND, COLLAPSE)
 _PURE = ("arith.", "math.")
 _TRAPS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.ceildivsi", "arith.floordivsi")
 
@@ -45,7 +45,7 @@ def is_followed(op: ir.Operation) -> bool:
     if not is_static(op):
         return False
     if op.name in _UNARY:
-        return len(op.operands) == 1 and (op.name != PAD or padding_of(op) is not None)
+        return len(op.operands) == 1
     if op.name == INSERT:
         return len(op.operands) == 2 and set(numbers(op, "static_strides")) == {1}
     return op.name == CONCAT or is_elementwise(op)
@@ -63,7 +63,9 @@ def is_elementwise(op: ir.Operation) -> bool:
         return False
     if not all(is_scalar_constant(each) for each in (*captured(op), *_scalars(op))):
         return False
-    *body, _ = op.regions[0].blocks[0].operations
+    *body, last = op.regions[0].blocks[0].operations
+    if any(each in captured(op) for each in last.operation.operands):
+        return False  # the same everywhere: no constant of its own can be put before a terminator
     return all(
         each.operation.name == "linalg.index"
         or (each.operation.name.startswith(_PURE) and each.operation.name not in _TRAPS)
@@ -89,13 +91,6 @@ def is_source(op: ir.Operation) -> bool:
         value = op.attributes["value"]
         return isinstance(value, ir.DenseElementsAttr) and value.is_splat
     return is_static(op) and (op.name == EMPTY or (op.name == "linalg.fill" and is_elementwise(op)))
-
-
-def padding_of(op: ir.Operation) -> ir.Value | None:
-    """The constant that a pad op pads with; None where it is not one."""
-    *others, last = op.regions[0].blocks[0].operations
-    value = last.operation.operands[0]
-    return None if others or not is_scalar_constant(value) else value
 
 
 def numbers(op: ir.Operation, name: str) -> list[int]:
@@ -139,8 +134,6 @@ def pieces_of(op: ir.Operation) -> list[Piece]:
         return pieces
     value = op.operands[0]
     shape = tuple(ir.RankedTensorType(value.type).shape)
-    if op.name == PAD:
-        return [Piece(value, tuple(numbers(op, "static_low")), shape)]
     sizes = tuple(numbers(op, "static_sizes"))
     return [Piece(value, tuple(numbers(op, "static_offsets")), sizes, tuple(_dropped(sizes, shape)))]
 

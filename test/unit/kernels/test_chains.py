@@ -125,24 +125,14 @@ POSITIONS = body(  # an index that a body uses
     "%z = stablehlo.abs %r : tensor<6x16xi32>",
     "return %z : tensor<6x16xi32>",
 )
-PADDED = body(
-    "%x: tensor<5x12xf32>) -> tensor<8x13xf32>",
-    "%0 = arith.constant 2.0 : f32",
-    "%p = tensor.pad %x low[2, 0] high[1, 1] {",
-    "^bb0(%i: index, %j: index):",
-    "tensor.yield %0 : f32",
-    "} : tensor<5x12xf32> to tensor<8x13xf32>",
-    "%z = stablehlo.tanh %p : tensor<8x13xf32>",
-    "return %z : tensor<8x13xf32>",
-)
 PROGRAMS = {
-    "rotate half": ROTATE_HALF, "halves": HALVES, "pairs": PAIRS, "every other": EVERY_OTHER, "skip": SKIP,
-    "uneven": UNEVEN, "zeros": ZEROS, "rolled": ROLLED, "positions": POSITIONS, "padded": PADDED,
+    "halves": HALVES, "pairs": PAIRS, "every other": EVERY_OTHER, "skip": SKIP,
+    "uneven": UNEVEN, "zeros": ZEROS, "rolled": ROLLED, "positions": POSITIONS,
 }  # fmt: skip
 
 
 def chains_in(text: str, target=HOST):
-    places = find_here(text.encode(), "p.mlir", target).places
+    places = find_here(text.encode(), "p.mlir", target, chains=True).places
     return [place.sites[0] for place in places if place.sites[0].problem.fused]
 
 
