@@ -89,7 +89,8 @@ def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, reco
     notes: list[str] = []
     for _, site, kernel in outlook.pairs:
         found = prepared.get(site)
-        if found is None:  # a chain, which is compared in the program
+        if found is None:
+            notes.append(f"{site.problem.name}: {kernel.name} is compared in the program only")
             kinds.append(None)
         elif isinstance(found, str):
             notes.append(f"{kernel.name} does not support {site.problem.name}: {found}")

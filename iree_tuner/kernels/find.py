@@ -104,14 +104,14 @@ def _saves_dispatches(site: Site, session: CompilerSession, target: Target) -> b
     """Whether the compiler makes fewer dispatches and copies of a chain as one op."""
     try:
         before, after = (
-            _dispatches(each, session, target) for each in (site.case, site.problem.fused)
+            dispatches_of(each, session, target) for each in (site.case, site.problem.fused)
         )  # fmt: skip
     except CompileError:
         return False
     return after < before
 
 
-def _dispatches(program: bytes, session: CompilerSession, target: Target) -> int:
+def dispatches_of(program: bytes | str, session: CompilerSession, target: Target) -> int:
     """How many dispatches and copies a program is compiled to."""
     module = session.parse(program)
     select_target(module, target)
