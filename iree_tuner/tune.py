@@ -231,9 +231,8 @@ class _TuningRun:
             return f"no kernels were compared: {error}"
         for note in self.competitors.notes:
             self.watch.noted(note)
-        applies = any(self.competitors.kinds) or bool(self.competitors.chains)
-        self.budget.proofs += applies  # compared, and proven, with them too
-        return "" if applies else "no kernel applies to the program"
+        self.budget.proofs += self.competitors.apply  # compared, and proven, with them too
+        return "" if self.competitors.apply else "no kernel applies to the program"
 
     def _profiled(self, variant: FlagVariant) -> FlagVariant:
         """The variant with a profile, where there is time for one."""

@@ -130,8 +130,9 @@ def hold_contests(
     with records.stop as stop:
         for number, (_, site, kernel) in enumerate(outlook.pairs):
             left = (end - time.monotonic()) / (len(outlook.pairs) - number)
-            if stop.requested or left <= 0:
+            if site.problem.fused or stop.requested or left <= 0:
                 why = "interrupted before it was tried" if stop.requested else "no time left for it"
+                why = "compared in the program only" if site.problem.fused else why
                 found.append(Contest(site, kernel.name, note=why))
                 continue
             try:

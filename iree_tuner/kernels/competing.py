@@ -60,6 +60,11 @@ class Competitors:
         """Ops that the program can have as one op, of which the compiler makes fewer dispatches."""
         return chains_in(self.outlook)
 
+    @property
+    def apply(self) -> bool:
+        """Whether any can be compared, alone or in the program."""
+        return any(self.kinds) or bool(self.chains)
+
     def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
         """Workloads that only kernels compute, as flags have made others of them, with what is spent on them.
 

@@ -135,8 +135,6 @@ def hold_contest(
     start = time.monotonic()
     records = records or Records(None, StopRequest())
     contest = Contest(site, kernel.name)
-    if site.problem.fused:
-        return replace(contest, note="the program decides: it replaces several dispatches")
     (prepared,) = prepare([site], lab)
     if isinstance(prepared, str):
         return replace(contest, note=prepared)
