@@ -25,6 +25,7 @@ from iree_tuner.kernels.moves import (
     is_source,
     repeats,
 )
+from iree_tuner.kernels.packing import HOISTED
 from iree_tuner.kernels.place_index import UnsupportedError
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of
@@ -112,13 +113,13 @@ def _repeats(user: ir.Operation, op: ir.Operation) -> bool:
 
 
 def _constants(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
-    """Ops that are computed from nothing, which the compiler does once, when a program is loaded."""
+    """Ops that are computed from constants, which the compiler does once, when a program is loaded."""
     found: set[ir.Operation] = set()
     for op in ops:
         before = [producer(each) for each in (*op.operands, *captured(op))]
         made = [each for each in before if each is not None]
         if is_followed(op) and len(made) == len(before) and all(
-            each in found or each.name == "arith.constant" or is_source(each) for each in made
+            each in found or each.name in HOISTED or is_source(each) for each in made
         ):  # fmt: skip
             found |= set() if is_source(op) else {op}
     return found

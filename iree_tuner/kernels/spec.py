@@ -28,15 +28,12 @@ from iree_tuner.kernels.executable import (
 )
 from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
-from iree_tuner.kernels.packing import build_packed
+from iree_tuner.kernels.packing import HOISTED, build_packed
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.site import Site, copy_ops
 from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"
-
-_CONSTANTS = ("arith.constant", "util.global.load", "flow.tensor.constant")
-"""Ops whose results packing is hoisted for: it is done once, when the program is compiled or loaded."""
 
 _NAME_ONLY = "match.operation_name_only"
 _WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
@@ -235,7 +232,7 @@ def _matcher(
             op: ir.Value = root
             for number in constant:
                 op = transform.GetProducerOfOperand(handle, op, number).result
-            transform.MatchOperationNameOp(op, ir.ArrayAttr.get([*map(ir.StringAttr.get, _CONSTANTS)]))
+            transform.MatchOperationNameOp(op, ir.ArrayAttr.get([*map(ir.StringAttr.get, HOISTED)]))
         transform.YieldOp(list(matched.operation.results))
     block = matched.regions[0].blocks.append(*inputs, arg_locs=[ir.Location.unknown()] * len(inputs))
     with ir.InsertionPoint(block):
