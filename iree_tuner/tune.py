@@ -231,8 +231,8 @@ class _TuningRun:
             return f"no kernels were compared: {error}"
         for note in self.competitors.notes:
             self.watch.noted(note)
-        self.budget.proofs += any(self.competitors.kinds)  # compared, and proven, with them too
-        return "" if any(self.competitors.kinds) else "no kernel applies to the program"
+        self.budget.proofs += self.competitors.apply  # compared, and proven, with them too
+        return "" if self.competitors.apply else "no kernel applies to the program"
 
     def _profiled(self, variant: FlagVariant) -> FlagVariant:
         """The variant with a profile, where there is time for one."""
@@ -284,7 +284,8 @@ class _TuningRun:
         tuned = TunedVariant(target, tuple(results), tuple(entries), tuple(notes))
         if competitors is None:
             return tuned
-        made = versions_with(tuned, choices_among(results, target), self.lab, self.folder)
+        choices = choices_among(results, target, competitors.chains)
+        made = versions_with(tuned, choices, self.lab, self.folder)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 

@@ -33,6 +33,7 @@ from iree_tuner.kernels.bench import (
     TUNED,
     Chosen,
     bases_of,
+    chains_in,
     choices_of,
     compare_in_program,
     configurations_of,
@@ -42,7 +43,7 @@ from iree_tuner.kernels.bench import (
 )
 from iree_tuner.kernels.contest import ROUNDS
 from iree_tuner.kernels.find import executable_target, find_places
-from iree_tuner.kernels.kernel import Code, Kernel
+from iree_tuner.kernels.kernel import ANY, Code, Kernel
 from iree_tuner.kernels.layers import compare_layers
 from iree_tuner.kernels.packing import with_packed
 from iree_tuner.kernels.problem import KernelError
@@ -127,7 +128,7 @@ def spec(
     wanted = _chosen(kernel, chosen)
     knobs = parse_knobs(knob)
     with Workers(1) as workers, people.status("reading the program"):
-        outlook = outlook_of(find_places(source, chosen, workers), wanted)
+        outlook = outlook_of(find_places(source, chosen, workers, wanted), wanted)
     made = [(site, _make(each, site, chosen, knobs)) for _, site, each in outlook.pairs]
     tell_refusals(outlook)
     if not made:
@@ -246,7 +247,7 @@ def _compete(
             outlook, lab, tuned=tuned, most=options.variants, rounds=options.rounds,
             seconds=options.budget_s or math.inf, watch=lambda line: status.update(line), records=records,
         )  # fmt: skip
-        choices = choices_of(contests)
+        choices = choices_of(contests, chains_in(outlook))
         chosen, spec, executable = choices.get("kernels", []), None, outlook.target
         report_contests(contests, outlook, as_json)
         if choices and not options.alone:
@@ -271,7 +272,7 @@ def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
     """
     wanted = [kernel_named(name) for name in names] or usual_kernels(target.backend)
     for each in wanted:
-        if each.backend != target.backend:
+        if each.backend not in (ANY, target.backend):
             raise UsageError(f"the kernel '{each.name}' is for {each.backend}, not for {target}")
     found = [each for each in wanted if not each.missing()]
     for each in wanted:
@@ -287,7 +288,9 @@ def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
 def _make(kernel: Kernel, site: Site, target: Target, knobs: Mapping[str, int]) -> Code:
     """Generate the code of the first variant that has the given knob values."""
     every = kernel.variants(site.problem, target)
-    fitting = [each for each in every if all(each.get(name) == value for name, value in knobs.items())]
+    fitting = [
+        each for each in every if not each or all(each.get(name) == value for name, value in knobs.items())
+    ]
     if not fitting:
         names = ", ".join(dict.fromkeys(name for each in every for name in each))
         raise KernelError(

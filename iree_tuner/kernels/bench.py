@@ -21,6 +21,7 @@ from iree_tuner.execute.program import ProgramComparison, compare_programs
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.contest import ROUNDS, Contest, Watch, hold_contest
 from iree_tuner.kernels.find import Place, Places, executable_target, find_places
+from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec
@@ -45,7 +46,7 @@ SEARCH_FLAG = "--iree-hal-executable-object-search-path"
 """Where iree-compile looks for the code that a spec names; in process the compiler does not take it."""
 
 _BATCH_S = 0.05
-Chosen = list[tuple[Site, Code]]
+Chosen = Sequence[tuple[Site, Code]]
 """Which kernel's code goes where."""
 
 DEFAULT, TUNED = "default", "tuned"
@@ -80,7 +81,7 @@ def look_at(program: Program, target: Target, kernels: Sequence[Kernel], lab: La
         CompileError: the program does not compile.
         TunerError: it has no functions or no dispatches.
     """
-    return outlook_of(find_places(program, target, lab.compilers), kernels)
+    return outlook_of(find_places(program, target, lab.compilers, kernels), kernels)
 
 
 def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
@@ -96,7 +97,9 @@ def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
         pairs += taken
         name = place.sites[0].problem.name
         refusals += [
-            Refusal(name, place.functions, kernel.name, why) for kernel, _, why in answers if not taken
+            Refusal(name, place.functions, kernel.name, why)
+            for kernel, _, why in answers
+            if not taken and kernel.name != FusedOps.name  # which is for nothing but chains
         ]
     return Outlook(found.target, tuple(pairs), tuple(refusals))
 
@@ -127,8 +130,9 @@ def hold_contests(
     with records.stop as stop:
         for number, (_, site, kernel) in enumerate(outlook.pairs):
             left = (end - time.monotonic()) / (len(outlook.pairs) - number)
-            if stop.requested or left <= 0:
+            if site.problem.fused or stop.requested or left <= 0:
                 why = "interrupted before it was tried" if stop.requested else "no time left for it"
+                why = "compared in the program only" if site.problem.fused else why
                 found.append(Contest(site, kernel.name, note=why))
                 continue
             try:
@@ -180,7 +184,7 @@ def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
     return [(each.site, each.best.code) for each in best.values() if each.best is not None]
 
 
-def choices_of(contests: Sequence[Contest]) -> dict[str, Chosen]:
+def choices_of(contests: Sequence[Contest], chains: Chosen = ()) -> dict[str, Chosen]:
     """What is worth trying in the program: the kernels that win alone, and with them those that nearly do.
 
     What surrounds a problem may cost more where the compiler makes it, or less: it fuses, and may see another
@@ -189,7 +193,22 @@ def choices_of(contests: Sequence[Contest]) -> dict[str, Chosen]:
     found = {"kernels": winners(contests), "more kernels": winners(contests, NEARLY)}
     if len(found["more kernels"]) == len(found["kernels"]):
         del found["more kernels"]
-    return {name: chosen for name, chosen in found.items() if chosen}
+    return with_chains({name: chosen for name, chosen in found.items() if chosen}, chains)
+
+
+def chains_in(outlook: Outlook) -> Chosen:
+    """Chains of ops that the program can have as one op: they are compared in the program alone."""
+    fused = FusedOps()
+    wanted = [site for _, site, kernel in outlook.pairs if kernel.name == fused.name]
+    return [(site, fused.make(site.problem)) for site in dict.fromkeys(wanted)]
+
+
+def with_chains(choices: Mapping[str, Chosen], chains: Chosen) -> dict[str, Chosen]:
+    """Each choice of kernels without chains and with them; chains alone, where there is no kernel."""
+    if not chains:
+        return dict(choices)
+    more = {f"{name} and fused ops": [*chosen, *chains] for name, chosen in choices.items()}
+    return {**choices, **(more or {"fused ops": chains})}
 
 
 @dataclass(frozen=True)
@@ -234,7 +253,7 @@ class InProgram:
         over = self.over_tuned.comparison if self.over_tuned else None
         if self.best is None or (self.over_tuned and (over is None or over.verdict != "win")):
             return []
-        return list(self.best.chosen)
+        return self.best.chosen
 
     @property
     def is_tuned(self) -> bool:

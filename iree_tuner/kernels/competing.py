@@ -7,7 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from iree_tuner.kernels.bench import SPEC_FLAG, Chosen, Outlook, look_at, with_flags
+from iree_tuner.kernels.bench import (
+    SPEC_FLAG,
+    Chosen,
+    Outlook,
+    chains_in,
+    look_at,
+    with_chains,
+    with_flags,
+)
 from iree_tuner.kernels.find import executable_target
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.packing import with_packed
@@ -47,6 +55,16 @@ class Competitors:
         """Those that compute a workload, by its key."""
         return [kind for kind in self.kinds if kind is not None and kind.workload == workload]
 
+    @property
+    def chains(self) -> Chosen:
+        """Ops that the program can have as one op, of which the compiler makes fewer dispatches."""
+        return chains_in(self.outlook)
+
+    @property
+    def apply(self) -> bool:
+        """Whether any can be compared, alone or in the program."""
+        return any(self.kinds) or bool(self.chains)
+
     def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
         """Workloads that only kernels compute, as flags have made others of them, with what is spent on them.
 
@@ -70,13 +88,16 @@ def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, reco
         TunerError: it has no functions or no dispatches.
     """
     outlook = look_at(program, lab.target, kernels, lab)
-    sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs))
+    sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs if not site.problem.fused))
     prepared = dict(zip(sites, prepare(sites, lab), strict=True))
     kinds: list[KernelVariants | None] = []
     notes: list[str] = []
     for _, site, kernel in outlook.pairs:
-        found = prepared[site]
-        if isinstance(found, str):
+        found = prepared.get(site)
+        if found is None:
+            notes.append(f"{site.problem.name}: {kernel.name} is compared in the program only")
+            kinds.append(None)
+        elif isinstance(found, str):
             notes.append(f"{kernel.name} does not support {site.problem.name}: {found}")
             kinds.append(None)
         else:
@@ -95,7 +116,9 @@ def most_variants(effort: str, *, limited: bool) -> float:
     return math.inf if limited else _VARIANTS.get(effort, math.inf)
 
 
-def choices_among(results: Sequence[WorkloadResult], target: Target) -> Mapping[str, Chosen]:
+def choices_among(
+    results: Sequence[WorkloadResult], target: Target, chains: Chosen = ()
+) -> Mapping[str, Chosen]:
     """Which kernels are worth trying in the program, by name of the choice.
 
     Those that win alone, also over the best configuration; and with them those that nearly do: what surrounds
@@ -109,11 +132,12 @@ def choices_among(results: Sequence[WorkloadResult], target: Target) -> Mapping[
         (site, kernel): with_packed(kernel, site.problem, target, code)
         for (site, kernel), code in plain.items()
     }
-    return {
+    choices = {
         name: [(site, codes[site, kernel]) for site, (kernel, _) in chosen.items()]
         for name, chosen in found.items()
         if chosen
     }
+    return with_chains(choices, chains)
 
 
 def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple[Kernel, Code]]:

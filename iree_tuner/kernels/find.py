@@ -9,13 +9,19 @@ from itertools import zip_longest
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal
 
+from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.kernels.chains import find_chains
+from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.site import Site, find_sites
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
+
+_COMMANDS = ("flow.dispatch", "flow.tensor.update", "flow.tensor.slice", "flow.tensor.splat")
+"""What a device does one after the other."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +69,19 @@ class Places:
     target: str
 
 
-def find_places(program: Program, target: Target, workers: Workers) -> Places:
-    """Compile a program as far as preprocessing, in a worker, and look at it.
+def find_places(program: Program, target: Target, workers: Workers, kernels: Sequence[Kernel] = ()) -> Places:
+    """Compile a program as far as preprocessing, in a worker, and look for what some kernels may compute.
 
     Raises:
         CompileError: the program does not parse or compile.
         TunerError: it has no functions, or nothing that is compiled for the target.
     """
-    return workers.call(find_here, program.data, program.name, target)
+    chains = any(each.name == FusedOps.name for each in kernels)
+    return workers.call(find_here, program.data, program.name, target, chains=chains)
 
 
-def find_here(data: bytes, name: str, target: Target) -> Places:
-    """The part of `find_places` that runs in a worker."""
+def find_here(data: bytes, name: str, target: Target, *, chains: bool = False) -> Places:
+    """The part of `find_places` that runs in a worker; `chains` of ops are looked for on demand."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = session.parse(data, name)
@@ -82,12 +89,42 @@ def find_here(data: bytes, name: str, target: Target) -> Places:
             raise TunerError("the program has no functions", location=name)
         select_target(module, target)
         session.run(module, stop="abi")
-        places = _merged(find_sites(module))
+        sites = find_sites(module)
+        chained = find_chains(module) if chains else []
         session.run(module, start="abi", stop="executable-sources")
         found = _target_of(module)
         if found is None:
             raise TunerError("the program has no dispatches", location=name)
-        return Places(places, found)
+        fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
+        sites += [(site,) for site in chained if site in fewer]
+        return Places(_merged(sites), found)
+
+
+def _saves_dispatches(site: Site, session: CompilerSession, target: Target) -> bool:
+    """Whether the compiler makes fewer dispatches and copies of a chain as one op."""
+    try:
+        before, after = (
+            dispatches_of(each, session, target) for each in (site.case, site.problem.fused)
+        )  # fmt: skip
+    except CompileError:
+        return False
+    return after < before
+
+
+def dispatches_of(program: bytes | str, session: CompilerSession, target: Target) -> int:
+    """How many dispatches and copies a program is compiled to."""
+    module = session.parse(program)
+    select_target(module, target)
+    session.run(module, stop="flow")
+    count = 0
+
+    def look(op: ir.Operation) -> ir.WalkResult:
+        nonlocal count
+        count += op.name in _COMMANDS
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(look)
+    return count
 
 
 def executable_target(target: Target, workers: Workers) -> str:

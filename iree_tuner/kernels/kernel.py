@@ -11,6 +11,9 @@ from iree_tuner.targets import Target
 
 Knobs = Mapping[str, int]
 
+ANY = "any"
+"""In the place of a backend: of all of them."""
+
 GROUP = "iree_tuner.kernels"
 """The entry-point group that kernels are found through."""
 
@@ -62,7 +65,8 @@ class Code:
     """A kernel's code for one problem.
 
     Attributes:
-        kind: `object`, a relocatable object for the linker, or `ptx`, NVIDIA's assembly as text.
+        kind: `object`, a relocatable object for the linker, `ptx`, NVIDIA's assembly as text, or `ops`, a
+            program with one function that the compiler generates code for.
         entry: the symbol to call. An object's is a C function that takes a pointer for each binding, and then
             the workgroup's number in x, y and z as 64-bit integers; PTX's takes a pointer for each binding.
         data: the object or the text.
@@ -73,7 +77,7 @@ class Code:
             code is, in its place, and the program is checked with it.
     """
 
-    kind: Literal["object", "ptx"]
+    kind: Literal["object", "ptx", "ops"]
     entry: str
     data: bytes
     launch: Launch
@@ -88,7 +92,7 @@ class Kernel(Protocol):
     Attributes:
         name: unique among the installed ones, equal to its entry point's.
         summary: one line for people.
-        backend: the compiler backend whose programs it can be part of: `llvm-cpu` or `cuda`.
+        backend: the compiler backend whose programs it can be part of: `llvm-cpu` or `cuda`, or `ANY`.
 
     A class may also have `example = True`: it is then taken where it is named, and not by default.
     """

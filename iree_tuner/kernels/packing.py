@@ -13,6 +13,10 @@ from iree_tuner.kernels.kernel import Code, Kernel, Packed, Packing
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.targets import Target
 
+HOISTED = ("arith.constant", "util.global.load", "flow.tensor.constant")
+"""Ops that make constants. What is computed from their results is computed once, when the program is compiled
+or loaded."""
+
 MOST_PADDING = 1 << 20
 """Bytes of zeros: the compiler does not hoist what makes a constant larger by more
 (`--iree-opt-const-expr-max-size-increase-threshold`), and would pack it in each run."""

@@ -48,6 +48,7 @@ class Problem:
         padding: how many zeros belong before and after the first input in each of its dimensions, where that
             is an image without the zeros that the root op reads around it; empty where it is read as it is. A
             kernel that does not put them there refuses such a problem.
+        fused: of a chain of ops (`chains`), a program that computes it by one op; text. Otherwise empty.
     """
 
     workload: Workload
@@ -58,6 +59,7 @@ class Problem:
     after: int | None = None
     seen: tuple[tuple[int, ...], ...] = ()
     padding: tuple[tuple[int, int], ...] = ()
+    fused: bytes = b""
 
     @property
     def name(self) -> str:

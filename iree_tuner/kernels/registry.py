@@ -7,7 +7,7 @@ from typing import cast
 
 from iree_tuner.errors import UsageError
 from iree_tuner.installed import brought, usable
-from iree_tuner.kernels.kernel import GROUP, Kernel
+from iree_tuner.kernels.kernel import ANY, GROUP, Kernel
 
 
 @cache
@@ -18,7 +18,7 @@ def kernels() -> tuple[Kernel, ...]:
 
 def usual_kernels(backend: str) -> tuple[Kernel, ...]:
     """The kernels for a backend, but those that are examples: they are taken where they are named."""
-    found = (each for each in kernels() if each.backend == backend)
+    found = (each for each in kernels() if each.backend in (ANY, backend))
     return tuple(each for each in found if not getattr(each, "example", False))
 
 

@@ -46,7 +46,8 @@ def save_kernel_spec(
     placements: list[Placement] = []
     for site, code in chosen:
         own: list[str] = []
-        for each in (code, *([code.packed.code] if code.packed else [])):
+        files = (code, *([code.packed.code] if code.packed else [])) if code.kind in _SUFFIXES else ()
+        for each in files:
             digest = hashlib.sha256(each.data).hexdigest()[:16]
             path = folder / f"{each.entry}_{digest}{_SUFFIXES[each.kind]}"
             write(path, each.data)

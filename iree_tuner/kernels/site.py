@@ -122,7 +122,7 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
         start, epilogue, bias = start_of_bias(root)
     if not start:
         return []
-    function = _function_of(root)
+    function = function_of(root)
     inputs, ops = [*list(root.operands)[:-1], *bias], [*start, root]
     if len(set(inputs)) < len(inputs):
         return []  # a case has an argument for each
@@ -191,7 +191,7 @@ def _moved_site(
         return build_in_one(moved, arguments[:2], root.result.type, finish)
 
     alone = _program(inputs, last.result.type, build)
-    return replace(site, problem=problem, case=_case(inputs, every), one_op=alone), last
+    return replace(site, problem=problem, case=case_of(inputs, every), one_op=alone), last
 
 
 def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own:
@@ -206,8 +206,8 @@ def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own
     )  # fmt: skip
     alone = b""
     if found.shapes:
-        alone = _program(inputs, last.result.type, lambda function: build_alone(found, function))
-    site = Site(problem, _case(inputs, found.ops), _function_of(root), alone)
+        alone = program_of(inputs, last.result.type, lambda function: build_alone(found, function))
+    site = Site(problem, case_of(inputs, found.ops), function_of(root), alone)
     larger.update(dict.fromkeys(found.ops, site.case))
     return [(site, last)]
 
@@ -218,7 +218,7 @@ def _site(
 ) -> Site:  # fmt: skip
     arrays = tuple(map(array_of, inputs))
     problem = Problem(workload, arrays, array_of(ops[-1].result), epilogue, scale)
-    return Site(problem, _case(inputs, ops), function)
+    return Site(problem, case_of(inputs, ops), function)
 
 
 def _padded(
@@ -237,19 +237,21 @@ def _padded(
         return build_dispatch(last.result.type, lambda: copy_ops(whole, values))
 
     alone = _program(before, last.result.type, build)
-    return [(replace(site, problem=problem, case=_case(before, whole), one_op=alone), last)]
+    return [(replace(site, problem=problem, case=case_of(before, whole), one_op=alone), last)]
 
 
-def _case(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:
+def case_of(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:
     """The ops, producers first, as a function of the inputs that returns the last one's result."""
 
     def build(function: func.FuncOp) -> ir.Value:
         return copy_ops(ops, dict(zip(inputs, function.arguments, strict=True)))
 
-    return _program(inputs, ops[-1].result.type, build)
+    return program_of(inputs, ops[-1].result.type, build)
 
 
-def _program(inputs: Sequence[ir.Value], result: ir.Type, build: Callable[[func.FuncOp], ir.Value]) -> bytes:
+def program_of(
+    inputs: Sequence[ir.Value], result: ir.Type, build: Callable[[func.FuncOp], ir.Value]
+) -> bytes:
     """A module whose one function returns what is built in it."""
     with result.context, ir.Location.unknown():
         module = ir.Module.create()
@@ -291,7 +293,8 @@ def _zeros(root: ir.Operation) -> list[ir.Operation] | None:
     return [zero, empty, fill]
 
 
-def _function_of(op: ir.Operation) -> str:
+def function_of(op: ir.Operation) -> str:
+    """The name of the function that an op is in."""
     parent = op.parent
     while parent is not None and "sym_name" not in parent.attributes:
         parent = parent.operation.parent

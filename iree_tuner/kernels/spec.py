@@ -28,16 +28,13 @@ from iree_tuner.kernels.executable import (
 )
 from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
-from iree_tuner.kernels.packing import build_packed
+from iree_tuner.kernels.packing import HOISTED, build_packed
 from iree_tuner.kernels.padding import build_rewriting, rewrite
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.site import Site, copy_ops
 from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"
-
-_CONSTANTS = ("arith.constant", "util.global.load", "flow.tensor.constant")
-"""Ops whose results packing is hoisted for: it is done once, when the program is compiled or loaded."""
 
 _NAME_ONLY = "match.operation_name_only"
 _WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
@@ -57,7 +54,7 @@ class Placement:
 
     site: Site
     code: Code
-    path: str
+    path: str = ""
     packed_path: str = ""
 
 
@@ -81,7 +78,11 @@ def build_kernel_spec(
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         spec = _Spec(module, _own(target, context))
         rounds: dict[tuple[bool, int], list[_Pair]] = {}
+        fused: list[_Pair] = []
         for placement in placements:
+            if placement.code.kind == "ops":
+                fused.append(spec.add_ops(placement))
+                continue
             # Of several root ops that are one problem each may be a problem alone, and what ends after few
             # steps may go on elsewhere: there its last op comes first.
             key = bool(placement.site.one_op), len(placement.site.problem.epilogue)
@@ -89,7 +90,7 @@ def build_kernel_spec(
         larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
         padded = [_padded(each.site.problem) for each in placements if each.site.problem.padding]
         with ir.InsertionPoint(module.body):
-            _build_main([[*spec.scalars.values()], *larger_first], list(dict.fromkeys(padded)))
+            _build_main([[*spec.scalars.values()], *larger_first, fused], list(dict.fromkeys(padded)))
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -131,12 +132,23 @@ class _Spec:
             build_executable(name, parts, self.target)
             for use, part, packing in uses:
                 _build_function(f"call_{use}", name, part, problem, packing)
-                constant = None if packing is None else packing.input
-                for scalar in _build_matcher(f"match_{use}", placement.site, constant):
-                    if scalar.key not in self.scalars:
-                        self.scalars[scalar.key] = self._add_scalar(scalar)
+                self._add_matcher(use, placement.site, None if packing is None else packing.input)
                 _build_replacement(f"replace_{use}", (name, f"call_{use}"))
         return [(f"match_{use}", f"replace_{use}") for use, _, _ in uses]
+
+    def add_ops(self, placement: Placement) -> _Pair:
+        """Add ops that replace others."""
+        name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
+        with ir.InsertionPoint(self.module.body):
+            _build_ops(f"call_{name}", placement.code.data)
+            self._add_matcher(name, placement.site)
+            _build_replacement(f"replace_{name}", (f"call_{name}",))
+        return f"match_{name}", f"replace_{name}"
+
+    def _add_matcher(self, use: str, site: Site, constant: int | None = None) -> None:
+        for scalar in _build_matcher(f"match_{use}", site, constant):
+            if scalar.key not in self.scalars:
+                self.scalars[scalar.key] = self._add_scalar(scalar)
 
     def _add_scalar(self, scalar: Scalar) -> tuple[str, str]:
         name = _unique(f"local_{scalar.op.name}", self.names)
@@ -180,6 +192,26 @@ def _build_function(name: str, executable: str, part: Part, problem: Problem, pa
         util.ReturnOp([done.operation.results[0]])
 
 
+def _build_ops(name: str, program: bytes) -> None:
+    """The one function of a program, by another name."""
+    _program, source = _function_in(program)
+    inputs, *ops = source.arguments, *(op.operation for op in source.operations)
+    result = ops[-1].operands[0].type
+    kind = ir.FunctionType.get([each.type for each in inputs], [result])
+    function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
+    block = function.operation.regions[0].blocks.append(
+        *kind.inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
+    )
+    with ir.InsertionPoint(block):
+        util.ReturnOp([copy_ops(ops[:-1], dict(zip(inputs, block.arguments, strict=True)))])
+
+
+def _function_in(program: bytes) -> tuple[ir.Module, ir.Block]:
+    """The body of a program's one function, and what keeps it."""
+    module = ir.Module.parse(program)
+    return module, module.body.operations[0].regions[0].blocks[0]
+
+
 def _tensor(array: Array) -> ir.Type:
     return ir.RankedTensorType.get(array.shape, ElementType.named(array.element_type).to_ir())
 
@@ -213,7 +245,7 @@ def _matcher(
             op: ir.Value = root
             for number in constant:
                 op = transform.GetProducerOfOperand(handle, op, number).result
-            transform.MatchOperationNameOp(op, ir.ArrayAttr.get([*map(ir.StringAttr.get, _CONSTANTS)]))
+            transform.MatchOperationNameOp(op, ir.ArrayAttr.get([*map(ir.StringAttr.get, HOISTED)]))
         transform.YieldOp(list(matched.operation.results))
     block = matched.regions[0].blocks.append(*inputs, arg_locs=[ir.Location.unknown()] * len(inputs))
     with ir.InsertionPoint(block):
@@ -226,10 +258,10 @@ def _build_matcher(name: str, site: Site, constant: int | None = None) -> list[S
 
     With `constant` it matches where the input of that number is a constant.
     """
-    program = ir.Module.parse(site.case)
+    program, case = _function_in(site.case)
     if site.problem.padding:
         rewrite(program, _padded(site.problem))
-    case = program.body.operations[0].regions[0].blocks[0]
+        case = program.body.operations[0].regions[0].blocks[0]
     ops = [op.operation for op in case.operations][:-1]
     way = None if constant is None else _way_to(ops[-1], case.arguments[constant])
     with _matcher(name, [each.type for each in case.arguments], way) as block:

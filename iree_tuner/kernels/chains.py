@@ -1,0 +1,192 @@
+"""Chains of elementwise ops, slices and joins in a program that can be one op each.
+
+The compiler makes a join of slices out of insertions: each is a dispatch that copies, and so is what computes
+each part. Written as one op, a chain is one dispatch: `fused_op`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from iree.compiler import ir
+
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.fused_op import build, plan_of
+from iree_tuner.kernels.moves import (
+    COLLAPSE,
+    EXPAND,
+    INSERT,
+    JOINS,
+    SLICE,
+    is_elementwise,
+    is_followed,
+    is_move,
+    is_scalar_constant,
+    is_source,
+    repeats,
+)
+from iree_tuner.kernels.packing import HOISTED
+from iree_tuner.kernels.place_index import UnsupportedError
+from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of
+from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.generic import Generic
+from iree_tuner.ops.indexing_map import IndexingMap
+from iree_tuner.ops.structure import indexing_maps, iterators
+from iree_tuner.ops.workload import Workload
+
+_MOST_INPUTS, _LEAST_OPS = 12, 2
+_FUNCTIONS = ("util.func", "func.func")
+
+
+def find_chains(module: ir.Module) -> list[Site]:
+    """The chains of a program as preprocessing finds it (after `abi`), in its order."""
+    found: list[Site] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name not in _FUNCTIONS:
+            return ir.WalkResult.ADVANCE
+        for block in op.regions[0].blocks:
+            found.extend(_chains_of([each.operation for each in block.operations]))
+        return ir.WalkResult.SKIP
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _chains_of(ops: list[ir.Operation]) -> list[Site]:
+    fixed, epilogues = _constants(ops), _epilogues(ops)
+    place = {op: number for number, op in enumerate(ops)}
+    taken: set[ir.Operation] = set()
+    found: list[Site] = []
+    for op in reversed(ops):
+        if op in taken or not _ends(op) or op in fixed or op in epilogues:
+            continue
+        own = _cone(op, place, ops, fixed | epilogues)
+        taken |= own
+        if any(each.name in (*JOINS, SLICE) for each in own) and len(own) >= _LEAST_OPS:
+            chain = _chain([each for each in ops if each in own])
+            found = [chain, *found] if chain is not None else found
+    return found
+
+
+def _ends(op: ir.Operation) -> bool:
+    """Whether a chain may end with an op: reshapes belong to what follows."""
+    return is_followed(op) and not is_source(op) and op.name not in (EXPAND, COLLAPSE, SLICE)
+
+
+def _cone(
+    last: ir.Operation, place: dict[ir.Operation, int], ops: list[ir.Operation],
+    left: Collection[ir.Operation],
+) -> set[ir.Operation]:  # fmt: skip
+    """All that only `last` is computed from, as far as it is followed."""
+    if last.name == INSERT and _updates(last):
+        return {last}
+    found = {last}
+    for op in reversed(ops[: place[last]]):
+        users = [use.owner.operation for each in op.results for use in each.uses]
+        inside = all(_top(user, place) in found for user in users)
+        if not users or not inside or not is_followed(op) or (op.name == INSERT and _updates(op)):
+            continue
+        if is_move(op) or not (op in left or any(_repeats(user, op) for user in users)):
+            found.add(op)
+    return {op for op in found if not is_source(op)}
+
+
+def _top(op: ir.Operation, place: dict[ir.Operation, int]) -> ir.Operation:
+    """The op of the block that another one is inside of."""
+    while op not in place and op.parent is not None:
+        op = op.parent.operation
+    return op
+
+
+def _updates(op: ir.Operation) -> bool:
+    """Whether an op changes a part of a tensor that there is, which the compiler may do in place."""
+    before = producer(op.operands[1])
+    return before is None or not (is_followed(before) or is_source(before))
+
+
+def _repeats(user: ir.Operation, op: ir.Operation) -> bool:
+    """Whether elements that are computed once would be computed again for each that uses them."""
+    return any(value == op.result and repeats(user, number) for number, value in enumerate(user.operands))
+
+
+def _constants(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
+    """Ops that are computed from constants, which the compiler does once, when a program is loaded."""
+    found: set[ir.Operation] = set()
+    for op in ops:
+        before = [producer(each) for each in (*op.operands, *captured(op))]
+        made = [each for each in before if each is not None]
+        if is_followed(op) and len(made) == len(before) and all(
+            each in found or each.name in HOISTED or is_source(each) for each in made
+        ):  # fmt: skip
+            found |= set() if is_source(op) else {op}
+    return found
+
+
+def _epilogues(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
+    """Elementwise ops after products and sums that do not widen these: they belong to the same dispatch."""
+    found: set[ir.Operation] = set()
+    for op in ops:
+        if not is_elementwise(op) or len(op.operands) < 2:
+            continue
+        identity = ir.AffineMap.get_identity(indexing_maps(op)[-1].n_dims)
+        for value, access in zip(op.operands, indexing_maps(op)[:-1], strict=False):
+            before = producer(value)
+            if before is None or access != identity or len(list(value.uses)) > 1:
+                continue
+            if (before in found or _sums(before)) and _bits(op.result) <= _bits(value):
+                found.add(op)
+    return found
+
+
+def _sums(op: ir.Operation) -> bool:
+    return op.name.startswith("linalg.") and bool(indexing_maps(op)) and "reduction" in iterators(op)
+
+
+def _bits(value: ir.Value) -> int:
+    return ElementType.of(value.type).bits
+
+
+def _chain(ops: list[ir.Operation]) -> Site | None:
+    """Ops of a program, in order, as a problem; None where they are no single op."""
+    inputs, every = dict[ir.Value, None](), list[ir.Operation]()
+    for op in ops:
+        for value in (*op.operands, *captured(op)):
+            before = producer(value)
+            if before is not None and (is_source(before) or is_scalar_constant(value)):
+                every += [each for each in (*_below(before), before) if each not in every]
+            elif before is None or before not in ops:
+                inputs[value] = None
+        every.append(op)
+    result = ops[-1].result
+    if len(inputs) > _MOST_INPUTS or not inputs:
+        return None
+    try:
+        plan = plan_of(every, result)
+    except UnsupportedError:
+        return None
+    values = list(inputs)
+    fused = program_of(
+        values, result.type,
+        lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), result.type),
+    )  # fmt: skip
+    arrays = tuple(map(array_of, values))
+    problem = Problem(_workload(result), arrays, array_of(result), fused=fused)
+    return Site(problem, case_of(values, every), function_of(ops[-1]))
+
+
+def _workload(result: ir.Value) -> Workload:
+    """What says the shape and type of a chain's result."""
+    shape = tuple(ir.RankedTensorType(result.type).shape)
+    rank = len(shape)
+    return Workload(
+        Generic.name, "fused", shape, ("parallel",) * rank, (ElementType.of(result.type),),
+        (IndexingMap.through(rank, range(rank)),), (),
+    )  # fmt: skip
+
+
+def _below(op: ir.Operation) -> list[ir.Operation]:
+    """What a source is made of: an empty tensor, and a constant."""
+    return [each for each in map(producer, op.operands) if each is not None]

@@ -1,0 +1,322 @@
+"""A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import accumulate
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, tensor
+
+from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import IndexOp
+from iree_tuner.kernels.element import Choice, Computed, Element, Elements, Read, Test
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.moves import Indices, is_scalar_constant
+from iree_tuner.kernels.place_index import (
+    Clamped,
+    Cut,
+    Index,
+    Loop,
+    SplitError,
+    UnsupportedError,
+    Variable,
+    cut_of,
+)
+from iree_tuner.ops.canonical import captured, clone
+
+_MOST_SPLITS = 16
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An op to build.
+
+    Attributes:
+        sizes: of its loops, those of each dimension of the result.
+        element: what it computes.
+    """
+
+    sizes: tuple[tuple[int, ...], ...]
+    element: Element
+
+    @property
+    def loops(self) -> list[Loop]:
+        """In order."""
+        return [loop for dimension in range(len(self.sizes)) for loop in _loops(self.sizes, dimension)]
+
+
+def plan_of(ops: Collection[ir.Operation], result: ir.Value) -> Plan:
+    """The op that computes a graph's result.
+
+    Raises:
+        UnsupportedError: there is none.
+    """
+    sizes = tuple((size,) for size in ir.RankedTensorType(result.type).shape)
+    for _ in range(_MOST_SPLITS):
+        try:
+            element = Elements(ops).at(result, _whole(sizes))
+        except SplitError as error:
+            sizes = _split(sizes, error.loop, error.inner)
+            continue
+        if element is None:
+            raise UnsupportedError("nothing is computed")
+        return Plan(sizes, element)
+    raise UnsupportedError("too many loops")
+
+
+def _loops(sizes: Sequence[Sequence[int]], dimension: int) -> list[Loop]:
+    return [Loop(dimension, part, size) for part, size in enumerate(sizes[dimension])]
+
+
+def _whole(sizes: Sequence[Sequence[int]]) -> Indices:
+    """The index of the result's element, by loops."""
+    found: list[Index] = []
+    for dimension, parts in enumerate(sizes):
+        total = Index()
+        for loop, size in zip(_loops(sizes, dimension), parts, strict=True):
+            total = total.times(size).plus(Index.of(0, {loop: 1}))
+        found.append(total)
+    return tuple(found)
+
+
+def _split(sizes: tuple[tuple[int, ...], ...], loop: Loop, inner: int) -> tuple[tuple[int, ...], ...]:
+    parts = sizes[loop.dimension]
+    own = (*parts[: loop.part], loop.size // inner, inner, *parts[loop.part + 1 :])
+    return (*sizes[: loop.dimension], own, *sizes[loop.dimension + 1 :])
+
+
+def build(plan: Plan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> ir.Value:
+    """Build the op at the current insertion point.
+
+    Args:
+        plan: of it.
+        inputs: of the graph, and what they are here.
+        result: the type of the graph's result.
+
+    Returns:
+        The result, in its shape.
+    """
+    kind = ir.RankedTensorType(result)
+    loops = plan.loops
+    body = _Body({loop: number for number, loop in enumerate(loops)}, inputs)
+    body.look(plan.element)
+    shape = [loop.size for loop in loops]
+    empty = tensor.EmptyOp(shape, kind.element_type).result
+    maps = [*(view.map for view in body.views), ir.AffineMap.get_identity(len(loops))]
+
+    def make(*arguments: ir.Value) -> ir.Value:
+        body.arguments = arguments
+        return body.made(plan.element)
+
+    found = generic([view.value for view in body.views], empty, maps, ["parallel"] * len(loops), make)
+    return _collapsed(found, [len(parts) for parts in plan.sizes], kind)
+
+
+def _collapsed(value: ir.Value[Any], parts: Sequence[int], kind: ir.RankedTensorType) -> ir.Value:
+    if max(parts, default=1) == 1:
+        return value
+    ends = list(accumulate(parts))
+    groups = [list(range(end - own, end)) for end, own in zip(ends, parts, strict=True)]
+    return tensor.CollapseShapeOp(kind, value, groups).result
+
+
+@dataclass(frozen=True)
+class _View:
+    """An operand: a part of an input, in a shape that loops index one by one."""
+
+    value: ir.Value
+    map: ir.AffineMap
+
+
+@dataclass
+class _Body:
+    """The body of the op.
+
+    Attributes:
+        numbers: of its loops.
+        inputs: what the graph's are here.
+        constants: what its constants are here, as scalars.
+        views: its operands.
+        arguments: of its block, when it is built.
+    """
+
+    numbers: dict[Loop, int]
+    inputs: Mapping[ir.Value, ir.Value]
+    constants: dict[ir.Value, ir.Value] = field(default_factory=dict[ir.Value, ir.Value])
+    views: list[_View] = field(default_factory=list[_View])
+    arguments: Sequence[ir.Value] = ()
+    _places: dict[tuple[ir.Value, Indices], int | None] = field(
+        default_factory=dict[tuple[ir.Value, Indices], int | None]
+    )
+    _looked: set[Element] = field(default_factory=set[Element])
+    _made: dict[Element, ir.Value] = field(default_factory=dict[Element, ir.Value])
+    _indices: dict[Index | Variable, ir.Value] = field(default_factory=dict[Index | Variable, ir.Value])
+
+    def look(self, element: Element) -> None:
+        """Make views for all that is read, and copy the constants."""
+        if element in self._looked:
+            return
+        self._looked.add(element)
+        match element:
+            case Read(value, index):
+                self._read(value, index)
+            case Computed(op, operands, _):
+                for value in captured(op):
+                    self._constant(value)
+                for each in operands.values():
+                    self.look(each)
+            case Choice(_, elements):
+                for each in elements:
+                    self.look(each)
+            case Test(_, inside, outside):
+                self.look(inside)
+                self.look(outside)
+
+    def _read(self, value: ir.Value, index: Indices) -> None:
+        if value not in self.inputs:
+            self._constant(value)
+        elif (value, index) not in self._places:
+            view = self._view(self.inputs[value], index)
+            self._places[value, index] = None if view is None else len(self.views)
+            self.views += [view] if view is not None else []
+
+    def _constant(self, value: ir.Value) -> None:
+        """A scalar constant, or the element of one that is a tensor."""
+        op = producer(value)
+        if value in self.constants or op is None:
+            return
+        if is_scalar_constant(value):
+            self.constants[value] = clone(op, {}, ir.InsertionPoint.current).result
+            return
+        splat = ir.DenseElementsAttr(op.attributes["value"]).get_splat_value()
+        kind = ir.RankedTensorType(value.type).element_type
+        self.constants[value] = _create_constant(kind, splat)
+
+    def _view(self, value: ir.Value, index: Indices) -> _View | None:
+        """A part of an input that loops index; None where elements have to be looked up one by one."""
+        cuts = [
+            cut_of(each, size)
+            for each, size in zip(index, ir.RankedTensorType(value.type).shape, strict=True)
+        ]
+        known = [each for each in cuts if each is not None]
+        loops = [loop for cut in known for loop in cut.loops if loop is not None]
+        if len(known) < len(cuts) or len(set(loops)) < len(loops):
+            return None
+        place = [ir.AffineExpr.get_dim(self.numbers[loop]) for loop in loops]
+        return _View(_cut(value, known), ir.AffineMap.get(len(self.numbers), 0, place))
+
+    def made(self, element: Element) -> ir.Value:
+        """Build an element, once."""
+        if element not in self._made:
+            self._made[element] = self._build(element)
+        return self._made[element]
+
+    def _build(self, element: Element) -> ir.Value:
+        match element:
+            case Read(value, index):
+                if value in self.constants:
+                    return self.constants[value]
+                number = self._places[value, index]
+                if number is not None:
+                    return self.arguments[number]
+                kind = ir.RankedTensorType(value.type).element_type
+                places: list[ir.Value[Any]] = [*map(self._index, index)]
+                source: ir.Value[Any] = self.inputs[value]
+                return tensor.ExtractOp(source, places, results=[kind]).result
+            case Computed(op, operands, loops):
+                made = {number: self.made(each) for number, each in operands.items()}
+                return self._computed(op, made, loops)
+            case Choice(loop, elements):
+                *others, found = map(self.made, elements)
+                for number, each in reversed(list(enumerate(others))):
+                    own = arith.cmpi(arith.CmpIPredicate.eq, self._variable(loop), _number(number))
+                    found = each if each == found else arith.select(own, each, found)
+                return found
+            case Test(ranges, inside, outside):
+                kept, other = self.made(inside), self.made(outside)
+                tests = [each for one in ranges for each in self._tests(*one)]
+                return arith.select(reduce(arith.andi, tests), kept, other)
+
+    def _computed(self, op: ir.Operation, operands: dict[int, ir.Value], loops: Indices) -> ir.Value:
+        block = op.regions[0].blocks[0]
+        values = {block.arguments[number]: each for number, each in operands.items()}
+        values |= {each: self.constants[each] for each in captured(op)}
+        *steps, last = block.operations
+        for step in steps:
+            if step.operation.name == "linalg.index":
+                number = ir.IntegerAttr(step.operation.attributes["dim"]).value
+                values[step.operation.result] = self._index(loops[number])
+            else:
+                copy = clone(step.operation, values, ir.InsertionPoint.current)
+                values[step.operation.result] = copy.result
+        return values[last.operation.operands[0]]
+
+    def _tests(self, index: Index, first: int, end: int) -> list[ir.Value]:
+        value, tests = self._index(index), list[ir.Value]()
+        if index.lowest < first:
+            tests.append(arith.cmpi(arith.CmpIPredicate.sge, value, _number(first)))
+        if index.highest >= end:
+            tests.append(arith.cmpi(arith.CmpIPredicate.slt, value, _number(end)))
+        return tests
+
+    def _index(self, index: Index) -> ir.Value:
+        if index not in self._indices:
+            parts = [_number(index.constant)] if index.constant or not index.terms else []
+            for each, factor in index.terms:
+                value = self._variable(each)
+                parts.append(value if factor == 1 else arith.muli(value, _number(factor)))
+            self._indices[index] = reduce(arith.addi, parts)
+        return self._indices[index]
+
+    def _variable(self, variable: Variable) -> ir.Value:
+        if variable not in self._indices:
+            match variable:
+                case Loop():
+                    found = IndexOp(self.numbers[variable]).result
+                case Clamped(index, size):
+                    least = arith.maxsi(self._index(index), _number(0))
+                    found = arith.minsi(least, _number(size - 1))
+            self._indices[variable] = found
+        return self._indices[variable]
+
+
+def _create_constant(kind: ir.Type, value: ir.Attribute) -> ir.Value:
+    return ir.Operation.create("arith.constant", results=[kind], attributes={"value": value}).result
+
+
+def _number(value: int) -> ir.Value:
+    return arith.constant(ir.IndexType.get(), value)
+
+
+def _cut(value: ir.Value[Any], cuts: Sequence[Cut]) -> ir.Value:
+    """A part of a tensor, with a dimension for each loop."""
+    kind = ir.RankedTensorType(value.type)
+    shape = list(kind.shape)
+    lengths = [each.length for each in cuts]
+    if lengths != shape:
+        value = _sliced(value, [each.first for each in cuts], lengths, lengths)
+    sizes = [size for each in cuts for size in each.sizes]
+    if len(sizes) > len(cuts):
+        ends = list(accumulate(len(each.sizes) for each in cuts))
+        groups = [list(range(end - len(each.sizes), end)) for each, end in zip(cuts, ends, strict=True)]
+        split = ir.RankedTensorType.get(sizes, kind.element_type)
+        value = tensor.ExpandShapeOp(split, value, groups, [], sizes).result
+    offsets = [offset for each in cuts for offset in each.offsets]
+    loops = [loop for each in cuts for loop in each.loops]
+    kept = [loop.size for loop in loops if loop is not None]
+    if kept == sizes and not any(offsets):
+        return value
+    return _sliced(value, offsets, [loop.size if loop else 1 for loop in loops], kept)
+
+
+def _sliced(
+    value: ir.Value[Any], offsets: Sequence[int], sizes: Sequence[int], shape: Sequence[int]
+) -> ir.Value:
+    kind = ir.RankedTensorType.get(shape, ir.RankedTensorType(value.type).element_type)
+    return tensor.ExtractSliceOp(
+        kind, value, [], [], [], list(offsets), list(sizes), [1] * len(sizes)
+    ).result  # fmt: skip

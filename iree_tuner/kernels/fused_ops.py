@@ -1,0 +1,33 @@
+"""A kernel whose code is IR: a chain of ops as one op, of which the compiler makes one dispatch."""
+
+from __future__ import annotations
+
+from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch
+from iree_tuner.kernels.problem import Problem
+from iree_tuner.targets import Target
+
+_NONE: Knobs = {}
+
+
+class FusedOps:
+    """Slices, joins and elementwise ops that the compiler does not fuse (`chains`), for every target."""
+
+    name = "fused_ops"
+    summary = "chains of elementwise ops, slices and concatenations as one dispatch"
+    backend = ANY
+
+    def missing(self) -> str:
+        """Nothing: the compiler makes the code."""
+        return ""
+
+    def refuses(self, problem: Problem) -> str:
+        """Why it does not compute a problem; empty where it does."""
+        return "" if problem.fused else "no chain of elementwise ops and slices"
+
+    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:  # noqa: ARG002
+        """There are no knobs here: the one dispatch has a space of its own."""
+        return ({},)
+
+    def make(self, problem: Problem, target: Target | None = None, knobs: Knobs = _NONE) -> Code:  # noqa: ARG002
+        """The ops, the same for every target."""
+        return Code("ops", self.name, problem.fused, Launch((1, 1, 1)))

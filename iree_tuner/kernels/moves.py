@@ -1,0 +1,201 @@
+"""Ops that compute each element of their result from single elements of their operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from iree.compiler import ir
+
+from iree_tuner.kernels.place_index import Index, UnsupportedError, digits
+from iree_tuner.kernels.shapes import groups_of
+from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.structure import indexing_maps, iterators, shape_of
+
+Indices = tuple[Index, ...]
+
+SLICE, INSERT, CONCAT = "tensor.extract_slice", "tensor.insert_slice", "tensor.concat"
+EXPAND, COLLAPSE, EMPTY, CONSTANT = (
+    "tensor.expand_shape", "tensor.collapse_shape", "tensor.empty", "arith.constant",
+)  # fmt: skip
+JOINS = (INSERT, CONCAT)
+"""Ops whose result has parts that are computed in different ways."""
+_UNARY = (SLICE, EXPAND, COLLAPSE)
+_PURE = ("arith.", "math.")
+_TRAPS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.ceildivsi", "arith.floordivsi")
+
+
+def is_static(op: ir.Operation) -> bool:
+    """Whether all tensors of an op with one result have known shapes."""
+    values = (*op.operands, *op.results)
+    return len(op.results) == 1 and all(None not in shape_of(each.type) for each in values)
+
+
+def is_move(op: ir.Operation) -> bool:
+    """Whether an op only moves elements: reshapes, slices, joins, transposes, repetitions."""
+    if op.name in (*_UNARY, INSERT, CONCAT):
+        return is_followed(op)
+    return is_elementwise(op) and len(op.regions[0].blocks[0].operations) == 1
+
+
+def is_followed(op: ir.Operation) -> bool:
+    """Whether each element of an op's result is known as a function of single elements of its operands."""
+    if not is_static(op):
+        return False
+    if op.name in _UNARY:
+        return len(op.operands) == 1
+    if op.name == INSERT:
+        return len(op.operands) == 2 and set(numbers(op, "static_strides")) == {1}
+    return op.name == CONCAT or is_elementwise(op)
+
+
+def is_elementwise(op: ir.Operation) -> bool:
+    """Whether an op is structured, has parallel loops only, and a body of scalar ops without side effects."""
+    if not op.name.startswith("linalg.") or len(op.results) != 1 or not is_static(op):
+        return False
+    maps = indexing_maps(op)
+    if len(maps) != len(op.operands) or "reduction" in iterators(op) or not maps[-1].is_permutation:
+        return False
+    simple = ir.AffineDimExpr | ir.AffineConstantExpr
+    if not all(isinstance(each, simple) for one in maps for each in one.results):
+        return False
+    if not all(is_scalar_constant(each) for each in (*captured(op), *_scalars(op))):
+        return False
+    *body, last = op.regions[0].blocks[0].operations
+    if any(each in captured(op) for each in last.operation.operands):
+        return False  # the same everywhere: no constant of its own can be put before a terminator
+    return all(
+        each.operation.name == "linalg.index"
+        or (each.operation.name.startswith(_PURE) and each.operation.name not in _TRAPS)
+        for each in body
+    )
+
+
+def _scalars(op: ir.Operation) -> list[ir.Value]:
+    return [each for each in op.operands if not isinstance(each.type, ir.ShapedType)]
+
+
+def is_scalar_constant(value: ir.Value) -> bool:
+    """Whether a value is a constant that is no tensor."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return False
+    return owner.operation.name == CONSTANT and not isinstance(value.type, ir.ShapedType)
+
+
+def is_source(op: ir.Operation) -> bool:
+    """Whether an op makes a tensor of nothing, or the same element everywhere: it costs nothing to repeat."""
+    if op.name == CONSTANT:
+        value = op.attributes["value"]
+        return isinstance(value, ir.DenseElementsAttr) and value.is_splat
+    return is_static(op) and (op.name == EMPTY or (op.name == "linalg.fill" and is_elementwise(op)))
+
+
+def numbers(op: ir.Operation, name: str) -> list[int]:
+    """An attribute that is an array of integers."""
+    return list(cast("ir.DenseI64ArrayAttr", op.attributes[name]))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a tensor that another tensor is.
+
+    Attributes:
+        value: that other one.
+        first: where it begins, in each dimension.
+        sizes: its extents, in as many dimensions.
+        dropped: dimensions that it does not have.
+    """
+
+    value: ir.Value
+    first: tuple[int, ...]
+    sizes: tuple[int, ...]
+    dropped: tuple[int, ...] = ()
+
+    def inside(self, index: Indices) -> Indices:
+        """An index of the whole as one of the part."""
+        own = [each.plus(-first) for each, first in zip(index, self.first, strict=True)]
+        return tuple(each for place, each in enumerate(own) if place not in self.dropped)
+
+
+def pieces_of(op: ir.Operation) -> list[Piece]:
+    """The parts that a join puts into its result, later ones over earlier ones."""
+    if op.name == CONCAT:
+        along = ir.IntegerAttr(op.attributes["dim"]).value
+        pieces: list[Piece] = []
+        at = 0
+        for value in op.operands:
+            shape = ir.RankedTensorType(value.type).shape
+            pieces.append(Piece(value, tuple(at if each == along else 0 for each in range(len(shape))),
+                                tuple(shape)))  # fmt: skip
+            at += shape[along]
+        return pieces
+    value = op.operands[0]
+    shape = tuple(ir.RankedTensorType(value.type).shape)
+    sizes = tuple(numbers(op, "static_sizes"))
+    return [Piece(value, tuple(numbers(op, "static_offsets")), sizes, tuple(_dropped(sizes, shape)))]
+
+
+def _dropped(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """The dimensions of size 1 that a slice of such sizes does not have as a tensor of that shape."""
+    left, found = list(shape), list[int]()
+    for place, size in enumerate(sizes):
+        if left and left[0] == size:
+            left.pop(0)
+        else:
+            found.append(place)
+    return found
+
+
+def source_index(op: ir.Operation, index: Indices) -> Indices:
+    """Where a slice or reshape reads its operand for an element of its result."""
+    if op.name == SLICE:
+        sizes = numbers(op, "static_sizes")
+        dropped = _dropped(sizes, ir.RankedTensorType(op.result.type).shape)
+        own = list(index)
+        whole = [Index() if place in dropped else own.pop(0) for place in range(len(sizes))]
+        steps = zip(whole, numbers(op, "static_offsets"), numbers(op, "static_strides"), strict=True)
+        return tuple(each.times(stride).plus(offset) for each, offset, stride in steps)
+    groups = groups_of(op)
+    if op.name == EXPAND:
+        shape = ir.RankedTensorType(op.result.type).shape
+        found: list[Index] = []
+        for group in groups:
+            total = Index()
+            for place in group:
+                total = total.times(shape[place]).plus(index[place])
+            found.append(total)
+        return tuple(found)
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    return tuple(
+        each
+        for own, group in zip(index, groups, strict=True)
+        for each in digits(own, [shape[place] for place in group])
+    )
+
+
+def operand_indices(op: ir.Operation, index: Indices) -> tuple[Indices, list[Indices]]:
+    """The loops of an elementwise op for an element of its result, and where each operand is read then."""
+    *_, out = maps = indexing_maps(op)
+    loops = [Index()] * out.n_dims
+    for expression, each in zip(out.results, index, strict=True):
+        loops[ir.AffineDimExpr(expression).position] = each
+    return tuple(loops), [tuple(_at(each, loops) for each in one.results) for one in maps]
+
+
+def _at(expression: ir.AffineExpr, loops: Sequence[Index]) -> Index:
+    if isinstance(expression, ir.AffineConstantExpr):
+        return Index(expression.value)
+    if not isinstance(expression, ir.AffineDimExpr):
+        raise UnsupportedError("an operand is not read in place")
+    return loops[ir.AffineDimExpr(expression).position]
+
+
+def repeats(op: ir.Operation, place: int) -> bool:
+    """Whether an op uses elements of an operand several times."""
+    value = ir.RankedTensorType(op.operands[place].type)
+    return is_elementwise(op) and math.prod(value.shape) < math.prod(
+        ir.RankedTensorType(op.result.type).shape
+    )

@@ -1,0 +1,160 @@
+"""Chains of slices, joins and elementwise ops become one op, which is one dispatch and computes the same."""
+
+from functools import cache
+
+import iree.runtime as rt
+import numpy as np
+import pytest
+from amounts import amount, some
+from chain_programs import AFTER_PRODUCT, APPENDED, HALVES, NEGATED, PROGRAMS, H, T, X
+from iree.compiler import ir
+from random_chains import random_chain
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.kernels.bench import SPEC_FLAG, chains_in, outlook_of, with_chains
+from iree_tuner.kernels.chains import find_chains
+from iree_tuner.kernels.find import dispatches_of, find_here
+from iree_tuner.kernels.fused_ops import FusedOps
+from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.targets import parse_target
+
+HOST = parse_target("llvm-cpu:host")
+OTHERS = ("cuda:sm_90", "hip:gfx942", "vulkan:ampere")
+
+
+@cache
+def session(target=HOST, flags=()):
+    return CompilerSession((*target.flags, *flags))
+
+
+def found_in(text: str):
+    """The chains of a program, whether or not they save dispatches."""
+    own = session()
+    with own.context, ir.Location.unknown():
+        module = own.parse(text)
+        own.run(module, stop="abi")
+        return find_chains(module)
+
+
+def dispatches(program: str | bytes) -> int:
+    own = session()
+    with own.context:
+        return dispatches_of(program, own, HOST)
+
+
+def results(program: str | bytes, arrays, flags=()):
+    own = session(flags=flags)
+    with own.context:
+        data = own.to_vmfb(own.parse(program))
+    context = rt.SystemContext(config=rt.Config("local-task"))
+    context.add_vm_module(rt.VmModule.copy_buffer(context.instance, data))
+    return context.modules.module["main"](*arrays).to_host()
+
+
+def inputs_of(arrays):
+    """Random numbers, and now and then one that is none or infinite."""
+    rng, found = np.random.default_rng(0), []
+    for each in arrays:
+        if each.element_type == "i32":
+            found.append(rng.integers(-100, 100, each.shape, dtype=np.int32))
+            continue
+        values = rng.standard_normal(each.shape).astype(f"f{int(each.element_type[1:]) // 8}")
+        values[rng.random(each.shape) < 0.2] = np.inf
+        values[rng.random(each.shape) < 0.1] = np.nan
+        found.append(values)
+    return found
+
+
+def generics(program: bytes) -> int:
+    return program.count(b"linalg.generic")
+
+
+@pytest.mark.parametrize("name", some(PROGRAMS, 3))
+def test_a_chain_is_one_dispatch_with_the_same_results(name: str) -> None:
+    (site,) = found_in(PROGRAMS[name])
+    assert generics(site.problem.fused) == 1
+    assert (dispatches(site.case) > 1, dispatches(site.problem.fused)) == (True, 1)
+    given = inputs_of(site.problem.inputs)
+    np.testing.assert_array_equal(results(site.case, given), results(site.problem.fused, given))
+
+
+@pytest.mark.parametrize("seed", range(amount(2, 60)))
+def test_random_chains_compute_the_same(seed: int) -> None:
+    for site in found_in(random_chain(seed)):
+        assert generics(site.problem.fused) == 1
+        given = inputs_of(site.problem.inputs)
+        np.testing.assert_array_equal(results(site.case, given), results(site.problem.fused, given))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("target", OTHERS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_other_targets_compile_it(name: str, target: str) -> None:
+    own = session(parse_target(target))
+    (site,) = found_in(PROGRAMS[name])
+    with own.context:
+        assert own.to_vmfb(own.parse(site.problem.fused))
+
+
+def placed(text: str, path, chains=1):
+    """A program's results without and with the chains that save dispatches, of the same inputs."""
+    places = find_here(text.encode(), "p.mlir", HOST, chains=True)
+    chosen = chains_in(outlook_of(places, [FusedOps()]))
+    assert len(chosen) == chains
+    save_kernel_spec(chosen, places.target, new_context(), path)
+    return (f"{SPEC_FLAG}={path}",)
+
+
+def test_a_spec_puts_it_into_the_program(tmp_path) -> None:
+    """After a product whose narrow result it takes: that is the product's, and so is what makes it narrow."""
+    (site,) = found_in(AFTER_PRODUCT)
+    assert [str(each) for each in site.problem.inputs] == ["6x64xf16", "6x8xf32", "6x8xf32"]
+    flags = placed(AFTER_PRODUCT, tmp_path / "fused.mlir")
+    own = session(flags=flags)
+    with own.context:
+        assert (dispatches(AFTER_PRODUCT), dispatches_of(AFTER_PRODUCT, own, HOST)) == (6, 2)
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(each).astype(np.float16) for each in ((6, 32), (32, 64))]
+    given += [rng.standard_normal((6, 8)).astype(np.float32) for _ in range(2)]
+    np.testing.assert_array_equal(results(AFTER_PRODUCT, given), results(AFTER_PRODUCT, given, flags))
+
+
+def test_what_the_compiler_fuses_is_left_to_it() -> None:
+    assert len(found_in(NEGATED)) == 1
+    places = find_here(NEGATED.encode(), "p.mlir", HOST, chains=True).places
+    assert not [place for place in places if place.sites[0].problem.fused]
+
+
+def test_what_others_use_is_not_computed_twice() -> None:
+    """The sum is a result too: a chain begins after it."""
+    text = HALVES.replace(f"%w = stablehlo.convert %o : (tensor<4x6x16xf16>) -> {X}",
+                          f"%v = stablehlo.convert %o : (tensor<4x6x16xf16>) -> {X}\n"
+                          f"%w = stablehlo.exponential %v : {X}")  # fmt: skip
+    text = text.replace(") -> tensor<4x6x16xf16> {", f") -> (tensor<4x6x16xf16>, {X}) {{")
+    text = text.replace("return %z : tensor<4x6x16xf16>", f"return %z, %w : tensor<4x6x16xf16>, {X}")
+    (site,) = found_in(text)
+    assert [str(each) for each in site.problem.inputs] == ["4x6x16xf32", "6x8xf32", "6x8xf32"]
+
+
+def test_nothing_is_computed_again_for_each_repetition() -> None:
+    """What is repeated is computed before."""
+    text = HALVES.replace(f"%cc = stablehlo.broadcast_in_dim %c, dims = [1, 2] : ({T}) -> {H}",
+                          f"%d = stablehlo.cosine %c : {T}\n"
+                          f"%cc = stablehlo.broadcast_in_dim %d, dims = [1, 2] : ({T}) -> {H}")  # fmt: skip
+    (site,) = found_in(text)
+    assert b"math.cos" not in site.problem.fused
+
+
+def test_an_update_in_place_stays_one() -> None:
+    assert found_in(APPENDED) == []
+
+
+def test_each_choice_of_kernels_is_tried_without_and_with_chains() -> None:
+    (site,) = found_in(HALVES)
+    chain = (site, FusedOps().make(site.problem))
+    assert with_chains({}, [chain]) == {"fused ops": [chain]}
+    other = (site, FusedOps().make(site.problem, HOST, {}))
+    found = with_chains({"kernels": [other]}, [chain])
+    assert found == {"kernels": [other], "kernels and fused ops": [other, chain]}
+    assert with_chains({"kernels": [other]}, []) == {"kernels": [other]}
