@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
+from iree_tuner.kernels.integers import Integers
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
@@ -39,6 +40,7 @@ class Problem:
             makes 0 of a NaN), `at_most_6`, `gelu`, `gelu_tanh`, `truncf`.
         scale: what the scores of an attention are multiplied by.
         after: how many keys after its own place a query of an attention sees; None where it sees all.
+        integers: of sums of integers, how operands are read and what follows; then `epilogue` is empty.
     """
 
     workload: Workload
@@ -47,12 +49,15 @@ class Problem:
     epilogue: tuple[str, ...] = ()
     scale: float = 1.0
     after: int | None = None
+    integers: Integers | None = None
 
     @property
     def name(self) -> str:
         """Readable and short, like `matmul_512x768x1024_f16_f16_f32_relu`; not unique."""
         causal = () if self.after is None else ("causal",)
-        return "_".join((self.workload.name, *causal, *self.epilogue))
+        follows = self.integers is not None and self.integers.formula
+        then = ("to", self.result.element_type) if follows else ()
+        return "_".join((self.workload.name, *causal, *self.epilogue, *then))
 
 
 @dataclass(frozen=True)

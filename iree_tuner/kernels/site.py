@@ -11,6 +11,8 @@ from iree.compiler.dialects import func
 from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import number
+from iree_tuner.kernels.formula import follow
+from iree_tuner.kernels.integers import Operands, operands_of
 from iree_tuner.kernels.one_op import build_alone
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
@@ -115,6 +117,8 @@ def _sites_of(root: ir.Operation) -> _Own:
     if not start:
         return []
     function = _function_of(root)
+    if not bias and (operands := operands_of(root)) is not None:
+        return _sites_of_integers(workload, operands, [*start, *operands.ops, root], function)
     inputs, ops = [*list(root.operands)[:-1], *bias], [*start, root]
     if len(set(inputs)) < len(inputs):
         return []  # a case has an argument for each
@@ -125,6 +129,25 @@ def _sites_of(root: ir.Operation) -> _Own:
             break
         ops += [each for each in steps.ops if each not in ops]  # one zero may do for both
         sites.append((_site(workload, inputs, ops, epilogue, function), ops[-1]))
+    return sites
+
+
+def _sites_of_integers(
+    workload: Workload, operands: Operands, ops: list[ir.Operation], function: str
+) -> _Own:
+    """The sites of a root op that sums up products of integers: alone, and with ever more of what follows."""
+    if len(set(operands.values)) < len(operands.values):
+        return []
+    root = ops[-1]
+    sites: _Own = []
+    for found in (None, *follow(root.result)):
+        inputs = [*operands.values, *(found.inputs if found else ())]
+        every = [*ops, *(each for each in (found.ops if found else ()) if each not in ops)]
+        integers = replace(operands.integers, formula=found.formula if found else ())
+        if len(set(inputs)) == len(inputs):
+            site = _site(workload, inputs, every, (), function)
+            problem = replace(site.problem, integers=integers)
+            sites.append((replace(site, problem=problem), every[-1]))
     return sites
 
 
