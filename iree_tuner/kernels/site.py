@@ -45,6 +45,11 @@ class Site:
     within: bytes = field(default=b"", compare=False)
 
     @property
+    def padded(self) -> bool:
+        """Whether the case has a padding."""
+        return self.problem.integers is not None and self.problem.integers.padded
+
+    @property
     def alone(self) -> bytes:
         """The program that the problem is timed alone by."""
         return self.one_op or self.case

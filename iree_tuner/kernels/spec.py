@@ -29,6 +29,7 @@ from iree_tuner.kernels.executable import (
 from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
 from iree_tuner.kernels.packing import build_packed
+from iree_tuner.kernels.pads import build_insertion, insert_in_filled
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.site import Site, copy_ops
 from iree_tuner.ops.element_type import ElementType
@@ -84,7 +85,8 @@ def build_kernel_spec(
             # Each of several root ops that are one problem may be a problem alone, too, and comes first.
             (several if placement.site.one_op else single).extend(spec.add(placement))
         with ir.InsertionPoint(module.body):
-            _build_main([[*spec.scalars.values()], several, single])
+            padded = any(each.site.padded for each in placements)
+            _build_main([[*spec.scalars.values()], several, single], padded=padded)
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -220,6 +222,7 @@ def _build_matcher(name: str, site: Site, constant: int | None = None) -> list[S
     way = None if constant is None else _way_to(ops[-1], case.arguments[constant])
     with _matcher(name, [each.type for each in case.arguments], way) as block:
         copy_ops(ops, dict(zip(case.arguments, block.arguments, strict=True)))
+    insert_in_filled(block)
     for op in block.operations:
         if op.operation.name == "tensor.empty":  # ops above it are compared by name only: it may be shared
             op.operation.attributes[_NAME_ONLY] = ir.UnitAttr.get()
@@ -280,12 +283,18 @@ def _create(
     ]
 
 
-def _build_main(rounds: Sequence[Sequence[_Pair]]) -> None:
-    """The entry: each round's matchers see what those before have left."""
+def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
+    """The entry: each round's matchers see what those before have left; paddings as they match them."""
     handle = transform.AnyOpType.get()
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
     with ir.InsertionPoint(sequence.body):
         module = sequence.body.arguments[0]
+        if padded:
+            functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
+            loop = transform.ForeachOp([], [functions])
+            with ir.InsertionPoint(loop.operation.regions[0].blocks[0]):
+                build_insertion(loop.operation.regions[0].blocks[0].arguments[0])
+                transform.YieldOp([])
         for pairs in filter(None, rounds):
             functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
             loop = transform.ForeachOp([], [functions])
