@@ -218,8 +218,9 @@ def depthwise_int8(w: Weights, name: str, x: Array, *, stride: int, around: int)
     takes no other depthwise convolution of integers.
     """
     wide, kernel = pad(x.astype(jnp.int32), around), w[f"{name}_kernel"].astype(jnp.int32)
+    kernel = kernel.reshape(*kernel.shape[:2], 1, -1)
     sums = lax.conv_general_dilated(
-        wide, kernel[:, :, None], (stride, stride), "VALID", dimension_numbers=IMAGES,
+        wide, kernel, (stride, stride), "VALID", dimension_numbers=IMAGES,
         feature_group_count=x.shape[-1],
     )  # fmt: skip
     return int8(scaled(w, name, sums))
