@@ -12,8 +12,9 @@ from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attent
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.formula import follow
-from iree_tuner.kernels.integers import Operands, operands_of
+from iree_tuner.kernels.integers import Integers, Operands, operands_of
 from iree_tuner.kernels.one_op import build_alone
+from iree_tuner.kernels.one_sum import build_sum
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
 from iree_tuner.ops.canonical import clone, strip_discardable
@@ -123,7 +124,7 @@ def _sites_of(root: ir.Operation) -> _Own:
         return []
     function = _function_of(root)
     if not bias and (operands := operands_of(root)) is not None:
-        return _sites_of_integers(workload, operands, [*start, *operands.ops, root], function)
+        return _sites_of_integers(workload, operands, start, root, function)
     inputs, ops = [*list(root.operands)[:-1], *bias], [*start, root]
     if len(set(inputs)) < len(inputs):
         return []  # a case has an argument for each
@@ -138,12 +139,12 @@ def _sites_of(root: ir.Operation) -> _Own:
 
 
 def _sites_of_integers(
-    workload: Workload, operands: Operands, ops: list[ir.Operation], function: str
+    workload: Workload, operands: Operands, start: list[ir.Operation], root: ir.Operation, function: str
 ) -> _Own:
     """The sites of a root op that sums up products of integers: alone, and with ever more of what follows."""
     if len(set(operands.values)) < len(operands.values):
         return []
-    root = ops[-1]
+    ops = [*start, *operands.ops, root]
     sites: _Own = []
     for found in (None, *follow(root.result)):
         inputs = [*operands.values, *(found.inputs if found else ())]
@@ -152,8 +153,25 @@ def _sites_of_integers(
         if len(set(inputs)) == len(inputs):
             site = _site(workload, inputs, every, (), function)
             problem = replace(site.problem, integers=integers)
-            sites.append((replace(site, problem=problem), every[-1]))
+            after = found.ops if found else ()
+            alone = _alone(inputs, start, root, after, integers) if integers.padded else b""
+            sites.append((replace(site, problem=problem, one_op=alone), every[-1]))
     return sites
+
+
+def _alone(
+    inputs: Sequence[ir.Value], start: Sequence[ir.Operation], root: ir.Operation,
+    after: Sequence[ir.Operation], integers: Integers,
+) -> bytes:  # fmt: skip
+    """Sums over a padded image and what follows as a program of one dispatch."""
+
+    def build(function: func.FuncOp) -> ir.Value:
+        values = dict(zip(inputs, function.arguments, strict=True))
+        zeros = copy_ops(start, {})
+        sums = build_sum(root, list(function.arguments)[:2], zeros, integers)
+        return copy_ops(after, {**values, root.result: sums}) if after else sums
+
+    return _program(inputs, (after[-1] if after else root).result.type, build)
 
 
 def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own:
