@@ -8,7 +8,8 @@ from examples.models import decoder, encoder, llama_block, mobilenet_v2, mobilen
 from examples.models.model import Model
 
 MODELS: dict[str, Model] = {
-    module.MODEL.name: module.MODEL for module in (encoder, decoder, resnet50, mobilenet_v2, mobilenet_v2_int8, unet)
+    module.MODEL.name: module.MODEL
+    for module in (encoder, decoder, resnet50, mobilenet_v2, mobilenet_v2_int8, unet)
 }
 """By name, in the order of tables."""
 

@@ -3,8 +3,8 @@
     python examples/models/export.py --model all --output FOLDER
 
 For each model: NAME.mlir, StableHLO from JAX, with the weights in NAME.irpa; NAME.onnx, from PyTorch; and
-NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). Of a quantized model,
-NAME.onnx is what onnxruntime's tools make, and outputs are onnxruntime's. With
+NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). Of a
+quantized model, NAME.onnx is what onnxruntime's tools make, and outputs are onnxruntime's. With
 `--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it. To tune and to run:
 
     cd FOLDER && python -m zipfile -e encoder.npz .
@@ -13,7 +13,8 @@ NAME.onnx is what onnxruntime's tools make, and outputs are onnxruntime's. With
     iree-run-module --module=encoder.vmfb --parameters=model=encoder.irpa --function=main \\
         --input=@input0.npy --expected_output=@output0.npy --expected_output=@output1.npy
 
-Needs jax, torch, onnx, onnxscript and, for quantized models, onnxruntime. The weights are random, the same in each run.
+Needs jax, torch, onnx, onnxscript and, for quantized models, onnxruntime. The weights are random,
+the same in each run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """MobileNet-V2 of 8-bit integers: `mobilenet_v2` as onnxruntime quantizes it, with the same numbers in JAX.
 
-Weights have a sign and a scale for each output channel, activations a scale and a zero point each. In the ONNX file
-activations have no sign; here they have one, so that JAX can multiply them by weights: all are 128 less, and so are
-their zero points.
+Weights have a sign and a scale for each output channel, activations a scale and a zero point each. In the
+ONNX file activations have no sign; here they have one, so that JAX can multiply them by weights: all are 128
+less, and so are their zero points.
 """
 
 from __future__ import annotations
@@ -49,7 +49,12 @@ def weights() -> Weights:
         zeros = one.zero * one.scale + other.zero * other.scale
         _line(w, f"{name}_sum", other.scale / after.scale, after.zero - zeros / after.scale)
     (before,), after = graph.mean.inputs, graph.mean.output
-    _line(w, "mean", before.scale / (POOLED * after.scale), after.zero - before.zero * before.scale / after.scale)
+    _line(
+        w,
+        "mean",
+        before.scale / (POOLED * after.scale),
+        after.zero - before.zero * before.scale / after.scale,
+    )
     scores = graph.layers[-1].output
     _line(w, "scores", scores.scale, -scores.zero * scores.scale)
     return w

@@ -27,7 +27,7 @@ class Model:
             `layers_jax`; outputs are a tuple.
         outputs: how many.
         tolerance: how much outputs of two frameworks may differ, as a part of the largest output.
-        onnx: makes its ONNX file, where that is not exported from PyTorch, which then does not have the model.
+        onnx: makes its ONNX file, where PyTorch does not have the model and cannot export it.
     """
 
     name: str

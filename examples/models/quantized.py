@@ -28,12 +28,14 @@ _SHIFT = 128  # from bytes without a sign to those with one
 def quantized_onnx(model: Model) -> bytes:
     """The model, with the ranges of its activations taken from random inputs.
 
-    Weights have a sign and a scale for each output channel, activations have no sign: what onnxruntime advises for
-    processors that have VNNI.
+    Weights have a sign and a scale for each output channel, activations have no sign: what onnxruntime
+    advises for processors that have VNNI.
     """
     logging.getLogger().setLevel(logging.ERROR)  # what it advises in general
     with tempfile.TemporaryDirectory() as folder:
-        exported, prepared, done = (Path(folder) / f"{name}.onnx" for name in ("exported", "prepared", "done"))
+        exported, prepared, done = (
+            Path(folder) / f"{name}.onnx" for name in ("exported", "prepared", "done")
+        )
         write_onnx(model, exported)
         quant_pre_process(exported, prepared)
         quantize_static(
@@ -102,11 +104,12 @@ class QuantizedGraph:
         (self.mean,) = (self._node(each) for each in graph.node if each.op_type == "ReduceMean")
 
     def kernel(self, layer: Node) -> NDArray[np.int8]:
-        """Of a layer, in JAX's order: inputs before outputs, filters first; of a depthwise one without inputs."""
+        """Of a layer, in JAX's order: inputs before outputs, filters first; a depthwise one has no inputs."""
         value = self._values[f"{layer.name}_kernel_quantized"]
-        if value.ndim == 2:
-            return np.ascontiguousarray(value.T)
-        return np.ascontiguousarray(value.transpose(2, 3, 0, 1)[..., 0] if value.shape[1] == 1 else value.transpose(2, 3, 1, 0))
+        if value.ndim == 4:
+            value = value.transpose(2, 3, 1, 0)
+            return np.ascontiguousarray(value[:, :, 0] if value.shape[2] == 1 else value)
+        return np.ascontiguousarray(value.T)
 
     def scales(self, layer: Node) -> NDArray[np.float32]:
         """Of a layer's output channels."""
@@ -120,7 +123,9 @@ class QuantizedGraph:
         makers = [self._makers[each] for each in node.input if each in self._makers]
         activations = [each for each in makers if each.input[0] not in self._values]
         kernel = node.input[1].removesuffix("_kernel_DequantizeLinear_Output")
-        return Node(kernel, tuple(map(self._levels, activations)), self._levels(self._quantized[node.output[0]]))
+        return Node(
+            kernel, tuple(map(self._levels, activations)), self._levels(self._quantized[node.output[0]])
+        )
 
     def _levels(self, node: Any) -> Levels:
         """Of a node that quantizes or the reverse."""

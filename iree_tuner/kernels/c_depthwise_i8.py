@@ -47,7 +47,9 @@ class CDepthwiseI8(CKernel):
                 columns = (pixels - 1) * shape.strides[1] + reach
                 fits = pixels == 1 or (pixels <= shape.out_w and columns <= _MOST_COLUMNS)
                 if fits and vectors <= most and parts <= lines:
-                    found.append({"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": -(-lines // parts)})
+                    found.append(
+                        {"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": -(-lines // parts)}
+                    )
         threads = workers()
         return tuple(sorted(found, key=lambda each: _cycles(problem, each, threads)))
 
@@ -62,8 +64,8 @@ class CDepthwiseI8(CKernel):
         macros: dict[str, int | str] = {
             **{name.upper(): value for name, value in knobs.items()},
             "LINES": lines, "WIDTH": shape.out_w, "LINES_OF_IMAGE": shape.out_h, "CHANNELS": channels,
-            "IMAGE": high * across * channels, "IMAGE_LINE": across * channels, "HIGH": high, "ACROSS": across,
-            "WINDOW_H": shape.window[0], "WINDOW_W": shape.window[1],
+            "IMAGE": high * across * channels, "IMAGE_LINE": across * channels,
+            "HIGH": high, "ACROSS": across, "WINDOW_H": shape.window[0], "WINDOW_W": shape.window[1],
             "STRIDE_H": shape.strides[0], "STRIDE_W": shape.strides[1],
             "DILATION_H": shape.dilations[0], "DILATION_W": shape.dilations[1],
             "SIGNED": int(integers.signed[0]), "PADDED": int(integers.padded),
@@ -82,11 +84,16 @@ def _cycles(problem: Problem, knobs: Knobs, threads: int) -> float:
     groups, after = -(-shape.window[0] // 4), 3 + 0.6 * len(integers.formula if integers else ())
     vectors = -(-shape.channels // lanes)
     line = 0.0
-    for long, count in ((pixels, shape.out_w // pixels), (shape.out_w % pixels, int(shape.out_w % pixels > 0))):
+    for long, count in (
+        (pixels, shape.out_w // pixels),
+        (shape.out_w % pixels, int(shape.out_w % pixels > 0)),
+    ):
         columns = (long - 1) * shape.strides[1] + (shape.window[1] - 1) * shape.dilations[1] + 1
         sums = groups * (columns * _COLUMN_CYCLES + long * shape.window[1] * _DOT_CYCLES)
         line += count * vectors * (sums + long * after + _TILE_CYCLES)
     passes = -(-vectors // knobs["vectors"])  # over the lines of an image
     workgroups = -(-shape.batch * shape.out_h // knobs["part"])
     slower = 1.0 if lanes == widths()[0] else 1.5
-    return (-(-workgroups // threads) + 0.04) * (knobs["part"] * (line + 20 * passes) * slower + _WORKGROUP_CYCLES)
+    return (-(-workgroups // threads) + 0.04) * (
+        knobs["part"] * (line + 20 * passes) * slower + _WORKGROUP_CYCLES
+    )

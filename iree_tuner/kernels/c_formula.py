@@ -18,7 +18,7 @@ _BY_OPERAND = ("uitofp",)
 
 
 def refused_integers(problem: Problem) -> str:
-    """Why a problem's operands or its formula are not what kernels of integers compute; empty where they are."""
+    """Why kernels of integers do not compute a problem's operands or its formula; empty where they do."""
     integers = problem.integers
     if integers is None:
         return f"its types are {', '.join(map(str, problem.workload.types))}, not 8-bit integers"
@@ -54,7 +54,9 @@ def formula_of(problem: Problem) -> dict[str, str]:
     inputs = inputs_of(problem)
     kind = "vector" if formula[-1].element == "f32" else "ints"
     return {
-        "EXTRAS": " ".join(f"EXTRA({n}, {_TYPES[array.element_type]})" for n, (array, _) in enumerate(inputs)),
+        "EXTRAS": " ".join(
+            f"EXTRA({n}, {_TYPES[array.element_type]})" for n, (array, _) in enumerate(inputs)
+        ),
         "FORMULA": " ".join([*lines, f"const {kind} found = t{len(formula) - 1};"]),
         "RESULT": _TYPES[problem.result.element_type],
         **{f"ALONG_{number}": str(int(along == "all")) for number, (_, along) in enumerate(inputs)},

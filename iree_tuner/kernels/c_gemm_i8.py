@@ -1,4 +1,4 @@
-"""Products and convolutions of 8-bit integers, in C with the instructions that sum up four products at once."""
+"""Products and convolutions of 8-bit integers, in C: four products at once where the machine has that."""
 
 from __future__ import annotations
 
@@ -164,7 +164,12 @@ def _plans(problem: Problem, shape: Shape) -> Iterator[_Plan]:
         for rows, vectors in TILES[lanes]:
             if rows > shape.rows or (vectors > 1 and (vectors - 1) * lanes >= shape.columns):
                 continue
-            base = {"rows": rows, "vectors": vectors, "lanes": lanes, "unroll": 2 if rows * vectors < 12 else 1}
+            base = {
+                "rows": rows,
+                "vectors": vectors,
+                "lanes": lanes,
+                "unroll": 2 if rows * vectors < 12 else 1,
+            }
             found = [plan for plan in _cut(problem, shape, base) if plan.legal()]
             yield from sorted(found, key=lambda each: each.cycles(workers()))[:_FEW_PARTS]
 

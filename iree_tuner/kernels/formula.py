@@ -1,13 +1,14 @@
 """What elementwise ops make of a sum of integers, as a formula: what a kernel of integers takes over.
 
-Steps with names (`epilogue`) are few; requantization is written in many ways, with numbers and vectors of its own.
-A kernel of integers therefore computes whatever expression of these scalar ops follows, each as MLIR defines it.
+Steps with names (`epilogue`) are few; requantization is written in many ways, with numbers and vectors of
+its own. A kernel of integers therefore computes whatever expression of these scalar ops follows, each as MLIR
+defines it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
@@ -21,7 +22,8 @@ SUM, INPUT, CONSTANT = "sum", "input", "constant"
 OPS = frozenset({
     "arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.negf", "arith.maximumf", "arith.minimumf",
     "arith.addi", "arith.subi", "arith.muli", "arith.maxsi", "arith.minsi", "math.roundeven",
-    "arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.fptoui", "arith.extsi", "arith.extui", "arith.trunci",
+    "arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.fptoui", "arith.extsi", "arith.extui",
+    "arith.trunci",
 })  # fmt: skip
 """Scalar ops that formulas have."""
 NARROW = "i8"
@@ -77,7 +79,7 @@ def follow(sums: ir.Value) -> Iterator[Followed]:
     narrow = False
     while (user := walk.next_user()) is not None and walk.absorb(user):
         if walk.only_for(user):
-            last = Followed(tuple(walk.terms), tuple(walk.inputs), tuple(walk.ops))
+            last = walk.followed()
             if walk.terms[-1].element == NARROW:
                 narrow = True
                 yield last
@@ -103,6 +105,18 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self.known, self.terms = {self.sums: 0}, [Term(SUM, _element(self.sums.type))]
+
+    def followed(self) -> Followed:
+        """What was followed; inputs are in the order in which the compiler's fused op has them, depth first."""
+        found, stack = list[int](), [len(self.terms) - 1]
+        while stack:
+            term = self.terms[stack.pop()]
+            stack += reversed(term.of)
+            if term.op == INPUT and term.input not in found:
+                found.append(term.input)
+        places = {number: place for place, number in enumerate(found)}
+        terms = [replace(each, input=places.get(each.input, 0)) for each in self.terms]
+        return Followed(tuple(terms), tuple(self.inputs[each] for each in found), tuple(self.ops))
 
     def next_user(self) -> ir.Operation | None:
         """The first op in the block that uses what is known; None without one, or where one is elsewhere."""

@@ -72,7 +72,11 @@ class Operands:
 
 def operands_of(root: ir.Operation) -> Operands | None:
     """The operands of a root op that sums up products of 8-bit integers in 32 bits; None for others."""
-    if len(root.operands) != 3 or str(ElementType.of(root.operands[2].type)) != _SUM or "cast" in root.attributes:
+    if (
+        len(root.operands) != 3
+        or str(ElementType.of(root.operands[2].type)) != _SUM
+        or "cast" in root.attributes
+    ):
         return None
     image, padding, ops = _unpadded(root.operands[0])
     found = [_narrow(each) for each in (image, root.operands[1])]
@@ -93,7 +97,13 @@ def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
     body = [each.operation for each in op.regions[0].blocks[0].operations]
     constant = producer(body[0].operands[0])
     number = None if constant is None or len(body) > 1 else constant_of(constant)
-    if constant is None or number is None or number.constant is None or len(lows) != 4 or "nofold" in op.attributes:
+    if (
+        constant is None
+        or number is None
+        or number.constant is None
+        or len(lows) != 4
+        or "nofold" in op.attributes
+    ):
         return plain
     if any((lows[0], lows[3], highs[0], highs[3])) or captured(op) != [constant.result]:
         return plain

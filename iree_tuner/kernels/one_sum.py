@@ -1,11 +1,13 @@
 """Sums of integers over a padded image, built as one op: what they are timed alone by.
 
-The compiler makes several dispatches of an image that is widened and padded. Here the op itself reads the image as it is.
+The compiler makes several dispatches of an image that is widened and padded. Here the op itself reads the
+image as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
@@ -16,7 +18,9 @@ from iree_tuner.kernels.integers import Integers
 from iree_tuner.ops.structure import indexing_maps
 
 
-def build_sum(root: ir.Operation, operands: Sequence[ir.Value], start: ir.Value, integers: Integers) -> ir.Value:
+def build_sum(
+    root: ir.Operation, operands: Sequence[ir.Value[Any]], start: ir.Value, integers: Integers
+) -> ir.Value:
     """Build it at the current insertion point.
 
     Args:
@@ -40,10 +44,10 @@ def build_sum(root: ir.Operation, operands: Sequence[ir.Value], start: ir.Value,
     return generic([filter_], start, [other, written], kinds, add)
 
 
-def _pixel(image: ir.Value, read: ir.AffineMap, integers: Integers) -> ir.Value:
+def _pixel(image: ir.Value[Any], read: ir.AffineMap, integers: Integers) -> ir.Value:
     """The image's number that an op's body reads, or what is around it."""
     padding, index = integers.padding, ir.IndexType.get()
-    places = [_place(each) for each in read.results]
+    places: list[ir.Value[Any]] = [_place(each) for each in read.results]
     inside: ir.Value | None = None
     for dimension, before in ((1, padding.above), (2, padding.left)):
         size = ir.RankedTensorType(image.type).shape[dimension]

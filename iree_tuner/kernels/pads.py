@@ -1,7 +1,8 @@
 """Paddings with a constant in a form that matchers compare.
 
-The number that a `tensor.pad` fills with is a value that only its body uses, which the matcher of 3.13 does not follow. A
-spec therefore first writes paddings as the compiler does it later, too: as an insertion into a filled tensor.
+The number that a `tensor.pad` fills with is a value that only its body uses, which the matcher of 3.13 does
+not follow. A spec therefore first writes paddings as the compiler does it later, too: as an insertion into a
+filled tensor.
 """
 
 from __future__ import annotations
@@ -39,5 +40,3 @@ def build_insertion(function: ir.Value) -> None:
         pads = structured.MatchOp(handle, sequence.bodyTarget, ops=[PAD]).results_
         structured.RewriteInDestinationPassingStyleOp(handle, pads)
         transform.YieldOp([])
-
-

@@ -6,14 +6,17 @@ import numpy as np
 
 
 def requantized(shape: tuple[int, ...], residual: bool) -> tuple[list[tuple[str, str]], str, str]:
-    """More arguments, ops after `%sums`, and the result: of a scale and an offset for each channel, rounded."""
+    """More arguments, ops after `%sums`, and the result: scaled and shifted by channel, rounded."""
     rank, size = len(shape), "tensor<" + "x".join(map(str, shape))
     wide, i8 = f"{size}xf32>", f"{size}xi8>"
     vector = f"tensor<{shape[-1]}xf32>"
 
     def op(name, inputs, kind, *body):
         names, types, maps = zip(*inputs, strict=True)
-        scalars = ", ".join(f"%x{n}: {each.rpartition('x')[2].removesuffix('>').removeprefix('tensor<')}" for n, each in enumerate(types))
+        scalars = ", ".join(
+            f"%x{n}: {each.rpartition('x')[2].removesuffix('>').removeprefix('tensor<')}"
+            for n, each in enumerate(types)
+        )
         lines = "\n          ".join(body)
         return f"""
       {name} = linalg.generic {{indexing_maps = [{", ".join(maps)}, #id],
@@ -31,8 +34,12 @@ def requantized(shape: tuple[int, ...], residual: bool) -> tuple[list[tuple[str,
       %empty_f32 = tensor.empty() : {wide}
       %empty_i8 = tensor.empty() : {i8}"""
     text += op("%1", [("%sums", f"{size}xi32>", "#id")], "f32", "%r = arith.sitofp %x0 : i32 to f32")
-    text += op("%2", [("%1", wide, "#id"), ("%scale", vector, "#last")], "f32", "%r = arith.mulf %x0, %x1 : f32")
-    text += op("%3", [("%2", wide, "#id"), ("%offset", vector, "#last")], "f32", "%r = arith.addf %x0, %x1 : f32")
+    text += op(
+        "%2", [("%1", wide, "#id"), ("%scale", vector, "#last")], "f32", "%r = arith.mulf %x0, %x1 : f32"
+    )
+    text += op(
+        "%3", [("%2", wide, "#id"), ("%offset", vector, "#last")], "f32", "%r = arith.addf %x0, %x1 : f32"
+    )
     text += op("%4", [("%3", wide, "#id")], "f32", "%r = math.roundeven %x0 : f32")
     text += op("%5", [("%4", wide, "#id")], "f32", *clamp)
     text += op("%6", [("%5", wide, "#id")], "i8", "%r = arith.fptosi %x0 : f32 to i8")
@@ -41,7 +48,12 @@ def requantized(shape: tuple[int, ...], residual: bool) -> tuple[list[tuple[str,
         return arguments, text, "%6"
     text += op("%7", [("%6", i8, "#id")], "f32", "%r = arith.sitofp %x0 : i8 to f32")
     text += op("%8", [("%other", i8, "#id")], "f32", "%r = arith.sitofp %x0 : i8 to f32")
-    text += op("%9", [("%8", wide, "#id"), ("%times", "tensor<f32>", "#none")], "f32", "%r = arith.mulf %x0, %x1 : f32")
+    text += op(
+        "%9",
+        [("%8", wide, "#id"), ("%times", "tensor<f32>", "#none")],
+        "f32",
+        "%r = arith.mulf %x0, %x1 : f32",
+    )
     text += op("%10", [("%7", wide, "#id"), ("%9", wide, "#id")], "f32", "%r = arith.addf %x0, %x1 : f32")
     text += op("%11", [("%10", wide, "#id")], "f32", "%r = math.roundeven %x0 : f32")
     text += op("%12", [("%11", wide, "#id")], "f32", *clamp)

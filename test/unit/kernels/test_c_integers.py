@@ -1,4 +1,4 @@
-"""Kernels of 8-bit integers compute what numpy computes, bit by bit: any sizes and knobs, extremes of both signs."""
+"""Kernels of 8-bit integers compute what numpy computes, bit by bit: any sizes and knobs, extremes."""
 
 import itertools
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from integer_problems import arrays, finished, program
 from problems import matmul, site_in, sites_in
 
+from iree_tuner.kernels import c_code
 from iree_tuner.kernels.c_code import lanes
 from iree_tuner.kernels.c_depthwise_i8 import CDepthwiseI8
 from iree_tuner.kernels.c_gemm_i8 import CGemmI8
@@ -64,6 +65,17 @@ def test_products(m, n, k, unsigned, extremes, residual, width, pick, tmp_path):
     np.testing.assert_array_equal(run(packed.code, inputs, want.shape, tmp_path, np.int8), want)
 
 
+@pytest.mark.parametrize("width", [*WIDTHS, 4])
+def test_without_an_instruction_for_four_products(width, monkeypatch, tmp_path):
+    """The same bits, on machines that do not have it and on those whose vectors nothing is known of."""
+    monkeypatch.setattr(c_code, "_FLAGS", (*c_code._FLAGS, "-DPAIRS"))
+    problem = site_in(program("matmul", (5, 130), (130, 37), (5, 37))).problem
+    inputs = arrays(problem, extremes=True)
+    want = finished(inputs[0].astype(np.int64) @ inputs[1].astype(np.int64), inputs[2:])
+    code = GEMM.make(problem, HOST, {**GEMM.variants(problem, HOST)[0], "lanes": width})
+    np.testing.assert_array_equal(run(code, inputs, want.shape, tmp_path, np.int8), want)
+
+
 def packed_by(packed, values):
     """What `packing.build_packed` makes of an array."""
     tiles, others, tile, group = packed.shape
@@ -100,7 +112,9 @@ def test_convolutions(size, channels, filters, stride, dilation, padding, width,
     op = f"conv_2d_nhwc_hwcf {{strides = dense<{stride}> : {pair}, dilations = dense<{dilation}> : {pair}}}"
     if min(image) < 1:
         return
-    problem = site_in(program(op, image, (3, 3, channels, filters), (2, *size, filters), padding=padding)).problem
+    problem = site_in(
+        program(op, image, (3, 3, channels, filters), (2, *size, filters), padding=padding)
+    ).problem
     assert GEMM.refuses(problem) == ""
     assert problem.inputs[0].shape == image
     one, other, *more = inputs = arrays(problem)
@@ -116,22 +130,31 @@ def test_convolutions(size, channels, filters, stride, dilation, padding, width,
 
 @FEW
 @given(
-    size=st.tuples(st.integers(2, 9), st.integers(2, 17)), channels=st.integers(1, 70), window=st.sampled_from([3, 5]),
-    stride=st.integers(1, 2), dilation=st.integers(1, 2), padding=st.sampled_from([None, 0, -128]),
-    unsigned=st.booleans(), extremes=st.booleans(), width=st.sampled_from(WIDTHS), pick=st.floats(0, 0.999),
+    size=st.tuples(st.integers(2, 9), st.integers(2, 17)), channels=st.integers(1, 70),
+    window=st.sampled_from([3, 5]), stride=st.integers(1, 2), dilation=st.integers(1, 2),
+    padding=st.sampled_from([None, 0, -128]), unsigned=st.booleans(), extremes=st.booleans(), width=st.sampled_from(WIDTHS), pick=st.floats(0, 0.999),
 )  # fmt: skip
 @example(
     size=(5, 13), channels=37, window=3, stride=2, dilation=1, padding=-128, unsigned=False, extremes=True,
     width=WIDTHS[-1], pick=0,
 )  # fmt: skip
-def test_depthwise(size, channels, window, stride, dilation, padding, unsigned, extremes, width, pick, tmp_path):
+def test_depthwise(
+    size, channels, window, stride, dilation, padding, unsigned, extremes, width, pick, tmp_path
+):
     around = 0 if padding is None else 1
     image = (2, *((each - 1) * stride + (window - 1) * dilation + 1 - 2 * around for each in size), channels)
     value = padding if not unsigned or padding is None else abs(padding)
     pair = "tensor<2xi64>"
-    op = f"depthwise_conv_2d_nhwc_hwc {{strides = dense<{stride}> : {pair}, dilations = dense<{dilation}> : {pair}}}"
+    how = f"strides = dense<{stride}> : {pair}, dilations = dense<{dilation}> : {pair}"
+    op = f"depthwise_conv_2d_nhwc_hwc {{{how}}}"
     text = program(
-        op, image, (window, window, channels), (2, *size, channels), unsigned=unsigned, widened=True, padding=value
+        op,
+        image,
+        (window, window, channels),
+        (2, *size, channels),
+        unsigned=unsigned,
+        widened=True,
+        padding=value,
     )
     problem = site_in(text).problem
     assert DEPTHWISE.refuses(problem) == ""
