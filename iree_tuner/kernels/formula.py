@@ -107,8 +107,8 @@ class _Walk:
         self.known, self.terms = {self.sums: 0}, [Term(SUM, _element(self.sums.type))]
 
     def followed(self) -> Followed:
-        """What was followed; inputs are in the order in which the compiler's fused op has them, depth first."""
-        found, stack = list[int](), [len(self.terms) - 1]
+        """What was followed; inputs are in the order in which the compiler's fused op has them."""
+        found, stack = list[int](), [len(self.terms) - 1]  # depth first
         while stack:
             term = self.terms[stack.pop()]
             stack += reversed(term.of)

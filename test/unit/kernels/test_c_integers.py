@@ -132,7 +132,8 @@ def test_convolutions(size, channels, filters, stride, dilation, padding, width,
 @given(
     size=st.tuples(st.integers(2, 9), st.integers(2, 17)), channels=st.integers(1, 70),
     window=st.sampled_from([3, 5]), stride=st.integers(1, 2), dilation=st.integers(1, 2),
-    padding=st.sampled_from([None, 0, -128]), unsigned=st.booleans(), extremes=st.booleans(), width=st.sampled_from(WIDTHS), pick=st.floats(0, 0.999),
+    padding=st.sampled_from([None, 0, -128]), unsigned=st.booleans(), extremes=st.booleans(),
+    width=st.sampled_from(WIDTHS), pick=st.floats(0, 0.999),
 )  # fmt: skip
 @example(
     size=(5, 13), channels=37, window=3, stride=2, dilation=1, padding=-128, unsigned=False, extremes=True,
