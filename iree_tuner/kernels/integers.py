@@ -14,7 +14,7 @@ from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
 
 _WIDENINGS = {"arith.extsi": True, "arith.extui": False}
-_SUM = "i32"
+_SUM, _NARROW = ElementType.named("i32"), ElementType.named(NARROW)
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,7 @@ class Operands:
 
 def operands_of(root: ir.Operation) -> Operands | None:
     """The operands of a root op that sums up products of 8-bit integers in 32 bits; None for others."""
-    if (
-        len(root.operands) != 3
-        or str(ElementType.of(root.operands[2].type)) != _SUM
-        or "cast" in root.attributes
-    ):
+    if len(root.operands) != 3 or ElementType.of(root.operands[2].type) != _SUM or "cast" in root.attributes:
         return None
     image, padding, ops = _unpadded(root.operands[0])
     found = [_narrow(each) for each in (image, root.operands[1])]
@@ -112,7 +108,7 @@ def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
 
 def _narrow(value: ir.Value) -> tuple[ir.Value, bool, list[ir.Operation]] | None:
     """An 8-bit operand, whether it has a sign, and the ops that widen it."""
-    if str(ElementType.of(value.type)) == NARROW:
+    if ElementType.of(value.type) == _NARROW:
         return value, True, []
     op = producer(value)
     generic = None if op is None else op.opview
@@ -123,6 +119,6 @@ def _narrow(value: ir.Value) -> tuple[ir.Value, bool, list[ir.Operation]] | None
     identity = ir.AffineMap.get_identity(maps[0].n_dims)
     empty, inner = producer(op.operands[1]), op.operands[0]
     plain = len(body) == 2 and body[0].name in _WIDENINGS and maps == [identity, identity]
-    if not plain or empty is None or str(ElementType.of(inner.type)) != NARROW:
+    if not plain or empty is None or ElementType.of(inner.type) != _NARROW:
         return None
     return inner, _WIDENINGS[body[0].name], [empty, op]
