@@ -5,11 +5,22 @@ A model's file has its weights, inputs and structure, and takes sizes where seve
 modules and functions of models, `export` writes files.
 """
 
-from examples.models import decoder, encoder, llama, mobilenet_v2, resnet50, sdxl, transformer, unet
+from examples.models import (
+    decoder,
+    encoder,
+    llama,
+    mobilenet_v2,
+    mobilenet_v2_int8,
+    resnet50,
+    sdxl,
+    transformer,
+    unet,
+)
 from examples.models.model import Model
 
 MODELS: dict[str, Model] = {
-    module.MODEL.name: module.MODEL for module in (encoder, decoder, resnet50, mobilenet_v2, unet)
+    module.MODEL.name: module.MODEL
+    for module in (encoder, decoder, resnet50, mobilenet_v2, mobilenet_v2_int8, unet)
 }
 """By name, in the order of tables."""
 

@@ -4,7 +4,8 @@
     python examples/models/export.py --model gpu --program-only --output FOLDER
 
 For each model: NAME.mlir, StableHLO from JAX, with the weights in NAME.irpa; NAME.onnx, from PyTorch; and
-NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). With
+NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). Of a
+quantized model, NAME.onnx is what onnxruntime's tools make, and outputs are onnxruntime's. With
 `--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it (`--model gpu` has its models).
 To tune and to run:
 
@@ -14,7 +15,8 @@ To tune and to run:
     iree-run-module --module=encoder.vmfb --parameters=model=encoder.irpa --function=main \\
         --input=@input0.npy --expected_output=@output0.npy --expected_output=@output1.npy
 
-Needs jax, torch, onnx and onnxscript. The weights are random, the same in each run.
+Needs jax, torch, onnx, onnxscript and, for quantized models, onnxruntime. The weights are random,
+the same in each run.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from examples.models import GPU_MODELS, MODELS
 from examples.models.in_jax import stablehlo
-from examples.models.in_torch import names, torch_outputs, write_onnx
+from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_onnx
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
@@ -57,9 +59,14 @@ def export(model: Model, folder: Path) -> None:
     write_program(model, folder)
     path = folder / model.name
     write_parameters(model.weights(), path.with_suffix(".irpa"))
-    write_onnx(model, path.with_suffix(".onnx"))
     ins, outs = names(model)
-    values = dict(zip(ins + outs, [*model.example(), *torch_outputs(model)], strict=True))
+    if model.onnx is None:
+        write_onnx(model, path.with_suffix(".onnx"))
+        expected = torch_outputs(model)
+    else:
+        path.with_suffix(".onnx").write_bytes(model.onnx())
+        expected = onnx_outputs(model)
+    values = dict(zip(ins + outs, [*model.example(), *expected], strict=True))
     np.savez(path.with_suffix(".npz"), **values)
 
 

@@ -49,6 +49,15 @@ def torch_outputs(model: Model) -> list[NDArray[Any]]:
         return [np.asarray(each) for each in torch_module(model)(*torch_inputs(model))]
 
 
+def onnx_outputs(model: Model) -> list[NDArray[Any]]:
+    """What onnxruntime computes from the example's inputs with a model's own ONNX file."""
+    import onnxruntime as ort
+
+    assert model.onnx is not None
+    session = ort.InferenceSession(model.onnx(), providers=["CPUExecutionProvider"])
+    return session.run(None, dict(zip(names(model)[0], model.example(), strict=True)))
+
+
 def write_onnx(model: Model, path: Path) -> None:
     """Export the model with its weights in the file; inputs and outputs have the names of `names`."""
     ins, outs = names(model)

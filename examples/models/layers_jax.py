@@ -204,5 +204,60 @@ def gelu(x: Array) -> Array:
     return 0.5 * x * (1.0 + lax.erf(x * 0.5**0.5))
 
 
+def pad(x: Array, value: float) -> Array:
+    """A pixel around an image."""
+    return jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=value)
+
+
+def scaled(w: Weights, name: str, x: Array) -> Array:
+    """Multiplied and shifted, in 32 bits."""
+    return x.astype(jnp.float32) * w[f"{name}_scale"] + w[f"{name}_bias"]
+
+
+def int8(x: Array) -> Array:
+    """The nearest 8-bit integer; ties go to even ones."""
+    return lax.clamp(jnp.float32(-128), jnp.round(x), jnp.float32(127)).astype(jnp.int8)
+
+
+def conv_int8(w: Weights, name: str, x: Array, *, stride: int = 1) -> Array:
+    """A convolution of 8-bit integers without padding; what is summed up has 32 bits."""
+    sums = lax.conv_general_dilated(
+        x, w[f"{name}_kernel"], (stride, stride), "VALID", dimension_numbers=IMAGES,
+        preferred_element_type=jnp.int32,
+    )  # fmt: skip
+    return int8(scaled(w, name, sums))
+
+
+def depthwise_int8(w: Weights, name: str, x: Array, *, stride: int, around: int) -> Array:
+    """A depthwise convolution of 8-bit integers, with `around` around its image.
+
+    It is written on 32-bit integers, and its kernel gets its fourth dimension after it is widened: IREE 3.13
+    takes no other depthwise convolution of integers.
+    """
+    wide, kernel = pad(x.astype(jnp.int32), around), w[f"{name}_kernel"].astype(jnp.int32)
+    kernel = kernel.reshape(*kernel.shape[:2], 1, -1)
+    sums = lax.conv_general_dilated(
+        wide, kernel, (stride, stride), "VALID", dimension_numbers=IMAGES,
+        feature_group_count=x.shape[-1],
+    )  # fmt: skip
+    return int8(scaled(w, name, sums))
+
+
+def add_int8(w: Weights, name: str, x: Array, y: Array) -> Array:
+    """The sum of two images of 8-bit integers."""
+    return int8(x.astype(jnp.float32) * w[f"{name}_kept_scale"] + scaled(w, f"{name}_sum", y))
+
+
+def mean_pool_int8(w: Weights, name: str, x: Array) -> Array:
+    """The mean of each channel of an image of 8-bit integers, as a row."""
+    return int8(scaled(w, name, jnp.sum(x.astype(jnp.int32), axis=(1, 2))))
+
+
+def linear_int8(w: Weights, name: str, x: Array) -> Array:
+    """A dense layer of 8-bit integers on the last dimension."""
+    sums = jnp.matmul(x, w[f"{name}_kernel"], preferred_element_type=jnp.int32)
+    return int8(scaled(w, name, sums))
+
+
 relu = jax.nn.relu
 silu = jax.nn.silu

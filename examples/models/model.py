@@ -29,6 +29,7 @@ class Model:
             `layers_jax`; outputs are a tuple.
         outputs: how many.
         tolerance: how much outputs of two frameworks may differ, as a part of the largest output.
+        onnx: makes its ONNX file, where PyTorch does not have the model and cannot export it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Model:
     forward: Callable[..., tuple[Any, ...]]
     outputs: int = 1
     tolerance: float = 1e-4
+    onnx: Callable[[], bytes] | None = None
 
     def example(self) -> tuple[NDArray[Any], ...]:
         """The inputs that every framework is checked and timed with."""

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float32] | NDArray[np.float16]
+Array = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.int8]
 
 
 class Weights(dict[str, Array]):

@@ -15,7 +15,7 @@ from pathlib import Path
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.targets import Target
 
-_HEADERS = ("vectors_f32.h", "steps_f32.h")
+_HEADERS = ("vectors_f32.h", "steps_f32.h", "steps_i8.h")
 _STEPS = (
     "bias", "channel_bias", "residual", "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh",
 )  # fmt: skip
@@ -102,7 +102,9 @@ def steps_of(problem: Problem) -> dict[str, str]:
     }
 
 
-def compiled(source: str, name: str, macros: Mapping[str, int | str], target: Target) -> tuple[str, bytes]:
+def compiled(
+    source: str, name: str, macros: Mapping[str, int | str], target: Target, *flags: str
+) -> tuple[str, bytes]:
     """Compile a file of `kernels/code`; the name of its entry and the object.
 
     Args:
@@ -110,6 +112,7 @@ def compiled(source: str, name: str, macros: Mapping[str, int | str], target: Ta
         name: how the entry's begins. Executables of a program are linked into one: each has its own.
         macros: that the file asks for; LANES is one of them.
         target: what it is for, which must be this machine.
+        flags: more of the C compiler's.
 
     Raises:
         KernelError: with the C compiler's first error.
@@ -125,7 +128,7 @@ def compiled(source: str, name: str, macros: Mapping[str, int | str], target: Ta
             text = (resources.files("iree_tuner.kernels.code") / each).read_bytes()
             (Path(folder) / each).write_bytes(text)
         output = Path(folder) / "kernel.o"
-        command = [compiler(), *_FLAGS, *machine, *defined, "-c", str(Path(folder) / source)]
+        command = [compiler(), *_FLAGS, *flags, *machine, *defined, "-c", str(Path(folder) / source)]
         command += ["-o", str(output)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)

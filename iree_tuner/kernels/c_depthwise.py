@@ -19,13 +19,14 @@ _FMA_CYCLES, _TILE_CYCLES, _WORKGROUP_CYCLES = 4.0, 10.0, 2000.0
 
 
 @dataclass(frozen=True)
-class _Shape:
+class Depthwise:
     """A depthwise convolution of `nhwc` by `hwc`.
 
     Attributes:
         batch, out_h, out_w, channels: the result's sizes.
         image, line, pixel: elements of the image from one image, line and pixel of the result to the next.
         offsets: where the places of the window are, relative to the first.
+        window, strides, dilations: of lines and pixels.
     """
 
     batch: int
@@ -36,6 +37,9 @@ class _Shape:
     line: int
     pixel: int
     offsets: tuple[int, ...]
+    window: tuple[int, int]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
 
 
 class CDepthwise(CKernel):
@@ -46,7 +50,7 @@ class CDepthwise(CKernel):
 
     def refuses(self, problem: Problem) -> str:
         """Other ops, types and layouts, an epilogue."""
-        if _shape(problem) is None:
+        if depthwise_of(problem) is None:
             return "it is not a depthwise convolution of nhwc by hwc"
         if "channel_bias" in problem.epilogue:
             return "its bias is not along its channels"
@@ -55,7 +59,7 @@ class CDepthwise(CKernel):
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """By what they probably cost."""
         del target
-        shape = _shape(problem)
+        shape = depthwise_of(problem)
         if shape is None:
             return ()
         lines, found = shape.batch * shape.out_h, list[Knobs]()
@@ -71,7 +75,7 @@ class CDepthwise(CKernel):
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
-        shape = _shape(problem)
+        shape = depthwise_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
         lines = shape.batch * shape.out_h
@@ -86,7 +90,8 @@ class CDepthwise(CKernel):
         return Code("object", entry, data, Launch((-(-lines // knobs["part"]), 1, 1)), knobs=dict(knobs))
 
 
-def _shape(problem: Problem) -> _Shape | None:
+def depthwise_of(problem: Problem) -> Depthwise | None:
+    """The problem as a depthwise convolution of `nhwc` by `hwc`; None where it is none."""
     workload = problem.workload
     if not is_convolution(workload) or len(workload.loops) != 6 or workload.dynamic:
         return None
@@ -108,10 +113,13 @@ def _shape(problem: Problem) -> _Shape | None:
         for down, across in product(range(sizes[ky]), range(sizes[kx]))
     )
     steps = height * line, strides[0] * line, strides[1] * channels
-    return _Shape(sizes[n], sizes[y], sizes[x], channels, *steps, offsets)
+    return Depthwise(
+        sizes[n], sizes[y], sizes[x], channels, *steps, offsets, (sizes[ky], sizes[kx]),
+        (strides[0], strides[1]), (dilations[0], dilations[1]),
+    )  # fmt: skip
 
 
-def _cycles(shape: _Shape, knobs: Knobs, threads: int) -> float:
+def _cycles(shape: Depthwise, knobs: Knobs, threads: int) -> float:
     """About how long it takes on so many threads."""
     pixels, vectors, lanes = knobs["pixels"], knobs["vectors"], knobs["lanes"]
     whole, rest = divmod(-(-shape.channels // lanes), vectors)

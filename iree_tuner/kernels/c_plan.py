@@ -10,7 +10,7 @@ from iree_tuner.kernels.c_code import MOST_STACK, workers
 from iree_tuner.kernels.c_shape import Shape
 from iree_tuner.kernels.kernel import Knobs
 
-_TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
+TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
     16: (
         (6, 4), (8, 3), (9, 3), (7, 3), (12, 2), (14, 2), (13, 2), (10, 2), (8, 2), (4, 6), (5, 5), (3, 7),
         (2, 8), (2, 12), (1, 8), (1, 16), (1, 24), (24, 1), (28, 1), (4, 2), (2, 4), (1, 1),
@@ -164,7 +164,7 @@ def _tiles_of(shape: Shape, lanes: int) -> Iterator[list[dict[str, int]]]:
     """For each tile that is not larger than the result the choices of all other knobs but workgroups."""
     depths = dict.fromkeys(_depth_of(shape, depth) for depth in _DEPTHS)
     rights = (1,) if shape.windows or (shape.right_row == 1 and shape.columns > 1) else (0, 1)
-    for rows, vectors in _TILES[lanes]:
+    for rows, vectors in TILES[lanes]:
         if rows > shape.rows or (vectors > 2 and (vectors - 1) * lanes >= shape.columns):
             continue
         lefts = (0, 1) if rows <= shape.width else (1,)

@@ -38,7 +38,8 @@ class Packed:
     """Code for where an input is a constant of the program, which is packed before the program runs.
 
     The input is read as a matrix, one dimension of which is cut into tiles. It becomes an array of tiles, by
-    the other dimension, by what is in a tile; the last tile is filled with zeros.
+    the other dimension, by what is in a tile; the last tile is filled with zeros. The other dimension may be
+    cut into groups, too, whose elements are then together for each one of a tile.
 
     Attributes:
         input: number of that input.
@@ -46,6 +47,7 @@ class Packed:
         dimension: which of them is cut.
         tile: how much of it is in a tile.
         code: that takes the input so, with the other bindings as they are.
+        group: how many elements of the other dimension are together.
     """
 
     input: int
@@ -53,11 +55,14 @@ class Packed:
     dimension: int
     tile: int
     code: Code
+    group: int = 1
 
     @property
-    def shape(self) -> tuple[int, int, int]:
+    def shape(self) -> tuple[int, ...]:
         """Of the packed input."""
-        return -(-self.matrix[self.dimension] // self.tile), self.matrix[1 - self.dimension], self.tile
+        tiles = -(-self.matrix[self.dimension] // self.tile)
+        others = -(-self.matrix[1 - self.dimension] // self.group)
+        return tiles, others, self.tile, *((self.group,) if self.group > 1 else ())
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class Naming:
         if op.name == "tensor.collapse_shape":
             return self.expanded(names, op.operands[0], op)
         moved = moved_by(op)
-        return None if moved is None else tuple(names[dimension] for dimension in moved)
+        return None if moved is None else tuple(() if each is None else names[each] for each in moved)
 
     def expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
         """Names of a value's dimensions, groups of which have names."""

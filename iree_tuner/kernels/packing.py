@@ -37,12 +37,14 @@ def build_packed(value: ir.Value[Any], packed: Packed) -> ir.Value:
     if tuple(kind.shape) != packed.matrix:
         value = _matrix(value, packed.matrix)
     empty = tensor.EmptyOp(list(packed.shape), kind.element_type).result
-    zero = arith.constant(kind.element_type, 0.0)
+    zero = arith.constant(kind.element_type, 0 if isinstance(kind.element_type, ir.IntegerType) else 0.0)
     order = None if packed.dimension == 0 else [1, 0]  # tiles come first
+    dimensions, tiles = [packed.dimension], [packed.tile]
+    if packed.group > 1:
+        dimensions, tiles = [packed.dimension, 1 - packed.dimension], [packed.tile, packed.group]
     return linalg.PackOp(
-        empty.type, value, empty, [packed.dimension], [], [packed.tile], padding_value=zero,
-        outer_dims_perm=order,
-    ).operation.results[0]  # fmt: skip
+        empty.type, value, empty, dimensions, [], tiles, padding_value=zero, outer_dims_perm=order
+    ).operation.results[0]
 
 
 def _matrix(value: ir.Value[Any], sizes: tuple[int, int]) -> ir.Value[Any]:

@@ -1,7 +1,8 @@
-"""Zeros around an image that a convolution reads, which a kernel may put there itself.
+"""What is around an image that a convolution reads, which a kernel may put there itself.
 
-The matcher of cases follows operands, and only the body of a `tensor.pad` uses the zero. So a spec first
-makes of such pads what they stand for: a fill, and the image inserted into it. The compiler does so later.
+The number that a `tensor.pad` fills with is a value that only its body uses, which the matcher of 3.13 does
+not follow. A spec therefore first writes paddings as the compiler does it later, too: as an insertion into a
+filled tensor.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iree.compiler import ir
-from iree.compiler.dialects import tensor, transform
-from iree.compiler.dialects.transform import interpreter, structured
+from iree.compiler.dialects import linalg, tensor, transform
+from iree.compiler.dialects.transform import structured
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.scalar import constant_of
+from iree_tuner.ops.canonical import captured
+
+_PAD = "tensor.pad"
 
 
 @dataclass(frozen=True)
@@ -47,22 +51,27 @@ def padding_of(value: ir.Value) -> Padding | None:
     return Padding(op.operands[0], sizes, (zero, op)) if static else None
 
 
-def build_rewriting(module: ir.Value, padded: ir.Type) -> None:
-    """Build a step of a transform: pads that give tensors of a type, as a fill and an insertion."""
+def insert_in_filled(block: ir.Block) -> None:
+    """Write the paddings of a block as insertions. They are static, of one constant."""
+    pads = [op.operation for op in block.operations if op.operation.name == _PAD]
+    for op in pads:
+        (number,) = captured(op)
+        source = ir.RankedTensorType(op.operands[0].type)
+        kind, ones = ir.RankedTensorType(op.result.type), [1] * source.rank
+        offsets = list(ir.DenseI64ArrayAttr(op.attributes["static_low"]))
+        with ir.InsertionPoint(op):
+            empty = tensor.EmptyOp(list(kind.shape), kind.element_type).result
+            filled = linalg.fill(number, outs=[empty])
+            inserted = tensor.InsertSliceOp(op.operands[0], filled, [], [], [], offsets, source.shape, ones)
+        op.result.replace_all_uses_with(inserted.result)
+        op.erase()
+
+
+def build_insertion(function: ir.Value) -> None:
+    """Build, at the current insertion point of a transform, the same for all paddings in a function."""
     handle = transform.AnyOpType.get()
-    pads = structured.MatchOp(handle, module, ops=["tensor.pad"], filter_result_type=padded)
-    structured.RewriteInDestinationPassingStyleOp(handle, pads.results_)
-
-
-def rewrite(module: ir.Module, padded: ir.Type) -> None:
-    """The same, of a module here."""
-    with module.context, ir.Location.unknown():
-        script = ir.Module.create()
-        script.operation.attributes["transform.with_named_sequence"] = ir.UnitAttr.get()
-        with ir.InsertionPoint(script.body):
-            handle = transform.AnyOpType.get()
-            sequence = transform.NamedSequenceOp("__transform_main", [handle], [], arg_attrs=[{}])
-        with ir.InsertionPoint(sequence.body):
-            build_rewriting(sequence.body.arguments[0], padded)
-            transform.YieldOp([])
-        interpreter.apply_named_sequence(module, sequence, script)
+    sequence = transform.SequenceOp(transform.FailurePropagationMode.Suppress, [], function)
+    with ir.InsertionPoint(sequence.body):
+        pads = structured.MatchOp(handle, sequence.bodyTarget, ops=[_PAD]).results_
+        structured.RewriteInDestinationPassingStyleOp(handle, pads)
+        transform.YieldOp([])

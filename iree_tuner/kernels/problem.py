@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
+from iree_tuner.kernels.integers import Integers
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
@@ -49,6 +50,7 @@ class Problem:
             is an image without the zeros that the root op reads around it; empty where it is read as it is. A
             kernel that does not put them there refuses such a problem.
         fused: of a chain of ops (`chains`), a program that computes it by one op; text. Otherwise empty.
+        integers: of sums of integers, how operands are read and what follows; then `epilogue` is empty.
     """
 
     workload: Workload
@@ -60,13 +62,16 @@ class Problem:
     seen: tuple[tuple[int, ...], ...] = ()
     padding: tuple[tuple[int, int], ...] = ()
     fused: bytes = b""
+    integers: Integers | None = None
 
     @property
     def name(self) -> str:
         """Readable and short, like `matmul_512x768x1024_f16_f16_f32_relu`; not unique."""
         causal = () if self.after is None else ("causal",)
         padded = ("padded",) if self.padding else ()
-        return "_".join((self.workload.name, *causal, *padded, *self.epilogue))
+        follows = self.integers is not None and self.integers.formula
+        then = ("to", self.result.element_type) if follows else ()
+        return "_".join((self.workload.name, *causal, *padded, *self.epilogue, *then))
 
 
 def scratch_room(problem: Problem) -> int:

@@ -11,8 +11,11 @@ from iree.compiler.dialects import func
 from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import number
+from iree_tuner.kernels.formula import follow
+from iree_tuner.kernels.integers import Integers, Operands, operands_of
 from iree_tuner.kernels.moved import Moved, build_in_one, moved_product
 from iree_tuner.kernels.one_op import build_alone, build_dispatch
+from iree_tuner.kernels.one_sum import build_sum
 from iree_tuner.kernels.padding import Padding, padding_of
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
@@ -43,6 +46,12 @@ class Site:
     function: str
     one_op: bytes = b""
     within: bytes = field(default=b"", compare=False)
+
+    @property
+    def padded(self) -> bool:
+        """Whether the case has a padding."""
+        integers = self.problem.integers
+        return bool(self.problem.padding) or (integers is not None and integers.padded)
 
     @property
     def alone(self) -> bytes:
@@ -123,6 +132,8 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
     if not start:
         return []
     function = function_of(root)
+    if not bias and (operands := operands_of(root)) is not None:
+        return _sites_of_integers(workload, operands, start, root, function)
     inputs, ops = [*list(root.operands)[:-1], *bias], [*start, root]
     if len(set(inputs)) < len(inputs):
         return []  # a case has an argument for each
@@ -190,8 +201,44 @@ def _moved_site(
 
         return build_in_one(moved, arguments[:2], root.result.type, finish)
 
-    alone = _program(inputs, last.result.type, build)
+    alone = program_of(inputs, last.result.type, build)
     return replace(site, problem=problem, case=case_of(inputs, every), one_op=alone), last
+
+
+def _sites_of_integers(
+    workload: Workload, operands: Operands, start: list[ir.Operation], root: ir.Operation, function: str
+) -> _Own:
+    """The sites of a root op that sums up products of integers: alone, and with ever more of what follows."""
+    if len(set(operands.values)) < len(operands.values):
+        return []
+    ops = [*start, *operands.ops, root]
+    sites: _Own = []
+    for found in (None, *follow(root.result)):
+        inputs = [*operands.values, *(found.inputs if found else ())]
+        every = [*ops, *(each for each in (found.ops if found else ()) if each not in ops)]
+        integers = replace(operands.integers, formula=found.formula if found else ())
+        if len(set(inputs)) == len(inputs):
+            site = _site(workload, inputs, every, (), function)
+            problem = replace(site.problem, integers=integers)
+            after = found.ops if found else ()
+            alone = _alone(inputs, start, root, after, integers) if integers.padded else b""
+            sites.append((replace(site, problem=problem, one_op=alone), every[-1]))
+    return sites
+
+
+def _alone(
+    inputs: Sequence[ir.Value], start: Sequence[ir.Operation], root: ir.Operation,
+    after: Sequence[ir.Operation], integers: Integers,
+) -> bytes:  # fmt: skip
+    """Sums over a padded image and what follows as a program of one dispatch."""
+
+    def build(function: func.FuncOp) -> ir.Value:
+        values = dict(zip(inputs, function.arguments, strict=True))
+        zeros = copy_ops(start, {})
+        sums = build_sum(root, list(function.arguments)[:2], zeros, integers)
+        return copy_ops(after, {**values, root.result: sums}) if after else sums
+
+    return program_of(inputs, (after[-1] if after else root).result.type, build)
 
 
 def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own:
@@ -236,7 +283,7 @@ def _padded(
         values = dict(zip(before, function.arguments, strict=True))
         return build_dispatch(last.result.type, lambda: copy_ops(whole, values))
 
-    alone = _program(before, last.result.type, build)
+    alone = program_of(before, last.result.type, build)
     return [(replace(site, problem=problem, case=case_of(before, whole), one_op=alone), last)]
 
 

@@ -29,7 +29,7 @@ from iree_tuner.kernels.executable import (
 from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
 from iree_tuner.kernels.packing import HOISTED, build_packed
-from iree_tuner.kernels.padding import build_rewriting, rewrite
+from iree_tuner.kernels.padding import build_insertion, insert_in_filled
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.site import Site, copy_ops
 from iree_tuner.ops.element_type import ElementType
@@ -88,9 +88,9 @@ def build_kernel_spec(
             key = bool(placement.site.one_op), len(placement.site.problem.epilogue)
             rounds.setdefault(key, []).extend(spec.add(placement))
         larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
-        padded = [_padded(each.site.problem) for each in placements if each.site.problem.padding]
         with ir.InsertionPoint(module.body):
-            _build_main([[*spec.scalars.values()], *larger_first, fused], list(dict.fromkeys(padded)))
+            padded = any(each.site.padded for each in placements)
+            _build_main([[*spec.scalars.values()], *larger_first, fused], padded=padded)
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -216,13 +216,6 @@ def _tensor(array: Array) -> ir.Type:
     return ir.RankedTensorType.get(array.shape, ElementType.named(array.element_type).to_ir())
 
 
-def _padded(problem: Problem) -> ir.Type:
-    """The first input with its zeros."""
-    image = problem.inputs[0]
-    shape = [low + size + high for size, (low, high) in zip(image.shape, problem.padding, strict=True)]
-    return _tensor(Array(tuple(shape), image.element_type))
-
-
 @contextmanager
 def _matcher(
     name: str, inputs: Sequence[ir.Type], constant: Sequence[int] | None = None
@@ -258,14 +251,12 @@ def _build_matcher(name: str, site: Site, constant: int | None = None) -> list[S
 
     With `constant` it matches where the input of that number is a constant.
     """
-    program, case = _function_in(site.case)
-    if site.problem.padding:
-        rewrite(program, _padded(site.problem))
-        case = program.body.operations[0].regions[0].blocks[0]
+    _program, case = _function_in(site.case)
     ops = [op.operation for op in case.operations][:-1]
     way = None if constant is None else _way_to(ops[-1], case.arguments[constant])
     with _matcher(name, [each.type for each in case.arguments], way) as block:
         copy_ops(ops, dict(zip(case.arguments, block.arguments, strict=True)))
+    insert_in_filled(block)
     for op in block.operations:
         if op.operation.name == "tensor.empty":  # ops above it are compared by name only: it may be shared
             op.operation.attributes[_NAME_ONLY] = ir.UnitAttr.get()
@@ -326,14 +317,18 @@ def _create(
     ]
 
 
-def _build_main(rounds: Sequence[Sequence[_Pair]], padded: Sequence[ir.Type]) -> None:
-    """The entry: pads that give such tensors are rewritten; each round's matchers see what is left then."""
+def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
+    """The entry: each round's matchers see what those before have left; paddings as they match them."""
     handle = transform.AnyOpType.get()
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
     with ir.InsertionPoint(sequence.body):
         module = sequence.body.arguments[0]
-        for kind in padded:
-            build_rewriting(module, kind)
+        if padded:
+            functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
+            loop = transform.ForeachOp([], [functions])
+            with ir.InsertionPoint(loop.operation.regions[0].blocks[0]):
+                build_insertion(loop.operation.regions[0].blocks[0].arguments[0])
+                transform.YieldOp([])
         for pairs in filter(None, rounds):
             functions = structured.MatchOp(handle, module, ops=["util.func"]).results_
             loop = transform.ForeachOp([], [functions])

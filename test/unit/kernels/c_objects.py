@@ -14,13 +14,14 @@ void call({named}long x, long y, long z) {{ {entry}({names}x, y, z); }}
 """  # the entry is hidden, as an executable has no use for it outside
 
 
-def run(code, inputs, shape, folder):
-    """Link the object, and call it for every workgroup on a result full of NaN."""
+def run(code, inputs, shape, folder, kind=np.float32):
+    """Link the object, and call it for every workgroup on a result full of NaN, or of ones' bits."""
     path = folder / f"{abs(hash(code.data))}"
     path.with_suffix(".o").write_bytes(code.data)
-    arrays = [*inputs, np.full(shape, np.nan, np.float32)]
+    nothing = np.nan if kind == np.float32 else -1
+    arrays = [*inputs, np.full(shape, nothing, kind)]
     if code.scratch_bytes:
-        arrays.append(np.full(code.scratch_bytes // 4, np.nan, np.float32))
+        arrays.append(np.full(-(-code.scratch_bytes // 4), np.nan, np.float32))
     path.with_suffix(".c").write_text(_caller(code.entry, len(arrays)))
     files = [path.with_suffix(".o"), path.with_suffix(".c")]
     subprocess.run([compiler(), "-shared", "-fPIC", *files, "-o", path.with_suffix(".so")], check=True)

@@ -1,0 +1,99 @@
+"""Depthwise convolutions of 8-bit integers with channels last, in C."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from iree_tuner.kernels.c_code import CKernel, compiled, widths, workers
+from iree_tuner.kernels.c_depthwise import depthwise_of
+from iree_tuner.kernels.c_formula import EXACT, formula_of, refused_integers
+from iree_tuner.kernels.integers import Integers
+from iree_tuner.kernels.kernel import Code, Knobs, Launch
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.targets import Target
+
+_SOURCE, _ENTRY = "depthwise_i8.c", "iree_tuner_depthwise_i8"
+_PIXELS, _VECTORS, _PARTS = (7, 8, 4, 14, 2, 1), (4, 2, 1, 3), (1, 2, 3, 4, 6, 8, 16)
+_MOST_COLUMNS = 32  # of the image, that a loop is unrolled for
+_COLUMN_CYCLES, _DOT_CYCLES, _TILE_CYCLES, _WORKGROUP_CYCLES = 3.5, 0.6, 6.0, 3000.0
+
+
+class CDepthwiseI8(CKernel):
+    """Some pixels of some channels in registers, for all places of the window."""
+
+    name = "c_depthwise_i8"
+    summary = "i8 depthwise 2-D convolutions (nhwc) in C, VNNI, padding, requantization"
+
+    def refuses(self, problem: Problem) -> str:
+        """Other ops, types and layouts, what follows."""
+        if depthwise_of(problem) is None:
+            return "it is not a depthwise convolution of nhwc by hwc"
+        if why := refused_integers(problem):
+            return why
+        assert problem.integers is not None
+        return "" if problem.integers.signed[1] else "its filter has no sign"
+
+    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
+        """By what they probably cost."""
+        del target
+        shape = depthwise_of(problem)
+        if shape is None:
+            return ()
+        lines, found = shape.batch * shape.out_h, list[Knobs]()
+        reach = (shape.window[1] - 1) * shape.dilations[1] + 1
+        for lanes in widths():
+            most = -(-shape.channels // lanes)
+            for pixels, vectors, parts in product(_PIXELS, _VECTORS, _PARTS):
+                columns = (pixels - 1) * shape.strides[1] + reach
+                fits = pixels == 1 or (pixels <= shape.out_w and columns <= _MOST_COLUMNS)
+                if fits and vectors <= most and parts <= lines:
+                    found.append(
+                        {"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": -(-lines // parts)}
+                    )
+        threads = workers()
+        return tuple(sorted(found, key=lambda each: _cycles(problem, each, threads)))
+
+    def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
+        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
+        shape = depthwise_of(problem)
+        if shape is None:
+            raise KernelError(f"{self.name} does not compute {problem.name}")
+        lines, integers = shape.batch * shape.out_h, problem.integers or Integers((True, True))
+        _, high, across, channels = problem.inputs[0].shape
+        padding = integers.padding
+        macros: dict[str, int | str] = {
+            **{name.upper(): value for name, value in knobs.items()},
+            "LINES": lines, "WIDTH": shape.out_w, "LINES_OF_IMAGE": shape.out_h, "CHANNELS": channels,
+            "IMAGE": high * across * channels, "IMAGE_LINE": across * channels,
+            "HIGH": high, "ACROSS": across, "WINDOW_H": shape.window[0], "WINDOW_W": shape.window[1],
+            "STRIDE_H": shape.strides[0], "STRIDE_W": shape.strides[1],
+            "DILATION_H": shape.dilations[0], "DILATION_W": shape.dilations[1],
+            "SIGNED": int(integers.signed[0]), "PADDED": int(integers.padded),
+            "ABOVE": padding.above, "BEFORE": padding.left, "AROUND": padding.value,
+            **formula_of(problem),
+        }  # fmt: skip
+        entry, data = compiled(_SOURCE, _ENTRY, macros, target, EXACT)
+        return Code("object", entry, data, Launch((-(-lines // knobs["part"]), 1, 1)), knobs=dict(knobs))
+
+
+def _cycles(problem: Problem, knobs: Knobs, threads: int) -> float:
+    """About how long it takes on so many threads."""
+    shape = depthwise_of(problem)
+    assert shape is not None
+    pixels, lanes, integers = knobs["pixels"], knobs["lanes"], problem.integers
+    groups, after = -(-shape.window[0] // 4), 3 + 0.6 * len(integers.formula if integers else ())
+    vectors = -(-shape.channels // lanes)
+    line = 0.0
+    for long, count in (
+        (pixels, shape.out_w // pixels),
+        (shape.out_w % pixels, int(shape.out_w % pixels > 0)),
+    ):
+        columns = (long - 1) * shape.strides[1] + (shape.window[1] - 1) * shape.dilations[1] + 1
+        sums = groups * (columns * _COLUMN_CYCLES + long * shape.window[1] * _DOT_CYCLES)
+        line += count * vectors * (sums + long * after + _TILE_CYCLES)
+    passes = -(-vectors // knobs["vectors"])  # over the lines of an image
+    workgroups = -(-shape.batch * shape.out_h // knobs["part"])
+    slower = 1.0 if lanes == widths()[0] else 1.5
+    return (-(-workgroups // threads) + 0.04) * (
+        knobs["part"] * (line + 20 * passes) * slower + _WORKGROUP_CYCLES
+    )

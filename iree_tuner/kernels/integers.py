@@ -1,0 +1,124 @@
+"""Sums of products of 8-bit integers: their operands as they are before they are widened and padded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.compiler import linalg
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.formula import NARROW, Formula
+from iree_tuner.kernels.scalar import constant_of
+from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.element_type import ElementType
+
+_WIDENINGS = {"arith.extsi": True, "arith.extui": False}
+_SUM, _NARROW = ElementType.named("i32"), ElementType.named(NARROW)
+
+
+@dataclass(frozen=True)
+class Padding:
+    """What is around an image with channels last.
+
+    Attributes:
+        above, left: lines before the first and pixels before the first of a line.
+        below, right: lines and pixels after the last.
+        value: of what is there.
+    """
+
+    above: int = 0
+    left: int = 0
+    below: int = 0
+    right: int = 0
+    value: int = 0
+
+
+@dataclass(frozen=True)
+class Integers:
+    """How a problem's sums of products of integers are made and what follows them.
+
+    Attributes:
+        signed: for each of both operands, whether it has a sign.
+        padding: around the first one.
+        formula: what is made of each sum; its inputs are the problem's after the operands.
+    """
+
+    signed: tuple[bool, bool]
+    padding: Padding = Padding()
+    formula: Formula = ()
+
+    @property
+    def padded(self) -> bool:
+        """Whether there is anything around."""
+        padding = self.padding
+        return any((padding.above, padding.left, padding.below, padding.right))
+
+
+@dataclass(frozen=True)
+class Operands:
+    """The operands of sums, and what widens and pads them.
+
+    Attributes:
+        values: both, 8 bits wide.
+        integers: how they are read.
+        ops: what widens and pads them, producers first.
+    """
+
+    values: tuple[ir.Value, ir.Value]
+    integers: Integers
+    ops: tuple[ir.Operation, ...]
+
+
+def operands_of(root: ir.Operation) -> Operands | None:
+    """The operands of a root op that sums up products of 8-bit integers in 32 bits; None for others."""
+    if len(root.operands) != 3 or ElementType.of(root.operands[2].type) != _SUM or "cast" in root.attributes:
+        return None
+    image, padding, ops = _unpadded(root.operands[0])
+    found = [_narrow(each) for each in (image, root.operands[1])]
+    values = [each for each in found if each is not None]
+    if len(values) < len(found):
+        return None
+    (one, first, before), (other, second, more) = values
+    every = dict.fromkeys([*before, *ops, *more])
+    return Operands((one, other), Integers((first, second), padding), tuple(every))
+
+
+def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
+    """An image before it is padded with a constant, and the ops that do that."""
+    op, plain = producer(value), (value, Padding(), list[ir.Operation]())
+    if op is None or op.name != "tensor.pad" or len(op.operands) != 1 or len(list(value.uses)) != 1:
+        return plain
+    lows, highs = (list(ir.DenseI64ArrayAttr(op.attributes[each])) for each in ("static_low", "static_high"))
+    body = [each.operation for each in op.regions[0].blocks[0].operations]
+    constant = producer(body[0].operands[0])
+    number = None if constant is None or len(body) > 1 else constant_of(constant)
+    if (
+        constant is None
+        or number is None
+        or number.constant is None
+        or len(lows) != 4
+        or "nofold" in op.attributes
+    ):
+        return plain
+    if any((lows[0], lows[3], highs[0], highs[3])) or captured(op) != [constant.result]:
+        return plain
+    return op.operands[0], Padding(lows[1], lows[2], highs[1], highs[2], int(number.constant)), [constant, op]
+
+
+def _narrow(value: ir.Value) -> tuple[ir.Value, bool, list[ir.Operation]] | None:
+    """An 8-bit operand, whether it has a sign, and the ops that widen it."""
+    if ElementType.of(value.type) == _NARROW:
+        return value, True, []
+    op = producer(value)
+    generic = None if op is None else op.opview
+    if op is None or not isinstance(generic, linalg.GenericOp) or len(op.operands) != 2:
+        return None
+    body = [each.operation for each in op.regions[0].blocks[0].operations]
+    maps = [ir.AffineMapAttr(each).value for each in generic.indexing_maps]
+    identity = ir.AffineMap.get_identity(maps[0].n_dims)
+    empty, inner = producer(op.operands[1]), op.operands[0]
+    plain = len(body) == 2 and body[0].name in _WIDENINGS and maps == [identity, identity]
+    if not plain or empty is None or ElementType.of(inner.type) != _NARROW:
+        return None
+    return inner, _WIDENINGS[body[0].name], [empty, op]
