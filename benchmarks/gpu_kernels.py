@@ -31,7 +31,7 @@ from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.execute.statistics import Comparison, compare_rows
 from iree_tuner.kernels.bench import look_at
 from iree_tuner.kernels.contest import Contest, hold_contest
-from iree_tuner.kernels.problem import gemm_of
+from iree_tuner.kernels.product_shape import gemm_of
 from iree_tuner.kernels.registry import kernel_named
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Configuration
