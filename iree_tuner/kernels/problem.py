@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.integers import Integers
-from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 
@@ -80,36 +79,6 @@ def scratch_room(problem: Problem) -> int:
     As much as four results of f32 take: copies of the data are to rotate through caches, and not this.
     """
     return max(1 << 20, 16 * math.prod(problem.result.shape))
-
-
-@dataclass(frozen=True)
-class Gemm:
-    """A problem as one matrix multiplication: `m x k` by `k x n`.
-
-    Attributes:
-        m, n, k: its sizes.
-        transposed: whether the second operand is kept as `n x k`.
-    """
-
-    m: int
-    n: int
-    k: int
-    transposed: bool
-
-
-_LHS, _RESULT = (0, 2), (0, 1)
-_RHS: dict[tuple[int | None, ...], bool] = {(2, 1): False, (1, 2): True}
-
-
-def gemm_of(problem: Problem) -> Gemm | None:
-    """The problem as a plain matrix multiplication, `A B` or `A Bt`; None where it is none."""
-    workload = problem.workload
-    if not is_contraction(workload) or len(workload.loops) != 3 or workload.dynamic:
-        return None
-    lhs, rhs, result = (each.dimensions for each in workload.maps)
-    if (lhs, result) != (_LHS, _RESULT) or rhs not in _RHS:
-        return None
-    return Gemm(*workload.loops, transposed=_RHS[rhs])
 
 
 @dataclass(frozen=True)

@@ -162,3 +162,38 @@ def _groups(
         else:
             found.append([other])
     return found or [[]]
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """A problem as one matrix multiplication: `m x k` by `k x n`.
+
+    Attributes:
+        m, n, k: its sizes.
+        transposed: whether the second operand is kept as `n x k`.
+    """
+
+    m: int
+    n: int
+    k: int
+    transposed: bool
+
+
+def gemm_of(problem: Problem) -> Gemm | None:
+    """The problem as a plain multiplication of dense matrices, `A B` or `A Bt`; None where it is none."""
+    shape = product_shape(problem)
+    if shape is None or shape.exchanged or shape.batch > 1:
+        return None
+    if any(len(each) > 1 for each in shape.sizes.values()):
+        return None
+
+    def dense(array: str, row: str, column: str) -> bool:
+        steps = shape.steps[array][row][0], shape.steps[array][column][0]
+        wanted = (shape.size(column), 1)
+        sizes = (shape.size(row), shape.size(column))
+        return all(size == 1 or step == want for size, step, want in zip(sizes, steps, wanted, strict=True))
+
+    plain = dense(RIGHT, "k", "n")
+    if not dense(LEFT, "m", "k") or not dense(RESULT, "m", "n") or not (plain or dense(RIGHT, "n", "k")):
+        return None
+    return Gemm(shape.m, shape.n, shape.k, transposed=not plain)

@@ -7,7 +7,8 @@ from itertools import product
 from string import Template
 
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError, Problem, gemm_of
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.product_shape import gemm_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from kernels.convs import Conv, program
 from kernels.epilogues import with_epilogue
-from kernels.problems import site_in
+from kernels.problems import einsum, matmul, site_in
+from kernels.test_triton_gemm import form_of
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.bench import Bench
@@ -81,6 +82,34 @@ def test_epilogues_of_triton(steps, persistent: int, measurer: Measurer, compile
     variants = kernel.variants(site_in(text).problem, target)
     knobs = next(each for each in variants if each["persistent"] == persistent)
     check(text, kernel, knobs, measurer, compilers)
+
+
+SIZES = {"b": 3, "h": 5, "s": 77, "d": 1024, "e": 64, "m": 154, "n": 1000, "k": 77, "t": 320}
+PRODUCTS = {
+    "one row": (
+        matmul(1, 1000, 1504, element="f16", transposed=True), ("one_row", "plain", "persistent", "split"),
+    ),
+    "few rows": (matmul(7, 4096, 4096, element="bf16"), ("plain", "persistent", "split")),
+    "odd rows": (matmul(257, 1000, 1504, element="f16"), ("plain", "persistent", "split")),
+    "odd strides": (einsum("mk,kn->mn", SIZES), ("plain",)),
+    "batch": (einsum("bsd,btd->bst", SIZES), ("plain", "persistent", "split")),
+    "heads apart": (einsum("bsd,dhe->bhse", SIZES, "bf16"), ("plain", "persistent", "split")),
+    "heads together": (einsum("bhse,het->bst", SIZES), ("plain",)),
+    "exchanged": (einsum("md,dt->tm", SIZES), ("plain", "persistent")),
+}  # fmt: skip
+
+
+@needs_triton
+@pytest.mark.parametrize(("text", "forms"), PRODUCTS.values(), ids=PRODUCTS)
+def test_products_of_triton(text: str, forms, measurer: Measurer, compilers: Workers) -> None:
+    """Each form; of those with parts of sums each number of parts."""
+    kernel, target = TritonGemm(), target_for_device(DEVICE)
+    first: dict[tuple[str, int], Knobs] = {}
+    for knobs in kernel.variants(site_in(text).problem, target):
+        first.setdefault((form_of(knobs), knobs.get("split", 1)), knobs)
+    assert {form for form, _ in first} >= set(forms)
+    for knobs in first.values():
+        check(text, kernel, knobs, measurer, compilers)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """What of a program is a problem for kernels, and with which epilogue."""
 
 import pytest
-from problems import conv, matmul, site_in, sites_in
+from problems import conv, einsum, matmul, site_in, sites_in
 
 from iree_tuner.kernels.find import find_here, target_here
-from iree_tuner.kernels.problem import Conv, Gemm, conv_of, gemm_of
+from iree_tuner.kernels.problem import Conv, conv_of
+from iree_tuner.kernels.product_shape import Gemm, gemm_of
 from iree_tuner.targets import parse_target
 
 LAYER = """
@@ -92,6 +93,22 @@ def test_products() -> None:
     assert gemm_of(site_in(matmul(8, 16, 24)).problem) == Gemm(8, 16, 24, transposed=False)
     assert gemm_of(site_in(matmul(8, 16, 24, transposed=True)).problem) == Gemm(8, 16, 24, transposed=True)
     assert gemm_of(site_in(conv((4, 6), 8, 16)).problem) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "plain"),
+    [
+        ("bmk,kn->bmn", Gemm(32, 16, 24, transposed=False)),  # rows of all batches follow each other
+        ("mk,nk->mn", Gemm(8, 16, 24, transposed=True)),
+        ("bmk,bkn->bmn", None),
+        ("km,kn->mn", None),
+        ("mk,kn->nm", None),
+        ("bmk,kn->mbn", None),
+    ],
+)
+def test_layouts_of_products(spec: str, plain: Gemm | None) -> None:
+    sizes = {"b": 4, "m": 8, "n": 16, "k": 24}
+    assert gemm_of(site_in(einsum(spec, sizes)).problem) == plain
 
 
 def test_convolutions() -> None:
