@@ -39,7 +39,7 @@ _ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _K2}, {_M, _N})
 """What queries, keys, values, a bias and the result have beside batches."""
 _BIAS = 3
 
-ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", 5
+ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", (5, 6)  # with a mask
 _MOST_OPS = 64
 _PARALLEL: Iterator = "parallel"
 
@@ -97,22 +97,23 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
 
 
 def attention_of(op: ir.Operation) -> Found | None:
-    """The attention that an op of the compiler's dialect is; None with a mask or changed scores."""
-    if op.name != ATTENTION_OP or len(op.operands) != _OPERANDS:
+    """The attention that an op of the compiler's dialect is; None where it changes scores otherwise."""
+    if op.name != ATTENTION_OP or len(op.operands) not in _OPERANDS:
         return None
-    *inputs, scale, out = op.operands
+    query, key, value, scale, *mask, out = op.operands
+    inputs = (query, key, value, *mask)
     factor, start, (inner, *others) = producer(scale), producer(out), op.regions[0].blocks[0].operations
-    value = factor.attributes["value"] if factor is not None and factor.name == "arith.constant" else None
+    times = factor.attributes["value"] if factor is not None and factor.name == "arith.constant" else None
     if others or inner.operands[0] != op.regions[0].blocks[0].arguments[0] or len(set(inputs)) < len(inputs):
         return None
-    if factor is None or not isinstance(value, ir.FloatAttr) or start is None or start.name != "tensor.empty":
+    if factor is None or not isinstance(times, ir.FloatAttr) or start is None or start.name != "tensor.empty":
         return None
-    query, key, values, _, written = indexing_maps(op)
-    detail = iree_codegen.get_attention_op_detail(query, key, values, written)
+    queries, keys, values, *_, written = indexing_maps(op)
+    detail = iree_codegen.get_attention_op_detail(queries, keys, values, written)
     roles = [(role, tuple(getattr(detail, f"{role}_dims"))) for role in ROLES]
     found = structure(op)
     workload = None if found is None else workload_of(Attention.name, Attention.name, found, roles)
-    return None if workload is None else Found(tuple(inputs), (factor, start, op), workload, value.value, ())
+    return None if workload is None else Found(inputs, (factor, start, op), workload, times.value, ())
 
 
 def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
@@ -225,7 +226,7 @@ class _Walk:
                 return False
             self.rows, self.after = rows[0], found.constant
             return True
-        if self.bias is not None:
+        if self.bias is not None or self.scale <= 0.0:
             return False
         self.bias = self.followed(mask, own)
         return True

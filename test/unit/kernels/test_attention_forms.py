@@ -4,12 +4,13 @@ The programs (`attentions`) are what JAX 0.10 lowers from einsums over batch, pl
 precision: `jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32)` and so on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from kernels.test_attention_sites import KERNEL, found, needs_triton, results
+from problems import sites_in
 
 from iree_tuner.kernels.problem import KernelError
 from iree_tuner.targets import parse_target
@@ -86,6 +87,36 @@ def test_each_form_is_one_problem(form: Form) -> None:
     shaped = [value.reshape(each.shape) for value, each in zip(given, problem.inputs, strict=True)]
     wanted = reference(form, *given)
     assert np.abs(results(site.alone, shaped).reshape(-1) - wanted.reshape(-1)).max() < 2e-3
+
+
+def test_the_compilers_op_may_have_a_mask() -> None:
+    q, k, mask = "tensor<4x20x16xf16>", "tensor<4x24x16xf16>", "tensor<20x24xf16>"
+    maps = ("b, m, k1", "b, k2, k1", "b, k2, n", "", "m, k2", "b, m, n")
+    every = ", ".join(f"affine_map<(b, m, n, k1, k2) -> ({each})>" for each in maps)
+    text = f"""
+    func.func @main(%q: {q}, %k: {k}, %v: {k}, %mask: {mask}) -> {q} {{
+      %scale = arith.constant 0.25 : f32
+      %empty = tensor.empty() : {q}
+      %r = iree_linalg_ext.attention <indexing_maps = [{every}]>
+          ins(%q, %k, %v, %scale, %mask : {q}, {k}, {k}, f32, {mask}) outs(%empty : {q}) {{
+        ^bb0(%x: f32):
+          iree_linalg_ext.yield %x : f32
+      }} -> {q}
+      return %r : {q}
+    }}"""
+    ((site,),) = sites_in(text)
+    assert [str(each) for each in site.problem.inputs] == ["4x20x16xf16", *2 * ["4x24x16xf16"], "20x24xf16"]
+    assert KERNEL.refuses(site.problem) == ""
+
+
+@needs_triton
+@pytest.mark.parametrize("name", ["bias_of_heads", "bias_of_keys", "masked_keys"])
+def test_a_bias_is_the_fourth_binding(name: str) -> None:
+    problem = site_of(name).problem
+    code = KERNEL.make(problem, CUDA, KERNEL.variants(problem, CUDA)[0])
+    assert code.data.count(b".param .u64 .ptr .global") == 5
+    other = replace(problem, inputs=(*problem.inputs[:3], replace(problem.inputs[3], element_type="i8")))
+    assert KERNEL.refuses(other) == "its bias is i8"
 
 
 @pytest.mark.parametrize("name", ["one_query_repeated", "one_query_grouped"])
