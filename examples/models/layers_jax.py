@@ -232,7 +232,7 @@ def depthwise_int8(w: Weights, name: str, x: Array, *, stride: int, around: int)
     """A depthwise convolution of 8-bit integers, with `around` around its image.
 
     It is written on 32-bit integers, and its kernel gets its fourth dimension after it is widened: IREE 3.13
-    takes no other depthwise convolution of integers.
+    takes no other depthwise convolution of integers (docs/upstream/depthwise_integers.md).
     """
     wide, kernel = pad(x.astype(jnp.int32), around), w[f"{name}_kernel"].astype(jnp.int32)
     kernel = kernel.reshape(*kernel.shape[:2], 1, -1)

@@ -118,6 +118,14 @@ def test_cuda_convolutions(name: str, error: str) -> None:
 
 
 @on_this_release
+def test_depthwise_integers() -> None:
+    """layers_jax.depthwise_int8"""
+    ended = compile_(REPRODUCERS / "depthwise_integers.mlir", "--compile-to=input")
+    assert ended.returncode != 0
+    assert "expected collapsed type to be 'tensor<3x3x48xi8>'" in ended.stderr
+
+
+@on_this_release
 def test_attention_rows(tmp_path: Path) -> None:
     """1000 rows on CDNA; 1008 compile"""
     name = "attention_vdmfma_rows.mlir"
