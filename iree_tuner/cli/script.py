@@ -15,9 +15,9 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
+from iree_tuner.script.script import Script, load_script, shipped
+from iree_tuner.script.stages import stages_of
 from iree_tuner.targets import parse_target
-from iree_tuner.transforms.script import Script, load_script, shipped
-from iree_tuner.transforms.stages import stages_of
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 LIBRARY_FLAG = "--iree-codegen-transform-dialect-library"
@@ -100,7 +100,7 @@ def stages(
 
     The output is also meant for FileCheck.
 
-    Example: `iree-tuner script stages examples/scripts/matmul.mlir cpu_matmul --stage vectorize`
+    Example: `iree-tuner script stages programs/matmuls/matmul.mlir cpu_matmul --stage vectorize`
 
     Parameters
     ----------

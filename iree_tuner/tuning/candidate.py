@@ -2,7 +2,7 @@
 
 The engine knows only this: a candidate has a key (an `Assignment`), can be compiled in a worker, is timed in
 its kind's bench beside that bench's default, and can be described. The compiler's configurations are here;
-external kernels' variants are in `kernels.variants`, scripts' knobs in `transforms.choices`.
+external kernels' variants are in `kernels.variants`, scripts' knobs in `script.choices`.
 """
 
 from __future__ import annotations

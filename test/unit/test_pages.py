@@ -9,11 +9,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "programs" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 README_LINES = 120
 
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
+NAMED = re.compile(
+    r"(?<![\w/.~%-])(?:benchmarks|codegen_scripts|docs|examples|iree_tuner|programs|recordings|scripts|specs|test)"
+    r"/(?:[\w.-]+/)*[\w.-]+\.(?:gz|ipynb|json|jsonl|md|mlir|py|sh|svg|test)\b"
+)
+"""Files by their paths in the repository, also in code."""
+PLACEHOLDERS = ("NAME", "FILE", "KIND", "MODEL")
 NOT_A_FILE = re.compile(r"[a-z]+:|#")
 
 
@@ -31,6 +42,12 @@ def test_links_lead_to_files(page: Path) -> None:
 def test_links_are_found() -> None:
     text = 'a [b](c.md#d) `[e](f.md)` [g](https://h) [i](#j) <img src="k.svg">\n```\n[l](m.md)\n```\n'
     assert targets(text) == ["c.md", "k.svg"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_named_files_exist(page: Path) -> None:
+    named = (each for each in NAMED.findall(page.read_text()) if Path(each).stem not in PLACEHOLDERS)
+    assert [each for each in named if not (ROOT / each).exists()] == []
 
 
 def test_readme_is_short() -> None:

@@ -13,7 +13,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "specs/README.md")),
+    *(
+        ROOT / name
+        for name in (
+            "README.md",
+            "CONTRIBUTING.md",
+            "benchmarks/README.md",
+            "programs/README.md",
+            "specs/README.md",
+        )
+    ),
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 HELP = tuple(sorted((Path(__file__).parent / "help").glob("*.txt")))

@@ -13,8 +13,8 @@ from iree.compiler.dialects.transform import interpreter
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import read_bytes
-from iree_tuner.transforms.knobs import ScriptKnob, read_knobs, set_knobs
-from iree_tuner.transforms.places import place_in, place_of, symbol_of, symbols_in, walk
+from iree_tuner.script.knobs import ScriptKnob, read_knobs, set_knobs
+from iree_tuner.script.places import place_in, place_of, symbol_of, symbols_in, walk
 
 ENTRY = "__kernel_config"
 """The sequence that the compiler runs on every function of a dispatch before it chooses a pipeline."""
@@ -63,7 +63,7 @@ class Script:
 def folder() -> Path:
     """Where the scripts are that ship: in a wheel inside the package, in a checkout beside it."""
     package = Path(__file__).resolve().parents[1]
-    installed = package / "_transforms"
+    installed = package / "_codegen_scripts"
     return installed if installed.is_dir() else package.parent / "codegen_scripts"
 
 

@@ -12,9 +12,9 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.transforms.check import bench_of
-from iree_tuner.transforms.choices import ScriptChoices, Subject
-from iree_tuner.transforms.script import Script
+from iree_tuner.script.check import bench_of
+from iree_tuner.script.choices import ScriptChoices, Subject
+from iree_tuner.script.script import Script
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab

@@ -9,7 +9,7 @@ import numpy as np
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.transforms.places import place_of, walk
+from iree_tuner.script.places import place_of, walk
 
 KNOB = "iree_tuner.knob"
 VALUES = "iree_tuner.values"

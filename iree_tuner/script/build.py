@@ -14,11 +14,11 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.candidate import Built
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
+from iree_tuner.script.diagnose import explain
+from iree_tuner.script.places import symbol_of, walk
+from iree_tuner.script.script import Script
 from iree_tuner.spec.embed import embed
 from iree_tuner.targets import Target
-from iree_tuner.transforms.diagnose import explain
-from iree_tuner.transforms.places import symbol_of, walk
-from iree_tuner.transforms.script import Script
 
 _CONFIGURED: Phase = "executable-configurations"
 _INFO = "translation_info"

@@ -19,10 +19,10 @@ from iree_tuner.compiler.worker import Crash, Ok, Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
+from iree_tuner.script.apply import apply, functions_of, prepare_for_scripts
+from iree_tuner.script.places import place_of, symbol_of, symbols_in, walk
+from iree_tuner.script.script import Script
 from iree_tuner.targets import Target
-from iree_tuner.transforms.apply import apply, functions_of, prepare_for_scripts
-from iree_tuner.transforms.places import place_of, symbol_of, symbols_in, walk
-from iree_tuner.transforms.script import Script
 
 _MARK = "iree_tuner, op "
 _PRINTED = re.compile(re.escape(_MARK) + r"(\d+)[^\n]*\n(\"?)")
