@@ -1,12 +1,17 @@
-"""Pages: relative links lead to files that exist, README stays short, and a table has its data's numbers."""
+"""Pages: links lead to files that exist, README is short, badges and tables agree with their data."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+from badges import badges
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
@@ -52,6 +57,15 @@ def test_named_files_exist(page: Path) -> None:
 
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
+
+
+def test_badges_are_true() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for path, svg in badges().items():
+        assert path.read_text() == svg, "run scripts/badges.py"
+        (value,) = re.findall('aria-label="(.*)"', svg)
+        shown = value.replace(": ", " ").replace(" | ", ", ")
+        assert f"![{shown}]({path.relative_to(ROOT).as_posix()})" in readme
 
 
 def test_the_table_of_the_cluster_has_the_numbers_of_the_figure() -> None:
