@@ -38,7 +38,7 @@ def run_worker(
         name: of the worker, which it keeps when its process is replaced.
         slots: compile processes at a time.
         devices: URIs of devices.
-        told: is told what happens.
+        told: called with messages about the worker's state.
 
     Raises:
         TunerError: no scheduler answers, or it has another version of dask.

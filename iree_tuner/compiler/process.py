@@ -172,7 +172,7 @@ class WorkerProcess:
         return bytes(found)
 
     def _wait(self, channel: int, event: int, deadline: float) -> None:
-        """Until the channel is ready. What the process sent before its end is read first."""
+        """Until the channel is ready. Messages that the process sent before its end are read first."""
         while True:
             left_s = deadline - time.monotonic()
             poll = select.poll()

@@ -23,7 +23,7 @@ _START_S = 120.0
 
 @dataclass(frozen=True)
 class Span:
-    """What a worker did for a while.
+    """One period of a worker: what it did, from when to when.
 
     Attributes:
         worker: which of its pool, from 0.
@@ -81,7 +81,7 @@ class Call:
 
 
 class Crew(Protocol):
-    """What a slot knows of the workers it belongs to."""
+    """The part of `Workers` that a slot uses."""
 
     tasks_per_worker: int
     memory_bytes: int | None
@@ -166,7 +166,7 @@ class Slot:
             self._replace()
 
     def _value(self, reply: Reply) -> object:
-        """What a call returned; raises what it raised."""
+        """The return value of a call; raises what it raised."""
         if reply.kind == "unsendable":
             raise WorkerError(Lost(reply.text))
         if reply.kind == "exit":

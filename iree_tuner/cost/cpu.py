@@ -1,7 +1,7 @@
 """llvm-cpu: tiles of loops against vector registers, caches and cores.
 
 One model for all families, as all of their pipelines do the same: distribute parallel loops, tile what is
-left into vectors, and unroll these. What a pipeline does beyond that is left to models that learn.
+left into vectors, and unroll these. Other effects of a pipeline are left to models that learn.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _work(
     workload: Workload, knobs: Mapping[str, Array], tiles: Tiles, operands: Sequence[Operand], lane: int,
     lanes: float, machine: Machine,
 ) -> dict[str, Array]:  # fmt: skip
-    """What a core does for a task, the root op and its companions together."""
+    """The work of a core for a task, the root op and its companions together."""
     registers = machine.registers or _REGISTERS
     body = body_instructions(workload, "root") or 1.0
     core = Core(tiles, operands[:-1], lane, lanes, registers, body, keeps_order(workload, "root"))

@@ -156,7 +156,7 @@ def _conflicts(workload: Workload, found: Mapping[str, Array]) -> dict[str, Arra
 
     32 banks of four bytes. The lanes of a warp read four words next to each other of eight rows, where the
     reduction is contiguous; else single elements of four pairs of rows, eight next to each other in each.
-    Rows follow each other at a tile's width. The compiler pads them, unless it is told not to.
+    Rows follow each other at a tile's width. The compiler pads them, unless an option forbids it.
     """
     last = workload.role("k")[-1]
     factors: dict[str, Array] = {}

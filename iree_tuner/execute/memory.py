@@ -115,8 +115,8 @@ class Arena:
 class StagedMemory(Memory):
     """One copy in the device's own memory; what the host writes and reads goes through another buffer.
 
-    Memory that both see is slow on GPUs: each page moves when the other side touches it. What seeds give is
-    kept on the device, so that filling costs a copy there.
+    Memory that both see is slow on GPUs: each page moves when the other side touches it. The values of seeds
+    are kept on the device, so that filling costs a copy there.
 
     Attributes:
         kept: what it held when `keep` was called last.
@@ -139,7 +139,7 @@ class StagedMemory(Memory):
             self._copy(self.image(seed), self.buffer)
 
     def image(self, seed: int) -> rt.HalBuffer:
-        """What it holds when it has been filled; not to be changed."""
+        """Its contents after it was filled; not to be changed."""
         if seed not in self._images:
             while len(self._images) >= _IMAGES_KEPT:
                 self._images.popitem(last=False)
@@ -154,7 +154,7 @@ class StagedMemory(Memory):
         return self.read_of(self.buffer)
 
     def read_of(self, buffer: rt.HalBuffer) -> npt.NDArray[np.uint8]:
-        """What another buffer of this size holds, read as `read` does."""
+        """The contents of another buffer of this size, read as `read` does."""
         self._copy(buffer, self._staging)
         return _mapped(self._staging, self.harness.stride)
 

@@ -1,4 +1,4 @@
-"""What a dispatch must leave as it is: its inputs, and what lies between and behind its tensors."""
+"""The bytes that a dispatch must not write: its inputs, and the gaps between and behind its tensors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def kept(bindings: Sequence[Binding], buffer_bytes: int) -> list[Kept]:
 
 
 def changed(got: Buffer, image: Buffer, ranges: Sequence[Kept], bindings: Sequence[Binding]) -> str:
-    """What was written that must not be; empty when nothing was."""
+    """The forbidden writes that were found; empty when nothing was."""
     for each in ranges:
         now, before = got[each.start : each.end], image[each.start : each.end]
         if same_bytes(now, before):

@@ -1,4 +1,4 @@
-"""A dispatch that can be run, as data. The measuring worker needs no more of a program, nor the compiler."""
+"""A dispatch that can be run, as data: all that the measuring worker needs, without the compiler."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def _is_open(number: Number) -> bool:
 
 
 def _value(number: Number, given: Sequence[ir.Value]) -> ir.Value:
-    """What a dispatch is given for a number. Raises TunerError where it is not known."""
+    """The argument that a dispatch gets for a number. Raises TunerError where it is not known."""
     of_inputs = [place for place in number.size_of if place[0] < len(given)]
     if number.bits is None:
         if not of_inputs:

@@ -20,7 +20,7 @@ Make = Callable[[RecordedSpace, int], Strategy]
 
 @dataclass(frozen=True)
 class Run:
-    """What one seed of a strategy did.
+    """The run of one seed of a strategy.
 
     Attributes:
         strategy: its name.

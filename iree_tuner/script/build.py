@@ -32,7 +32,7 @@ class Scripted:
     Attributes:
         vmfb: the VM module.
         lowered: functions of dispatches that the script lowered.
-        others: those that it left to the compiler.
+        others: dispatches that it left to the compiler.
     """
 
     vmfb: bytes
@@ -41,11 +41,11 @@ class Scripted:
 
 
 def compile_with_script(program: Program, target: Target, script: Script, workers: Workers) -> Scripted:
-    """Compile a program, its dispatches by a script as far as it is for them.
+    """Compile a program; a script lowers the dispatches that it is for.
 
     Raises:
         CompileError: the compiler refuses the program, whatever the script.
-        TunerError: the script fails, told with its line; or it lowers none of the dispatches.
+        TunerError: the script fails, with the line; or it lowers none of the dispatches.
         WorkerError: the compiler died or did not come back.
     """
     try:

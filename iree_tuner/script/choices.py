@@ -58,7 +58,7 @@ class Subject:
 
 
 class ScriptChoices:
-    """What a script's knobs can be: a `CandidateKind`.
+    """The choices of a script's knobs: a `CandidateKind`.
 
     Args:
         script: with one knob at least.

@@ -44,7 +44,7 @@ def stages_of(program: Program, target: Target, script: Script, workers: Workers
 
     Raises:
         CompileError: the compiler refuses the program.
-        TunerError: the script fails, told with its line; or is for none of the dispatches.
+        TunerError: the script fails, with the line; or is for none of the dispatches.
         WorkerError: the compiler died or did not come back.
     """
     error = explain(program, target, script, workers)

@@ -40,7 +40,7 @@ class FailureGroup:
 def failures(store: Store, cause_of: Callable[[str, str], str]) -> list[FailureGroup]:
     """Failures by cause, the most frequent first. `cause_of` gives the cause of an outcome and a message.
 
-    Those of an external kernel are its own: they say nothing of the compiler, nor of other kernels.
+    Failures of an external kernel are its own: they are no information about the compiler or other kernels.
     """
     kernels = {number: key_of(store, number).kernel for number in all_studies(store)}
     groups: dict[tuple[str, str, str], FailureGroup] = {}

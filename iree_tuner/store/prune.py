@@ -11,7 +11,7 @@ from iree_tuner.store.store import Store
 
 @dataclass(frozen=True)
 class Unwanted:
-    """Which trials to delete: those that fit all that is given.
+    """Which trials to delete: the ones that fit all given conditions.
 
     Attributes:
         older_than_s: age since the trial ended.
@@ -46,7 +46,7 @@ def unwanted(store: Store, choice: Unwanted) -> list[int]:
 def prune(store: Store, trials: list[int]) -> None:
     """Delete trials, then runs, with their findings, studies and verdicts without any; return the space.
 
-    What a run uses that has not ended stays, for it may be going on.
+    Data of a run that has not ended stays, because the run may be going on.
     """
     with store.write() as connection:
         connection.execute("CREATE TEMP TABLE touched (study INTEGER, run INTEGER, running INTEGER)")

@@ -1,4 +1,4 @@
-"""What was found for workloads like one: the same op and types, in sizes that are near."""
+"""Results for similar workloads: the same op and types, in sizes that are near."""
 
 from __future__ import annotations
 

@@ -158,13 +158,13 @@ class Store:
             insert_verdict(connection, row)
 
     def add_finding(self, run_id: int, kind: str, body: Mapping[str, object]) -> None:
-        """Keep what a run found out beside its trials: a kind and a body of `store.findings`."""
+        """Keep a finding of a run: a kind and a body of `store.findings`."""
         row = (secrets.token_hex(8), run_id, text(kind), body_text(body), time.time())
         with self.write() as connection:
             insert_finding(connection, row)
 
     def findings(self, run_id: int) -> list[Finding]:
-        """What `add_finding` kept of a run, in the order in which it did."""
+        """The findings of a run, in the order in which `add_finding` kept them."""
         found = self.read("SELECT kind, body, at FROM findings WHERE run_id = ? ORDER BY at, id", (run_id,))
         return [Finding(row["kind"], body_of(row["body"]), row["at"]) for row in found]
 

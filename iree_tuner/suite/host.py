@@ -20,7 +20,7 @@ _FLOPS, _BYTES = 1e9, 1e8
 """A second: what the slowest library does of an operation before it counts as hanging."""
 
 _RUNS = 20
-"""Of an operation, in a call: to compare, to warm up and to calibrate, or for a sample."""
+"""Of an operation, in a call: for comparison, warm-up and calibration, or for a sample."""
 
 _LINE = 300
 """Characters of a reason."""
@@ -34,7 +34,7 @@ class BackendHost:
 
     Args:
         process: starts one, where the device is.
-        patience_s: what a call may take beside its work: to import, to compile, to copy.
+        patience_s: time of a call in addition to its work: to import, to compile, to copy.
     """
 
     def __init__(self, process: Callable[[], Calls], *, patience_s: float = 300.0) -> None:

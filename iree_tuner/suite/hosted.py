@@ -1,4 +1,4 @@
-"""What the process of a back end can be asked to do. Every function here runs in it, except for `Loaded`.
+"""The functions of a back end's process. Every function here runs in it, except for `Loaded`.
 
 It holds one operation at a time, in one version or in several that take turns, each in a slot of its own, and
 what keeps the device busy before samples.
@@ -30,7 +30,7 @@ from iree_tuner.suite.side_by_side import SideBySide
 
 @dataclass(frozen=True)
 class Loaded:
-    """What came of loading an operation.
+    """The result of loading an operation.
 
     Attributes:
         agreement: of its result with the expected one; None where none was given.

@@ -1,4 +1,4 @@
-"""What keeps a device busy before a sample, as the rest of a model does."""
+"""Work that keeps a device busy before a sample, as the rest of a model does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Neighbour:
 
     Args:
         backend: whose.
-        job: beside which; its device and its threads count.
+        job: the job that it runs next to; its device and its threads count.
 
     Raises:
         CannotError: the back end multiplies no f32.

@@ -41,11 +41,11 @@ Lost = Callable[[str], str]
 
 
 def run_suite(plan: Plan, watch: Watch, lost: Lost | None = None, *, site: Site | None = None) -> Results:
-    """Do what is planned, or what is left of it; Ctrl-C ends it after the operation at hand.
+    """Do what is planned, or what is left of it; Ctrl-C ends it after the current operation.
 
     Args:
         plan: what to do.
-        watch: told of progress; from several threads, one at a time.
+        watch: gets the progress; from several threads, one at a time.
         lost: says why a device does not answer; tests put another in its place.
         site: where the devices are; this machine by default, a cluster with `site_at(client)`.
 

@@ -35,7 +35,7 @@ OPTIONS = {
     "im2col": "--iree-global-opt-use-im2col-for-convs",
     **LEVELS,
 }
-"""What can be asked for beside a CPU, and the flag for it."""
+"""The options in addition to a CPU, and their flags."""
 
 AXES = (
     (_DATA_TILING, f"{_DATA_TILING}+no-microkernels", f"{_DATA_TILING}+all-microkernels"),
@@ -92,5 +92,5 @@ class LlvmCpu(TargetKind):
 
 
 def host_target() -> Target:
-    """This machine's processor, for code that is compiled beside a target's."""
+    """This machine's processor, for code that is compiled in addition to a target's."""
     return LlvmCpu().target("host", None)

@@ -56,8 +56,8 @@ def try_options(
 ) -> list[FlagChoice]:
     """Add options one axis after the other, each time the best one, while that wins; the best comes first.
 
-    Those of one axis may only show their worth beside those of another, so that all the rest is tried with
-    the best so far.
+    Flags of one axis may only show their worth together with flags of another, so that all the rest is tried
+    with the best so far.
 
     Args:
         whole: the program.

@@ -79,7 +79,7 @@ class ProgramVersions:
         program: the program, with its sizes.
         run: how it is run.
         lab: where it is compiled and run.
-        watch: told of each comparison.
+        watch: gets each comparison.
         depth: where errors of its results come from.
         measured: where it is noted what things took.
 

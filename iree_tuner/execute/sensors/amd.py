@@ -15,7 +15,7 @@ from iree_tuner.execute.sensors.clock import ClockWatch
 R = TypeVar("R")
 
 _COUNTERS = ("acc_prochot_thrm", "acc_ppt_pwr", "acc_socket_thrm", "acc_vr_thrm", "acc_hbm_thrm")
-"""What `amdsmi_get_violation_status` counts, on MI300 and newer."""
+"""The counters of `amdsmi_get_violation_status`, on MI300 and newer."""
 
 
 class AmdSensors:
@@ -105,7 +105,7 @@ def _number(value: object) -> float | None:
 
 
 def _try(action: Callable[[], R]) -> R | None:
-    """What it returns; None for whatever goes wrong in a foreign library, which sensors survive."""
+    """Its return value; None for whatever goes wrong in a foreign library, which sensors survive."""
     try:
         return action()
     except Exception:

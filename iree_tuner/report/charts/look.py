@@ -1,4 +1,4 @@
-"""What all charts have in common.
+"""The common look of all charts.
 
 Colors of text, lines and background are the page's CSS variables, so that one drawing is right in light, in
 dark and on paper: Vega's SVG renderer writes colors as they stand.

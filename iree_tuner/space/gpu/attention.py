@@ -160,7 +160,7 @@ def _promotions(knob: str, choices: Sequence[Sequence[int]]) -> dict[str, ir.Att
 
 
 def attention_tiles(draft: Draft) -> dict[int, Integer | int]:
-    """What a workgroup works on at a time, by loop."""
+    """The elements that a workgroup works on at a time, by loop."""
     k1 = _loop(draft, "k1")
     return {
         _loop(draft, "m"): draft.value("m_tile"),

@@ -1,4 +1,4 @@
-"""What the compiler insists on in configurations for llvm-cpu."""
+"""The compiler's requirements for configurations for llvm-cpu."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def type_of(element_type: str) -> Any:  # noqa: ANN401
 
 
 class TorchPrimitives:
-    """Functions of PyTorch; `Primitives[Tensor]`. What layouts say is a view: nothing is copied for it."""
+    """Functions of PyTorch; `Primitives[Tensor]`. Layouts become views: nothing is copied for them."""
 
     def __init__(self) -> None:
         self._masks: dict[tuple[Any, ...], Tensor] = {}

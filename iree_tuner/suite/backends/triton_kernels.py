@@ -1,6 +1,6 @@
 """Kernels in Triton: products, attention, softmax, reductions and chains of functions, for all sizes.
 
-Sizes and strides are compile-time constants. What follows a product is done before its result is stored:
+Sizes and strides are compile-time constants. Steps after a product run before its result is stored:
 `STEPS` names what is done, `SLOTS` which of three further tensors it takes (-1 for none), and `STRIDES` how
 these lie: three numbers each, of batch, row and column, 0 where they are broadcast.
 """
