@@ -192,7 +192,7 @@ class ClusterCalls(Calls):
             call.end(error=WorkerError(HostLost(None, "", f"its worker was lost {_ATTEMPTS} times")))
         except (WorkerError, UntypedError) as error:
             call.end(error=error if isinstance(error, WorkerError) else WorkerError(Lost(str(error))))
-        except BaseException as error:  # nobody else would tell
+        except BaseException as error:  # no other code would report it
             call.end(error=WorkerError(Lost(f"{type(error).__name__}: {error}")))
 
     def _lacking(self, error: _UnfitWorkerError) -> set[str]:

@@ -310,7 +310,7 @@ async def members_of(client: Client) -> list[Member]:
     """The workers of a scheduler that serve calls of runs; none while it is away."""
     try:
         info: dict[str, Any] = (await cast(Any, client.scheduler).identity(n_workers=-1))["workers"]
-    except Exception:  # whoever waits for it says so
+    except Exception:  # the caller that waits for it reports it
         return []
     found = [
         Member(str(each["name"]), address, dict(each["resources"]), time.time() - float(each["last_seen"]))

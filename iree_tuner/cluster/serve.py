@@ -137,7 +137,7 @@ class Host:
 
         async def reply(to: str, message: dict[str, Any]) -> None:
             async with writing:
-                with suppress(OSError):  # nobody waits any more
+                with suppress(OSError):  # no caller waits any more
                     await comm.write({"to": to, **message})
 
         async def call(name: str, message: dict[str, Any]) -> None:
@@ -205,7 +205,7 @@ class Host:
             self._store.put(digest, data)
         if message["holders"]:
             await self._fetch(message["holders"])
-        # What was sent along is there, however little the store holds.
+        # Attachments of this call are there, even if the store is small.
         known = {each: inside.get(each) or self._store.get(each) for each in message["attached"]}
         if missing := [each for each, data in known.items() if data is None]:
             return {"missing": missing}

@@ -76,7 +76,7 @@ class Call:
     def drop(self) -> None:
         """Cancel it, and tell those who wait."""
         if self.future.cancel():
-            with contextlib.suppress(InvalidStateError, RuntimeError):  # told already
+            with contextlib.suppress(InvalidStateError, RuntimeError):  # reported already
                 self.future.set_running_or_notify_cancel()
 
 
@@ -202,7 +202,7 @@ class Slot:
         try:
             worker = self._worker = self._worker or self._crew.hire()
             if call.future.cancelled() or self._crew.closed:
-                worker.kill()  # whoever did that may have looked for the worker before it was there
+                worker.kill()  # its caller may have looked for the worker before it was there
             worker.begin(call.payload, _START_S)
         except (OSError, GoneError) as error:  # a TimeoutError is an OSError
             raise _NotBegunError from error

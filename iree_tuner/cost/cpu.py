@@ -47,7 +47,7 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], count: int, machine
     found["ragged_x"] = 1.0 + np.where(tiles.peeled > 0, _PEELED, _RAGGED) * tiles.uneven.sum(axis=1)
     found["long_x"] = np.maximum(1.0, found["code"] / _LONG)
     parts = [found[name] for name in ("compute_cycles", "middle_cycles", "far_cycles")]
-    # What takes longest hides the rest, but not all of it.
+    # The longest part hides the rest, but not all of it.
     per_task = np.maximum.reduce(parts) * (1.0 - _EXPOSED) + sum(parts) * _EXPOSED
     cycles = found["rounds"] * (per_task * found["ragged_x"] * found["long_x"] + _TASK_CYCLES)
     return Estimate(found, _terms(found), cycles)

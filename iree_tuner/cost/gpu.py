@@ -138,7 +138,7 @@ def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
     return {
         "shared_bytes": shared,
         "registers": registers,
-        # What is under way need not be held: loads may sink to where their values are stored.
+        # Values under way need not be held: loads may sink to where their values are stored.
         "spill_x": 1.0 + np.maximum(0.0, needed - _MOST_REGISTERS) / 64.0,
         "resident": resident,
         "resident_warps": resident * found["warps"],

@@ -201,7 +201,7 @@ class Expectations:
                 reference_outputs,
             )
 
-            # What it does not interpret depends on no values.
+            # Ops that it does not interpret depend on no values.
             found = next((each for each in self._references.values() if isinstance(each, Unsupported)), None)
             found = found or read_ahead(self._harness, self._bench.references, seed)
             if found is None:

@@ -39,7 +39,7 @@ _THOROUGH = 0.7  # times as long as the first check of one seed, which makes the
 _THOROUGH_S = 0.15  # at least: all seeds, and many runs in a row
 _SOME_S = 1.0  # of checks, from which others can be predicted
 _SETUP_S = 30.0  # start of the device, loading, data
-_RUNS = 400  # of one dispatch in one call, beside the batches: a generous bound
+_RUNS = 400  # of one dispatch in one call, in addition to the batches: a generous bound
 _UNKNOWN_US = 1e6  # for the time of a default that was never timed
 
 

@@ -71,7 +71,7 @@ class Memory:
         self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """What the bindings hold, with the guard: not to be changed, and good until it is filled or run."""
+        """The contents of the bindings and the guard: read only, and valid until it is filled or run."""
         return self._view()
 
     def advance(self, runs: int) -> int:
@@ -133,7 +133,7 @@ class StagedMemory(Memory):
 
     def fill(self, seed: int) -> None:
         """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
-        if seed < 0:  # `magnitudes_of`: the default's once, and nobody's again
+        if seed < 0:  # `magnitudes_of`: the default's once, and never again
             _fill_there(self._device, self.buffer, self.harness, seed)
         else:
             self._copy(self.image(seed), self.buffer)
@@ -150,7 +150,7 @@ class StagedMemory(Memory):
         return self._images[seed]
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """What the bindings hold, with the guard: not to be changed, and good until it is filled or run."""
+        """The contents of the bindings and the guard: read only, and valid until it is filled or run."""
         return self.read_of(self.buffer)
 
     def read_of(self, buffer: rt.HalBuffer) -> npt.NDArray[np.uint8]:

@@ -341,7 +341,7 @@ class _Bench:
                     for index in alive:
                         self.compare(paths, [index], found, plan)
                     return
-                self.rounds([paths[0][0]], _ROUNDS_ALONE, 0)  # raises where nobody did
+                self.rounds([paths[0][0]], _ROUNDS_ALONE, 0)  # raises if none did
                 message = f"the default fails after it: {error}"
                 found[alive[0]] = replace(found[alive[0]], error=message)
                 return

@@ -314,7 +314,7 @@ def first_line(error: BaseException) -> str:
 
 
 def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
-    """Those that are to be run, each with its signature. Raises TunerError where there are none."""
+    """The functions that are to be run, each with its signature. Raises TunerError where there are none."""
     told = {entry.name: entry.inputs for entry in run.entries}
     every = {
         name: found for name in module.function_names if (found := _signature(module, name, told)) is not None

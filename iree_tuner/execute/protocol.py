@@ -5,9 +5,9 @@ without the runs. The other way is the slope `(t(n + m) - t(n)) / m`. It needs a
 and a disturbance of the short one makes the sample too *small*, which a minimum then believes: on two busy
 cores some slopes were negative. `t(0)` leaves out what only a call with work in it costs: on an H100, where
 slopes spread a little less, samples are larger than slopes by 1 to 2 %. Candidates and default alike bear it,
-so that a gain is seen a little smaller than it is. Those that take turns share one `t(0)`: an error of it
-must not favour one. Drivers' own timestamps would be better on GPUs; the HAL's profiling is not implemented
-on CUDA in 3.13.
+so that a gain is seen a little smaller than it is. Executables that take turns share one `t(0)`: an error of
+it must not favour one. Drivers' own timestamps would be better on GPUs; the HAL's profiling is not
+implemented on CUDA in 3.13.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
     say more than each pair does; they are paired and averaged likewise. Of these estimates the surest counts.
 
     Its standard error is the largest of several. Disturbances that last, and modes that an executable stays
-    in for a while, make neighbouring pairs alike, so that errors are also estimated from blocks of pairs; and
+    in for a while, make neighboring pairs alike, so that errors are also estimated from blocks of pairs; and
     a mode that lasts as long as the executable stays loaded shows only in the differences between groups,
     because each group loads its own.
 
@@ -185,7 +185,7 @@ def _centers(logs: Floats) -> tuple[Floats, Floats]:
     cut = int(_TRIMMED * count)
     ordered = np.sort(logs, axis=1)
     middle = ordered[:, cut : count - cut]
-    # The trimmed mean moves with a sample as the mean of clipped samples does, but for the factor.
+    # The trimmed mean moves with a sample as the mean of clipped samples does, except for the factor.
     pulls = np.clip(logs, middle[:, :1], middle[:, -1:])
     pulls = (pulls - pulls.mean(axis=1, keepdims=True)) * (count / middle.shape[1])
     variances = np.zeros((len(_BLOCKS), groups, candidates))

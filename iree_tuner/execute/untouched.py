@@ -63,7 +63,7 @@ def changed(got: Buffer, image: Buffer, ranges: Sequence[Kept], bindings: Sequen
         if each.tensor is not None:
             where = _position(bindings, each.tensor, first)
             return f"input {each.tensor} was changed, {wrong.size} bytes, first at {where}"
-        return f"written out of bounds: {wrong.size} bytes from byte {first}, {_neighbour(bindings, first)}"
+        return f"written out of bounds: {wrong.size} bytes from byte {first}, {_neighbor(bindings, first)}"
     return ""
 
 
@@ -76,7 +76,7 @@ def _position(bindings: Sequence[Binding], number: int, byte: int) -> str:
     return f"[{', '.join(str(int(i)) for i in place)}]"
 
 
-def _neighbour(bindings: Sequence[Binding], byte: int) -> str:
+def _neighbor(bindings: Sequence[Binding], byte: int) -> str:
     """The tensor that a byte lies behind, or in front of."""
     ends = [(sum(span(*each)), number) for number, each in enumerate(_tensors(bindings))]
     before = [each for each in ends if each[0] <= byte]

@@ -52,7 +52,7 @@ class Roofline:
         """Operations a second on elements of a type; None where nothing is known of it.
 
         A type that is not listed has the number of its kind and width. If there is none, it has the number of
-        `f32` times as many elements as fit in the place of an f32: no known unit does more.
+        `f32`, times the elements that an f32 has room for: no known unit does more.
         """
         known = dict(self.flops_per_s)
         if element_type in known:

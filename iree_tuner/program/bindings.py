@@ -31,7 +31,7 @@ class Binding:
 
 
 _PAGE = 4096
-_GUARD = 256  # bytes behind the last binding that nobody may write
+_GUARD = 256  # bytes behind the last binding that must not be written
 
 
 def stride_of(buffer_bytes: int) -> int:

@@ -49,7 +49,7 @@ def lifted(data: bytes, name: str) -> bytes:
     try:
         module = parse_module(data, new_context(), name)
     except CompileError:
-        return data  # told by who compiles it
+        return data  # the compiler reports it
     try:
         calls = _calls(module)
         return to_bytecode(_program(calls, module.context)) if calls else data

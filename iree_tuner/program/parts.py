@@ -209,7 +209,7 @@ class _Apart:
 
     def _add_part(self, op: ir.Operation) -> None:
         writes = [result for result in op.results if result in self._numbers]
-        if not writes:  # it runs inside those that read what it makes
+        if not writes:  # it runs inside the readers of its results
             return
         name, function = _export_of(op), f"{_PART}{len(self._parts)}"
         try:

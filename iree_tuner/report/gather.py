@@ -266,7 +266,7 @@ def _failures(tried: Sequence[Tried]) -> tuple[FailureGroup, ...]:
             known, count=known.count + 1, studies=len(where[group]),
             reproducer=known.reproducer or reading.text(trial.reproducer),
         )  # fmt: skip
-    return tuple(sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.told)))
+    return tuple(sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.named_cause)))
 
 
 def _conditions(

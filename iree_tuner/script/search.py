@@ -25,7 +25,7 @@ from iree_tuner.tuning.stop import StopRequest
 ROUNDS, _FINAL_S = 64, 10.0
 
 Watch = Callable[[str], None]
-"""Told what is going on, a line at a time."""
+"""Gets messages of progress, a line at a time."""
 
 
 @dataclass(frozen=True)

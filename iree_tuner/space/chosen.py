@@ -79,7 +79,7 @@ class Written:
 
     @classmethod
     def of(cls, configuration: Configuration, context: ir.Context) -> Written:
-        """The attributes that a candidate sets. Raises ValueError if its root op has no `compilation_info`."""
+        """A candidate's attributes. Raises ValueError if the root op has no `compilation_info`."""
         found = {(op.label, op.attribute): op.value for op in configuration.ops}
         info = ir.Attribute.parse(found.pop(("root", "compilation_info"), "unit"), context)
         if not isinstance(info, iree_codegen.CompilationInfoAttr):
@@ -109,7 +109,7 @@ def read_written(space: Space, written: Written) -> Chosen:
             if not text or companion.label not in template:
                 continue
             own = ir.DictAttr(template[companion.label])
-            # What this one has no knobs for leaves its knobs open, and says nothing of the root's.
+            # Attributes without knobs here leave this op's knobs open, and do not affect the root's.
             other = Chosen(values=dict(chosen.values), places=chosen.places)
             if cpu:
                 _read_levels(_levels_of(own), _tiles(text), companion.loops, f"{companion.label}.", other)

@@ -41,7 +41,7 @@ _NO_TEXT = "the database is damaged: it has text that is not UTF-8"
 
 
 @contextmanager
-def told(path: str) -> Generator[None]:
+def store_errors(path: str) -> Generator[None]:
     """Raise StoreError for what SQLite says about the file; other errors of SQLite are bugs and stay."""
     try:
         yield

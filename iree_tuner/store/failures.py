@@ -32,7 +32,7 @@ class FailureGroup:
     kernel: str = ""
 
     @property
-    def told(self) -> str:
+    def named_cause(self) -> str:
         """The cause, with the kernel that it is of."""
         return f"{self.kernel}: {self.cause}" if self.kernel else self.cause
 
@@ -58,4 +58,4 @@ def failures(store: Store, cause_of: Callable[[str, str], str]) -> list[FailureG
             known, count=known.count + 1, studies=len(studies[group]),
             reproducer=known.reproducer or row["reproducer"],
         )  # fmt: skip
-    return sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.told))
+    return sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.named_cause))

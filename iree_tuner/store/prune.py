@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from iree_tuner.store.failure import stored_json, told
+from iree_tuner.store.failure import store_errors, stored_json
 from iree_tuner.store.store import Store
 
 
@@ -76,5 +76,5 @@ def prune(store: Store, trials: list[int]) -> None:
         connection.execute("DELETE FROM findings WHERE run_id " + left.format("findings.run_id"))
         connection.execute("DELETE FROM runs WHERE id " + left.format("runs.id"))
         connection.execute("DROP TABLE touched")
-    with told(store.path):
+    with store_errors(store.path):
         store.connection.execute("VACUUM")

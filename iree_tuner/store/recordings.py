@@ -96,7 +96,7 @@ def _header(recording: Recording) -> dict[str, object]:
         header["start"] = {"pipeline": pipeline, "knobs": knobs}
     if recording.trials:
         header["conditions"] = _conditions(recording.trials)
-    # What the form says in short does not give the study back; its key does.
+    # The form's short names do not give the study back; its key does.
     return header | {
         "indexing_maps": list(map(str, workload.maps)),
         "space_size": key.space_size,

@@ -19,7 +19,7 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.files import note_input
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import schema
-from iree_tuner.store.failure import StoreError, told
+from iree_tuner.store.failure import StoreError, store_errors
 from iree_tuner.store.findings import Finding, body_of, body_text
 from iree_tuner.store.rows import (
     COLUMNS,
@@ -75,7 +75,7 @@ class Store:
             raise StoreError(what, location=str(path))
         if create and not readonly:
             _make_folder(path)
-        with told(str(path)):
+        with store_errors(str(path)):
             opened = _open_to_read(path, busy_s) if readonly else _open_to_write(path, busy_s, create)
         opened.row_factory = sqlite3.Row
         note_input(path)
@@ -94,13 +94,13 @@ class Store:
 
     def read(self, query: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
         """Rows of a query."""
-        with self._lock, told(self.path):
+        with self._lock, store_errors(self.path):
             return self.connection.execute(query, tuple(values)).fetchall()  # pyright: ignore
 
     @contextmanager
     def write(self) -> Generator[sqlite3.Connection]:
         """A transaction: all of it is stored when the block ends, and nothing when it raises."""
-        with self._lock, told(self.path), transaction(self.connection):
+        with self._lock, store_errors(self.path), transaction(self.connection):
             yield self.connection
 
     def start_run(self, program: str, options: Mapping[str, object]) -> int:

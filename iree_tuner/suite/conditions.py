@@ -18,7 +18,7 @@ class Conditions:
         threads: cores that each back end may use; 0 for a device that is not the host.
         copies_bytes: inputs rotate through copies of so many bytes, at least one: cold caches, and the seeds'
             rotating buffers; 0 for one copy, which stays where the caches hold it.
-        neighbour_s: a large product runs on the same device for so long before each sample; 0 for none.
+        background_load_s: a large product runs on the same device for so long before each sample; 0 for none.
         streams: copies of the operation that run side by side; a time is a batch's time divided by the number
             of all calls in it.
         batch_s: least length of a sample, in seconds.
@@ -30,7 +30,7 @@ class Conditions:
     timing: Timing = "call"
     threads: int = 0
     copies_bytes: int = 0
-    neighbour_s: float = 0.0
+    background_load_s: float = 0.0
     streams: int = 1
     batch_s: float = 0.02
     pause_s: float = 0.02

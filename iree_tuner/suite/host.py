@@ -69,7 +69,7 @@ class BackendHost:
         self._threads = job.conditions.threads
         # Each time: the process may be another one than last time.
         self._ask(use_cores, self._threads, limit_s=self._patience_s)
-        limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.neighbour_s
+        limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.background_load_s
         loaded = self._ask(hosted.load, backend, job, expected, magnitudes, slot, limit_s=limit_s)
         if loaded.agreement is None or loaded.agreement.ok:
             self._jobs[slot] = job
@@ -84,7 +84,7 @@ class BackendHost:
         job = self._jobs.get(slot)
         if job is None:
             raise BackendError("failed", "nothing is loaded")
-        limit_s = self._limit_s(job) * job.conditions.streams + 2 * job.conditions.neighbour_s + pause_s
+        limit_s = self._limit_s(job) * job.conditions.streams + 2 * job.conditions.background_load_s + pause_s
         return self._ask(hosted.sample, pause_s, slot, limit_s=limit_s)
 
     def forget(self) -> None:

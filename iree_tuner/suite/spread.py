@@ -41,7 +41,7 @@ class Spreads:
 
 
 def spreads_of(history: History) -> Spreads:
-    """From neighbouring runs of equal commit, compiler, libraries and conditions, by device.
+    """From neighboring runs of equal commit, compiler, libraries and conditions, by device.
 
     The middle of the rows counts for their device, so that a few that jump do not speak for all; a row that
     jumps has its own. A spread below the usual one counts together with `LEAST_PAIRS` pairs of the usual

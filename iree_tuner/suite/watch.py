@@ -8,7 +8,7 @@ from iree_tuner.suite.row import Row
 
 
 class Watch(Protocol):
-    """Told from several threads, one at a time."""
+    """Called from several threads, one at a time."""
 
     def planned(self, operations: int) -> None:
         """So many operations are to be measured; known ones are not counted."""

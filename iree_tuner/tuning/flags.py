@@ -108,7 +108,7 @@ def _with_one_more(base: Target, axes: Sequence[tuple[str, ...]]) -> Iterator[Ta
 def _compared(
     whole: ProgramVersions, base: FlagChoice, candidates: Sequence[Target], look: ComparisonPlan
 ) -> list[FlagChoice]:
-    """Those that run and compute the same."""
+    """Versions that run and compute the same."""
     versions = [untuned(each) for each in candidates]
     found = whole.compare(untuned(base.target), versions, look)
     return [

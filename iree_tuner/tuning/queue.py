@@ -136,7 +136,7 @@ class WorkloadQueue:
             self._watch.standing([standing_of(each) for each in self.workloads])
 
     def left(self) -> list[WorkloadResult]:
-        """Those that never had their turn."""
+        """Searches that never had their turn."""
         return [self._unmeasured(task, NOT_TRIED) for task in self._waiting]
 
     def _choose(self, *, may_admit: bool) -> tuple[WorkloadSearch, Search] | None:

@@ -145,7 +145,7 @@ def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list
     parts = watched.pieces.parts.parts
     while True:
         log.unlink(missing_ok=True)
-        # What has an error ends there, and what follows it goes on, with these.
+        # With these, a kernel with an error ends there, and later ones go on.
         command = [
             checker, "--tool", tool, "--log-file", str(log), "--print-limit", "100",
             "--destroy-on-device-error", "kernel",

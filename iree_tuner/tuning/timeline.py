@@ -128,7 +128,7 @@ class Timeline:
         return self.clock() - self.began
 
     def use(self, pools: Sequence[tuple[str, Sequence[Span]]]) -> TimeUse:
-        """Where the time went so far; neighbouring stages of one name are joined.
+        """Where the time went so far; neighboring stages of one name are joined.
 
         Args:
             pools: names of the pools of workers, and what these did.

@@ -153,7 +153,7 @@ class WorkloadSearch:
             return effort.trials_for(1.0) * _BUDGETED
         if self.share >= effort.least_share:
             return effort.trials_for(self.share)
-        # What is too small to be searched may still take what was found elsewhere.
+        # Workloads that are too small to be searched may still take results from elsewhere.
         return suggested if has_starters else 0
 
 

@@ -58,7 +58,7 @@ class AmdSensors:
     def memory_bytes(self) -> int | None:
         """All of its memory."""
         found = self._ask("amdsmi_get_gpu_vram_usage").get("vram_total")
-        return found << 20 if isinstance(found, int) else None  # told in MiB
+        return found << 20 if isinstance(found, int) else None  # reported in MiB
 
     def _clock_mhz(self) -> float | None:
         graphics = _try(lambda: self._smi.AmdSmiClkType.GFX)

@@ -134,7 +134,7 @@ def _open_promotion(draft: Draft) -> None:
         tiles = attention_tiles(draft)
         for operand, promoted in enumerate(promoted_operands(draft)):
             shape = operand_tile(draft.workload, operand, tiles)
-            # What is not promoted has a layout without further ado: that of a single element.
+            # Operands that are not promoted have a layout of their own: a single element.
             asked = [if_else(promoted, size, 1) for size in shape]
             bits = draft.workload.types[operand].bits
             require_thread_layout(asked, draft.value("wg_size_x"), bits, f"the {_OPERANDS[operand]}")

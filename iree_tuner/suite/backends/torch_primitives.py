@@ -164,7 +164,7 @@ class TorchPrimitives:
         square = causal and mask is None and queries == keys
         if (
             causal and not square
-        ):  # its own `is_causal` counts from the first key, and takes no mask beside it
+        ):  # its own `is_causal` counts from the first key, and takes no mask in addition
             if mask is None and q.is_cuda:
                 mask = bias.causal_lower_right(queries, keys)
             else:

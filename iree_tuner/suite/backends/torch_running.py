@@ -213,7 +213,7 @@ def _compiled(operation: Operation) -> Callable[..., Tensor]:
     """Through `torch.compile`, as one graph, forgetting what was compiled for the operation before."""
     torch.compiler.reset()
     config: Any = import_module("torch._inductor.config")
-    config.compile_threads = 1  # no processes that wait beside what is timed
+    config.compile_threads = 1  # no waiting processes during timing
     return torch.compile(_function(operation), fullgraph=True, dynamic=False)
 
 

@@ -212,7 +212,7 @@ def flash(
     `Q`, `K`, `V` and `MASK`: strides of batch, head, row and column. `SHARED`: heads for each key head.
     `SIZE_2`, `VALUES_2`: sizes of a head, rounded up to powers of two.
     """
-    block = tl.num_programs(0) - 1 - tl.program_id(0)  # those that see the most keys first
+    block = tl.num_programs(0) - 1 - tl.program_id(0)  # the ones that see the most keys first
     batch, head = (tl.program_id(1) // HEADS).to(tl.int64), tl.program_id(1) % HEADS
     rows, sizes = block * BM + tl.arange(0, BM), tl.arange(0, SIZE_2)
     values = tl.arange(0, VALUES_2)

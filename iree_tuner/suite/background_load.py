@@ -14,7 +14,7 @@ from iree_tuner.targets import on_host
 _HOST_SIZE, _GPU_SIZE = 1024, 8192
 
 
-class Neighbour:
+class BackgroundLoad:
     """A large product of f32 on the same device, by the same library, in the same process.
 
     Args:
