@@ -53,8 +53,10 @@ def run(
 ) -> int:
     """Run a program once, print its results, and check them against a reference.
 
-    With a codegen script, the results are compared with those of the program without the script. Exit status
-    1 if they differ.
+    With a codegen script, the reference is the same program without the script. Exit status 1 if the results
+    differ.
+
+    Example: `iree-tuner run model.mlir --input x.npy --save results`
 
     Example: `iree-tuner run programs/matmuls/matmul.mlir --transform-script cpu_matmul --knob rows=8`
 

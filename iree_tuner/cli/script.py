@@ -96,9 +96,9 @@ def stages(
     compiling: CompilerFlags = _NO_FLAGS,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Print the IR of the functions that a script lowers, before the first stage and after each stage.
+    """Print the IR of a script's functions before its first stage and after each stage.
 
-    The output is also meant for FileCheck.
+    Tests can check the output with FileCheck.
 
     Example: `iree-tuner script stages programs/matmuls/matmul.mlir cpu_matmul --stage vectorize`
 

@@ -10,6 +10,7 @@ import inspect
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,9 @@ SOURCES = tuple(
     path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in UNREAD
 )
 WORDS = 40
+REPEATED = 8
+"""A sentence of more words than this, twice on a page, was left over by an edit."""
+
 
 PHRASES = {
     r"(?<!\bsay )\bbeside\b": "next to, compared with, or in addition to",
@@ -197,6 +201,12 @@ def test_faults_of_code_are_found() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_sentences_of_pages(page: Path) -> None:
     assert findings(prose(page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_says_things_once(page: Path) -> None:
+    long = [each for each in sentences(prose(page)) if each.count(" ") >= REPEATED]
+    assert [each for each, count in Counter(long).items() if count > 1] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
