@@ -4,8 +4,8 @@ For each program a run of `iree-tuner tune` with each effort, from nothing (no d
 with the compiler's own flags, each in a new process. What is compared is what users get: the verdict of the
 finals, a dispatch with its winner against the default in turns. Without a winner the gain is 1.
 
-    python benchmarks/efforts.py recordings/programs/cpu/matmul_square.mlir
-    python benchmarks/efforts.py recordings/programs/cpu/*.mlir --efforts quick,full --output FILE
+    python benchmarks/efforts.py programs/recorded/cpu/matmul_square.mlir
+    python benchmarks/efforts.py programs/recorded/cpu/*.mlir --efforts quick,full --output FILE
 
 Prints a JSON object a run, and a table at the end. With `--output` they are appended to a file, and runs that
 are in it are not repeated: the same command goes on where it was stopped.

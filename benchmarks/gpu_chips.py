@@ -1,6 +1,6 @@
 """Is code that is compiled for one chip faster than code for another? Each dispatch of a program, in turns.
 
-    python benchmarks/gpu_chips.py examples/layers/llama_3_8b.mlir --chips sm_89 sm_90 --device cuda://0 \\
+    python benchmarks/gpu_chips.py programs/layers/llama_3_8b.mlir --chips sm_89 sm_90 --device cuda://0 \\
         --spec specs/cuda/h200/llama_3_8b.spec.mlir --json rows.jsonl
 
 The compiler's default, compiled for each chip, takes turns with itself on the same memory, and so does the

@@ -1,6 +1,6 @@
 """GEMMs on a GPU: tuned for real, beside cuBLAS through PyTorch, and beside a tuner made of processes.
 
-    python benchmarks/gpu_gemms.py recordings/programs/cuda/llama_*.mlir --device cuda://0 --chip sm_80 \\
+    python benchmarks/gpu_gemms.py programs/recorded/cuda/llama_*.mlir --device cuda://0 --chip sm_80 \\
         --budget 60 --json rows.jsonl --db gemms.db
 
 For each program, one after the other:

@@ -1,6 +1,6 @@
 """Kernels on a GPU: Triton's among the candidates, beside the tuned compiler and cuBLAS through PyTorch.
 
-    python benchmarks/gpu_kernels.py benchmarks/programs/kernels/*.mlir --device cuda://0 --json rows.jsonl
+    python benchmarks/gpu_kernels.py programs/gemms/*.mlir --device cuda://0 --json rows.jsonl
 
 For each program, which is one matrix multiplication, one after the other:
 

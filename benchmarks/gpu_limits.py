@@ -1,6 +1,6 @@
 """What limits a GEMM's code on an NVIDIA GPU: what the assembler and, if there is one, Nsight Compute say.
 
-    python benchmarks/gpu_limits.py recordings/programs/cuda/square_4096.mlir --chip sm_89 \\
+    python benchmarks/gpu_limits.py programs/recorded/cuda/square_4096.mlir --chip sm_89 \\
         --spec specs/cuda/h200/gemms.spec.mlir --architecture sm_90 --device cuda://0
 
 The program is compiled as it is, and with the spec. Of each version's largest kernel: registers, spills and

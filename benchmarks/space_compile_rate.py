@@ -5,7 +5,7 @@
 
 Prints a line for each space of each program on each target and, below it, why its failures failed. Every
 assignment is compiled in a worker process that may die: a crash or a time-out is a failure with that reason.
-Programs are those in `programs/`: with `cpu_` for llvm-cpu, the others for GPUs.
+Programs are those in `programs/ops/`: with `cpu_` for llvm-cpu, the others for GPUs.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Job:
 def main() -> int:
     """Run the programs on the targets. Exit status 1 when too little of a space compiles."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("programs", nargs="*", help="files, or names of files in programs/; all without")
+    parser.add_argument("programs", nargs="*", help="files, or names of files in programs/ops/; all without")
     parser.add_argument("--targets", default="llvm-cpu:host", help="separated by commas")
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)

@@ -32,7 +32,7 @@ from iree_tuner.space.judge import Judge
 from iree_tuner.space.sampling import shuffled
 from iree_tuner.targets import CpuLimits, parse_target
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parent.parent / "programs" / "ops"
 SAMPLES = 100
 
 

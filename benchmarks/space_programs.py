@@ -1,4 +1,4 @@
-"""The programs of `programs/`, and their spaces on a target: what the other `space_` scripts share."""
+"""The programs of `programs/ops/`, and their spaces on a target: what the other `space_` scripts share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from iree_tuner.space import Space, build_spaces
 from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.targets import CpuLimits, Target
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parent.parent / "programs" / "ops"
 
 
 def programs(names: list[str], target: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""How long 100 samples take, of every space of the programs in `programs/`, from the constraints op on.
+"""How long 100 samples take, of every space of the programs in `programs/ops/`, from the constraints op on.
 
     python benchmarks/space_sampling.py --targets hip:gfx942,cuda:sm_80,vulkan:ampere,llvm-cpu:host
 
@@ -27,7 +27,7 @@ LIMIT_MS = 100.0
 def main() -> int:
     """Measure each space in turn."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("programs", nargs="*", help="files, or names of files in programs/; all without")
+    parser.add_argument("programs", nargs="*", help="files, or names of files in programs/ops/; all without")
     parser.add_argument("--targets", default="llvm-cpu:host", help="separated by commas")
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()

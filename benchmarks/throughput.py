@@ -49,7 +49,7 @@ from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.task import Task, make_tasks
 
-PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"
+PROGRAM = Path(__file__).parent.parent / "programs" / "ops" / "cpu_matmul_f32.mlir"
 DEVICE = "local-task"
 JOBS = 2
 

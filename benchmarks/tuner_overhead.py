@@ -50,7 +50,7 @@ from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
-PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"
+PROGRAM = Path(__file__).parent.parent / "programs" / "ops" / "cpu_matmul_f32.mlir"
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from iree_tuner.program import load_program
 from iree_tuner.program.extract import extract
 from iree_tuner.targets import target_for_device
 
-PROGRAM = Path(__file__).parent / "programs" / "cpu_matmul_f32.mlir"
+PROGRAM = Path(__file__).parent.parent / "programs" / "ops" / "cpu_matmul_f32.mlir"
 BUSY = "while True: pass"
 Z = 1.96
 

@@ -60,7 +60,7 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "reduction": ("cpu_row_reduction", "matmul_1x4096x4096_f16"),
     },
 }
-"""Programs of `programs/` by family, on CPUs and on GPUs."""
+"""Programs of `programs/ops/` by family, on CPUs and on GPUs."""
 
 COLUMNS = ("both accept", "both refuse", "timeout", "not checked")
 

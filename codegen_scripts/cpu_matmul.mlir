@@ -1,6 +1,6 @@
 // Matrix multiplications on processors: tiles for workgroups, tiles for registers, vectors, memory.
 //
-//   iree-tuner bench examples/scripts/matmul.mlir --transform-script cpu_matmul --search
+//   iree-tuner bench programs/matmuls/matmul.mlir --transform-script cpu_matmul --search
 //   iree-tuner script link cpu_matmul -o linked.mlir
 //   iree-compile ... --iree-codegen-transform-dialect-library=linked.mlir
 //

@@ -1,7 +1,7 @@
 // Matrix multiplications with an elementwise op on their result (bias, activation), on processors: both are
 // computed tile by tile, and the sums never leave the registers.
 //
-//   iree-tuner bench examples/scripts/matmul_bias_relu.mlir --transform-script cpu_matmul_elementwise --search
+//   iree-tuner bench programs/matmuls/matmul_bias_relu.mlir --transform-script cpu_matmul_elementwise --search
 //   iree-tuner script link cpu_matmul_elementwise -o linked.mlir
 //   iree-compile ... --iree-codegen-transform-dialect-library=linked.mlir
 //

@@ -148,7 +148,7 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, object]:
 
 
 def name_of(path: str | os.PathLike[str]) -> str:
-    """What messages call an input."""
+    """The name of an input in messages."""
     return "<stdin>" if Path(path) == STANDARD else str(path)
 
 
@@ -163,7 +163,7 @@ def planned_output(path: Path, *suffixes: str) -> Path:
         The path.
 
     Raises:
-        UsageError: the name ends otherwise, or is that of an input or of another output.
+        UsageError: the name has another suffix, or names an input or another output.
         TunerError: nothing can be written there.
     """
     if suffixes and path.suffix not in suffixes:
@@ -244,7 +244,7 @@ def _check(path: Path) -> None:
 
 
 def _identity(path: Path) -> _Identity | None:
-    """What a regular file is, by any of its names; None for anything else."""
+    """The identity of a regular file, equal for all of its names; None for anything else."""
     with suppress(OSError, ValueError):
         found = path.stat()
         if stat.S_ISREG(found.st_mode):

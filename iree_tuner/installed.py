@@ -1,4 +1,4 @@
-"""What installed packages bring, by entry points: op families, spaces, kernels, back ends, strategies."""
+"""Plugins of installed packages, by entry points: op families, spaces, kernels, back ends, strategies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def brought(group: str, what: str) -> dict[str, EntryPoint]:
 
 
 def usable(entry: EntryPoint, what: str, *arguments: object) -> object:
-    """What an entry point makes. Raises TunerError where it cannot be imported, or fails."""
+    """The object that an entry point makes. Raises TunerError where it cannot be imported, or fails."""
     try:
         return entry.load()(*arguments)
     except TunerError:
@@ -42,7 +42,7 @@ def usable(entry: EntryPoint, what: str, *arguments: object) -> object:
 
 
 def members(group: str, what: str, kind: type[T]) -> dict[str, T]:
-    """What the entry points of a group make, by name.
+    """The objects that the entry points of a group make, by name.
 
     Args:
         group: of entry points.

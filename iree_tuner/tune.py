@@ -270,13 +270,13 @@ class _TuningRun:
         return self._profiled(given).profile
 
     def _tuned(self, variant: FlagVariant, choice: FlagChoice, versions: int, part: float) -> TunedVariant:
-        """What came of a choice of flags."""
+        """The result of a choice of flags."""
         competitors = self.competitors
         cap = most_variants(self.plan.effort.name, limited=self.plan.options.budget_s is not None)
         results = tune_variant(
             variant, self.findings, self.plan, self.budget, self.watch, versions=versions, part=part,
             competing=lambda key: [(kind, cap) for kind in competitors.of(key)] if competitors else (),
-            beside=competitors.beside(variant.tasks, choice.speedup) if competitors else (),
+            extra_tasks=competitors.beside(variant.tasks, choice.speedup) if competitors else (),
         )  # fmt: skip
         target = variant.lab.target
         with self.timeline.stage("matcher check"):
@@ -315,7 +315,7 @@ class _TuningRun:
         return tuned  # stopped
 
     def _judged(self, tuned: Sequence[TunedVariant]) -> tuple[Verdict, str]:
-        """What the program says; where it cannot be run, the entries stand by their own verdicts."""
+        """The program's verdict; where it cannot be run, the entries stand by their own verdicts."""
         few, given = len(tuned[0].results) > _MANY, self.lab.target
         judge = ProgramJudge(
             self.versions, given, self.plan.effort, self.budget, self.plan.options.in_model, few_places=few,
@@ -328,7 +328,7 @@ class _TuningRun:
             return Verdict(first, first.version), f"the whole program was not compared: {error}"
 
     def _blame(self, version: ProgramVersion, after_s: float = 0.0) -> Blame | None:
-        """What is wrong with a version whose results are; None without time to look."""
+        """The faults of a version with wrong results; None without time to look."""
         if self.findings.stop.requested or not self.budget.apart_fits(after_s):
             return None
         self.watch.working(f"finding the cause of wrong results with {version.what}")
@@ -343,7 +343,7 @@ class _TuningRun:
         return None  # stopped
 
     def _mended(self, version: ProgramVersion) -> ProgramVersion | None:
-        """A version with kernels, without those that are wrong; None where none is, or no others are left."""
+        """A version with kernels, without wrong ones; None where none is, or no others are left."""
         found = self._blame(version, self.budget.verdict_s(1))
         if found is None or self.competitors is None:
             return None

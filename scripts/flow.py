@@ -29,7 +29,7 @@ def pipeline(ink: str, accent: str, faint: str) -> str:
     parts += [arrow(place, ink) for place in range(len(STEPS))]
     loop = "times and failures go back to the strategy, which proposes the next candidates"
     x, y = corner(6)
-    parts.append(text(x + WIDTH / 2, y + HEIGHT + 28, loop, ink, 13, "middle", style="italic"))
+    parts.append(text(x + WIDTH / 2, y + HEIGHT + 46, loop, ink, 13, "middle", style="italic"))
     width = COLUMNS * WIDTH + (COLUMNS - 1) * GAP + 20
     height = ROW + HEIGHT + 60
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'

@@ -81,7 +81,7 @@ ROOT = next(each for each in (Path.cwd(), *Path.cwd().parents) if (each / "recor
 
 The compiler extracts the dispatches of a program for a target. Each has a workload, and a workload has
 a space.""",
-    """program = load_program(ROOT / "recordings/programs/cpu/matmul_512x768x1024.mlir")
+    """program = load_program(ROOT / "programs/recorded/cpu/matmul_512x768x1024.mlir")
 with Workers(1) as workers:
     (dispatch,) = extract(program, parse_target("llvm-cpu:znver4"), workers).dispatches
 space = build_space(dispatch.workload, dispatch.limits, new_context())

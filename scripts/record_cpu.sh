@@ -5,6 +5,6 @@ set -eu
 folder=${1:?folder for the recordings}
 count=${2:-350}
 here=$(dirname "$0")/..
-for program in "$here"/recordings/programs/cpu/*.mlir; do
+for program in "$here"/programs/recorded/cpu/*.mlir; do
   iree-tuner db record "$program" --count "$count" -o "$folder" --db "$folder/trials.db"
 done

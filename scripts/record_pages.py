@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("benchmarks", "examples", "recordings", "specs", "test")
+FOLDERS = ("benchmarks", "examples", "programs", "recordings", "specs", "test")
 ENVIRONMENT = {"COLUMNS": "104", "NO_COLOR": "1"}
 ELLIPSIS = "..."
 BLOCK = re.compile(

@@ -1,4 +1,6 @@
-"""A hook of mkdocs (mkdocs.yml): adds the commands' help and pages outside docs/, and mends links to them.
+"""A hook of mkdocs (mkdocs.yml): adds the commands' help and pages outside docs/, and mends links.
+
+A link that shows the name of its file in the repository, `[specs.md](specs.md)`, shows the page's title.
 
 The reference of commands is made of the help texts that `test/unit/test_help.py` compares with the
 commands, so the site has no copy of them.
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from posixpath import dirname, normpath, relpath
+from posixpath import basename, dirname, normpath, relpath
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -44,8 +46,18 @@ def link(match: re.Match[str], origin: str, place: str, files: Files) -> str:
     source = normpath(f"{dirname(origin)}/{target}") if dirname(origin) else normpath(target)
     wanted = PAGES.get(source, source.removeprefix("docs/"))
     if files.get_file_from_path(wanted):
-        return f"[{text}]({relpath(wanted, dirname(place) or '.')}{anchor})"
+        shown = (
+            title(ROOT / source)
+            if source.endswith(".md") and text in (source, wanted, basename(source))
+            else text
+        )
+        return f"[{shown}]({relpath(wanted, dirname(place) or '.')}{anchor})"
     return text if (ROOT / source).exists() else match[0]
+
+
+def title(page: Path) -> str:
+    """The first heading of a page."""
+    return next(line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("# "))[2:]
 
 
 def commands() -> str:

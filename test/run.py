@@ -29,11 +29,25 @@ ROOT = Path(__file__).resolve().parent.parent
 UNIT = ROOT / "test" / "unit"
 TOOLS = Path(sys.executable).parent
 
-SMOKE = "test/tune/quick.mlir"
+SMOKE = "test/tuning/quick.mlir"
 """The whole way in one lit test."""
 
 CACHE, TEST_CACHE_BYTES = "IREE_TUNER_CACHE_BYTES", 8 << 20
 """Each process that times fills twice the last cache with data: a second where a host reports 480 MiB."""
+
+FOLDERS = {
+    "bench": "script",
+    "compile": "spec",
+    "db": "store",
+    "doctor": "cli",
+    "extract": "program",
+    "kernel": "kernels",
+    "profile": "profiling",
+    "run": "script",
+    "spec_reduce": "reduce",
+    "tune": "tuning",
+}
+"""The folder of a command's lit tests: that of the package it calls. Other commands are named like it."""
 
 LEAST_COVERED = 10
 NO_TESTS = 5  # pytest's status
@@ -172,15 +186,22 @@ def touched(files: Sequence[Path]) -> tuple[list[str], list[str]]:
         elif parts[0] == "iree_tuner" and file.suffix == ".py":
             module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
             pytest |= {str(path.relative_to(ROOT)) for path, text in sources.items() if imports(text, module)}
-            rooms = (parts[1], file.stem.split("_")[0])  # a command's tests are in a folder named for it
+            rooms = rooms_of(file)
             pytest |= {f"test/unit/{room}" for room in rooms[:1] if (UNIT / room).is_dir()}
-            lit |= {f"test/{room}" for room in rooms if room != "unit" and (ROOT / "test" / room).is_dir()}
+            lit |= {f"test/{room}" for room in rooms if (ROOT / "test" / room).is_dir()}
             lit.add(SMOKE)
             pytest.add("test/unit/test_style.py")
             pytest.add("test/unit/test_layers.py")
     lit -= {name for name in lit if str(Path(name).parent) in lit}
     pytest -= {name for name in pytest if any(str(parent) in pytest for parent in Path(name).parents)}
     return sorted(name for name in lit if has_lit(ROOT / name)), sorted(pytest)
+
+
+def rooms_of(file: Path) -> list[str]:
+    """The folder of tests of a module's package, and for a command that of the package it calls."""
+    parts = file.relative_to(ROOT / "iree_tuner").parts
+    rooms = [parts[0] if len(parts) > 1 else file.stem, *([file.stem] if parts[0] == "cli" else [])]
+    return [FOLDERS.get(room, FOLDERS.get(room.split("_")[0], room.split("_")[0])) for room in rooms]
 
 
 def has_lit(path: Path) -> bool:

@@ -27,11 +27,11 @@ from iree_tuner.files import planned_output, write
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
+from iree_tuner.script.build import compile_with_script
+from iree_tuner.script.check import depth_of
+from iree_tuner.script.script import Script
+from iree_tuner.script.search import ScriptSearch, Watch, search_script
 from iree_tuner.search.registry import check_strategy
-from iree_tuner.transforms.build import compile_with_script
-from iree_tuner.transforms.check import depth_of
-from iree_tuner.transforms.script import Script
-from iree_tuner.transforms.search import ScriptSearch, Watch, search_script
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.options import (
@@ -111,7 +111,7 @@ def bench(
     results agree before it measures. With --search it tries the script's knobs on the dispatches that the
     script lowers, and compares the best assignment in the whole program. Exit status 1 if a version fails.
 
-    Example: `iree-tuner bench examples/scripts/matmul.mlir --transform-script cpu_matmul --search`
+    Example: `iree-tuner bench programs/matmuls/matmul.mlir --transform-script cpu_matmul --search`
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def worker(
     for uri in device:
         if kind_of_device(uri).names_chips:  # others do not tell what they are; runs say it
             target_for_device(uri)
-    # A device has one worker; of those that only compile, a host may have several.
+    # A device has one worker; a host may have several workers that only compile.
     told = name or "+".join([socket.gethostname(), *(device or [f"compile-{os.getpid()}"])])
     warn_if_open(scheduler)
     run_worker(scheduler, told, compile_slots, device, lambda line: print(line, file=sys.stderr, flush=True))

@@ -134,7 +134,7 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
     for each in found:
         if as_json:
             print_json(asdict(each))
-        causes.add_row(each.outcome, str(each.count), str(each.studies), each.told, each.reproducer)
+        causes.add_row(each.outcome, str(each.count), str(each.studies), each.named_cause, each.reproducer)
     if not as_json:
         print_table(answers, causes, otherwise="no failures")
 

@@ -10,7 +10,7 @@ _SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)")
 
 
 def parse_percent(text: str) -> float:
-    """Parse a fraction. Raises UsageError for text that is neither a percentage nor a number below 1."""
+    """Parse a fraction. Raises UsageError for text that is not a percentage and not a number below 1."""
     found = _SHARE.fullmatch(text.strip())
     share = float(found[1]) / (100 if found[2] else 1) if found else 1.0
     if found is None or (share >= 1 and not found[2]):

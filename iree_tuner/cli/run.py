@@ -24,10 +24,10 @@ from iree_tuner.execute.program_worker import Output
 from iree_tuner.files import planned_folder
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
+from iree_tuner.script.build import Scripted, compile_with_script
+from iree_tuner.script.check import agree_alone, depth_of
+from iree_tuner.script.script import Script
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
-from iree_tuner.transforms.build import Scripted, compile_with_script
-from iree_tuner.transforms.check import agree_alone, depth_of
-from iree_tuner.transforms.script import Script
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
 
@@ -53,10 +53,12 @@ def run(
 ) -> int:
     """Run a program once, print its results, and check them against a reference.
 
-    With a codegen script, the results are compared with those of the program without the script. Exit status
-    1 if they differ.
+    With a codegen script, the reference is the same program without the script. Exit status 1 if the results
+    differ.
 
-    Example: `iree-tuner run examples/scripts/matmul.mlir --transform-script cpu_matmul --knob rows=8`
+    Example: `iree-tuner run model.mlir --input x.npy --save results`
+
+    Example: `iree-tuner run programs/matmuls/matmul.mlir --transform-script cpu_matmul --knob rows=8`
 
     Parameters
     ----------

@@ -15,9 +15,9 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
+from iree_tuner.script.script import Script, load_script, shipped
+from iree_tuner.script.stages import stages_of
 from iree_tuner.targets import parse_target
-from iree_tuner.transforms.script import Script, load_script, shipped
-from iree_tuner.transforms.stages import stages_of
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 LIBRARY_FLAG = "--iree-codegen-transform-dialect-library"
@@ -96,11 +96,11 @@ def stages(
     compiling: CompilerFlags = _NO_FLAGS,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Print the IR of the functions that a script lowers, before the first stage and after each stage.
+    """Print the IR of a script's functions before its first stage and after each stage.
 
-    The output is also meant for FileCheck.
+    Tests can check the output with FileCheck.
 
-    Example: `iree-tuner script stages examples/scripts/matmul.mlir cpu_matmul --stage vectorize`
+    Example: `iree-tuner script stages programs/matmuls/matmul.mlir cpu_matmul --stage vectorize`
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.knobs import Knobs, parse_knobs
 from iree_tuner.errors import UsageError
-from iree_tuner.transforms.script import Script, load_script
+from iree_tuner.script.script import Script, load_script
 
 
 @Parameter(name="*")

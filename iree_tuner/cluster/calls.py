@@ -30,7 +30,7 @@ PATIENCE_S = 60.0
 """For a worker, or the scheduler, to come back."""
 
 _LOOK_S = 1.0
-_QUEUE_S = 300.0  # that a call may wait for its turn, and its worker hang, beside its own limit
+_QUEUE_S = 300.0  # that a call may wait for its turn, and its worker hang, in addition to its own limit
 _ATTEMPTS = 8
 _NAMES = {
     "build_here": "compile",
@@ -39,7 +39,7 @@ _NAMES = {
     "agree_here": "check",
     "rounds_here": "compare",
 }
-"""What `iree-tuner cluster` calls them; others are called as they are without `_here`."""
+"""The name that `iree-tuner cluster` shows; others are called as they are without `_here`."""
 
 _run = f"{os.uname().nodename}-{os.getpid()}-{int(time.time())}"
 _numbers = itertools.count()
@@ -64,7 +64,7 @@ class ClusterCalls(Calls):
     Args:
         cluster: it.
         place: `compile`, `load`, or a device's URI.
-        workers: those that may take a call now.
+        workers: the ones that may take a call now.
         alone: in a process of its own there (a room, see `serve.Host`), which keeps what calls leave in it.
             Where its host is lost, calls end as `HostLost`, and are not made again in another process.
         here: makes calls that every worker is unfit for (`UnfitError`, or a package is missing there).
@@ -91,7 +91,7 @@ class ClusterCalls(Calls):
     def submit(
         self, function: Callable[..., R], *args: object, timeout_s: float = TIMEOUT_S, **kwargs: object
     ) -> Future[R]:
-        """See `Calls`. What a worker's process is killed by ends the call there, too."""
+        """See `Calls`. If a signal kills the worker's process, the call ends there, too."""
         if self._closed:
             raise RuntimeError("the workers are closed")
         future = CallFuture()
@@ -133,7 +133,7 @@ class ClusterCalls(Calls):
         wait(open_ones)
 
     def cancel_all(self) -> None:
-        """Cancel the calls that have not ended; the workers of those that run are killed."""
+        """Cancel the calls that have not ended; workers with a running call are killed."""
         with self._lock:
             open_ones = list(self._open.values())
         for each in open_ones:
@@ -151,7 +151,7 @@ class ClusterCalls(Calls):
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """What each worker did, and when, as the client saw it."""
+        """The work of each worker with its times, as the client saw it."""
         return tuple(self._spans)
 
     def close(self) -> None:
@@ -168,7 +168,8 @@ class ClusterCalls(Calls):
     async def _make(
         self, call: Call, name: str, parcel: Parcel, here: Callable[[], Future[Any]] | None
     ) -> None:
-        """Have a call made, again where nobody is to blame for its loss. It ends exactly once."""
+        """Make a call, again if it was lost without a fault of its own. It ends exactly
+        once."""
         loop, over = asyncio.get_running_loop(), asyncio.Event()
         call.future.add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
         numbers, lost, unfit = itertools.count(), 0, set[str]()
@@ -191,11 +192,11 @@ class ClusterCalls(Calls):
             call.end(error=WorkerError(HostLost(None, "", f"its worker was lost {_ATTEMPTS} times")))
         except (WorkerError, UntypedError) as error:
             call.end(error=error if isinstance(error, WorkerError) else WorkerError(Lost(str(error))))
-        except BaseException as error:  # nobody else would tell
+        except BaseException as error:  # no other code would report it
             call.end(error=WorkerError(Lost(f"{type(error).__name__}: {error}")))
 
     def _lacking(self, error: _UnfitWorkerError) -> set[str]:
-        """Addresses of workers that lack the same; who watches is told of each once."""
+        """Addresses of workers that lack the same; each is reported once."""
         found = self._unfit.setdefault(error.why, set())
         if error.address not in found:
             found.add(error.address)
@@ -268,11 +269,11 @@ class ClusterCalls(Calls):
     def _tell(self, call: Call, parcel: Parcel, reply: bytes, line: Line) -> None:
         """Tell the caller how it ended. Raises UntypedError for what is no typed data."""
         self._at = line if self._room else None
-        data, beside = unpack(reply)
-        kind, value, seconds, files = read_value(data, beside)
+        data, attached = unpack(reply)
+        kind, value, seconds, files = read_value(data, attached)
         for number, content in files.items():
             Path(parcel.written[number]).write_bytes(content)
-        for digest in beside:
+        for digest in attached:
             line.holds(digest)
             self._cluster.hold(digest, line.address)
         self.note(call, seconds)

@@ -124,7 +124,7 @@ class Cluster:
             self.holders.popitem(last=False)
 
     async def ask(self, what: str) -> dict[str, Any]:
-        """What each worker that is there answers, by its address. On the event loop."""
+        """The answers of all connected workers, by address. On the event loop."""
         found: dict[str, Any] = {}
         for each in self.members():
             with suppress(LineLostError):
@@ -132,7 +132,7 @@ class Cluster:
         return found
 
     async def _look(self, patience_s: float) -> list[str]:
-        """Find out who is there; who has other versions is not taken, and told of once."""
+        """Find out who is there; workers with other versions are not used, and reported once."""
         found = await members_of(self.client)
         self._facts = {
             each.address: self._facts.get(each.address) or asyncio.create_task(self._ask_facts(each.address))
@@ -161,7 +161,7 @@ class Cluster:
         return wrong
 
     async def _ask_facts(self, address: str) -> dict[str, str] | None:
-        """What a worker says of itself; None where it does not answer."""
+        """A worker's description of itself; None where it does not answer."""
         try:
             found = read_value(*unpack(await self.line(address).tell("facts")))
         except (LineLostError, UntypedError):
@@ -199,7 +199,8 @@ class Cluster:
         return target
 
     def kind(self, target: Target, worker: str) -> str:
-        """What has to be equal for devices to run the same code; `target` is a device's of a worker."""
+        """Facts that must be equal for devices to run the same code; `target` is a device's of a
+        worker."""
         return f"{target} ({self.processor(worker)})" if target.native else str(target)
 
     def processor(self, worker: str) -> str:
@@ -252,7 +253,7 @@ class Cluster:
         return ClusterCalls(self, uri, owner, alone=alone)
 
     def load_calls(self, devices: Sequence[tuple[str, str]]) -> ClusterCalls:
-        """Calls beside the first device, that have its driver compile."""
+        """Calls next to the first device, in which its driver compiles."""
         return ClusterCalls(
             self, LOAD, lambda: [each for each in self.members() if each.name == devices[0][1]]
         )
@@ -309,7 +310,7 @@ async def members_of(client: Client) -> list[Member]:
     """The workers of a scheduler that serve calls of runs; none while it is away."""
     try:
         info: dict[str, Any] = (await cast(Any, client.scheduler).identity(n_workers=-1))["workers"]
-    except Exception:  # whoever waits for it says so
+    except Exception:  # the caller that waits for it reports it
         return []
     found = [
         Member(str(each["name"]), address, dict(each["resources"]), time.time() - float(each["last_seen"]))

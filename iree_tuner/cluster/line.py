@@ -51,7 +51,7 @@ class Line:
         self._there: set[str] = set()
 
     async def open(self) -> None:
-        """Connect, once, whoever asks first and for all who ask. Raises LineLostError."""
+        """Connect once, at the first request, for all callers. Raises LineLostError."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._connect())
             self._opening.add_done_callback(_heard)
@@ -78,24 +78,25 @@ class Line:
             place, room: see `serve.Host`.
             parcel: the function and its arguments.
             timeout_s: from its begin.
-            elsewhere: addresses of workers that have what travels beside calls, by digest.
+            elsewhere: addresses of workers that hold attachments of calls, by digest.
 
         Raises:
             LineLostError: the connection ended before.
         """
         message = {
-            "call": name, "place": place, "room": room, "data": parcel.data, "beside": list(parcel.beside),
-            "files": parcel.files, "written": len(parcel.written), "timeout_s": timeout_s,
+            "call": name, "place": place, "room": room, "data": parcel.data,
+            "attached": list(parcel.attached), "files": parcel.files, "written": len(parcel.written),
+            "timeout_s": timeout_s,
         }  # fmt: skip
-        unknown = [each for each in parcel.beside if each not in self._there]
+        unknown = [each for each in parcel.attached if each not in self._there]
         holders = {
             each: elsewhere[each] for each in unknown if elsewhere.get(each, self.address) != self.address
         }
-        self._there.update(parcel.beside)
+        self._there.update(parcel.attached)
         inside = await self._contents(name, parcel, [each for each in unknown if each not in holders])
         reply = await self._ask(name, {**message, "inside": inside, "holders": holders})
         if reply.get("missing"):  # forgotten there, or their holder is gone: what is sent along is there
-            inside = await self._contents(name, parcel, list(parcel.beside))
+            inside = await self._contents(name, parcel, list(parcel.attached))
             reply = await self._ask(name, {**message, "inside": inside, "holders": {}})
         return cast(bytes, reply.get("reply", b""))
 
@@ -137,11 +138,11 @@ class Line:
         self._replies.clear()
 
     async def _contents(self, name: str, parcel: Parcel, digests: list[str]) -> dict[str, bytes]:
-        """What goes inside a message; what is too large for that is sent ahead."""
+        """The contents of a message; what is too large for that is sent ahead."""
         inside: dict[str, bytes] = {}
         room = _PART
         for digest in digests:
-            content = parcel.beside[digest]()
+            content = parcel.attached[digest]()
             if len(content) <= room:
                 room -= len(content)
                 inside[digest] = content
@@ -182,6 +183,6 @@ class Line:
 
 
 def _heard(ended: asyncio.Future[Any]) -> None:
-    """Look at an exception that nobody may wait for any more: asyncio prints those that nobody looks at."""
+    """Retrieve an exception that no caller waits for any more: otherwise asyncio prints it."""
     if not ended.cancelled():
         ended.exception()

@@ -1,4 +1,4 @@
-"""What runs in a dask worker: calls of runs, made in processes of their own.
+"""The part that runs in a dask worker: it makes the calls of runs, in processes of their own.
 
 `iree-tuner worker` starts such a worker; so does
 
@@ -33,13 +33,13 @@ COMPILE = "compile"
 """A resource: compile slots."""
 
 LOAD = "load"
-"""Where a driver compiles ahead: beside devices."""
+"""The room in which a driver compiles ahead, next to the rooms of devices."""
 
 AT = "@"
 """Between a device and its worker in the name of its resource."""
 
 PROCESSOR = "processor"
-"""Beside versions, in what a worker says of itself."""
+"""A key of a worker's description, in addition to the versions."""
 
 _FETCH = "iree_tuner_bytes"
 _LOADERS = 4
@@ -124,7 +124,7 @@ class Host:
         self._closed = False
 
     def resources(self, name: str) -> dict[str, float]:
-        """What dask is told of it."""
+        """Its description for dask."""
         found: dict[str, float] = {f"{uri}{AT}{name}": 1 for uri in self.devices}
         return found | ({COMPILE: self.slots} if self.slots else {})
 
@@ -137,7 +137,7 @@ class Host:
 
         async def reply(to: str, message: dict[str, Any]) -> None:
             async with writing:
-                with suppress(OSError):  # nobody waits any more
+                with suppress(OSError):  # no caller waits any more
                     await comm.write({"to": to, **message})
 
         async def call(name: str, message: dict[str, Any]) -> None:
@@ -168,7 +168,7 @@ class Host:
                     name = message["call"]
                     if message["room"]:
                         rooms.add(message["room"])
-                    for digest in message["beside"]:
+                    for digest in message["attached"]:
                         if content := parts.pop((name, digest), None):
                             message["inside"][digest] = b"".join(content)
                     running[name] = asyncio.create_task(call(name, message))
@@ -199,14 +199,14 @@ class Host:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _answer(self, name: str, message: Mapping[str, Any]) -> dict[str, Any]:
-        """What is to be sent for a call: its reply, or what is missing."""
+        """The message that answers a call: its reply, or a list of missing attachments."""
         inside: dict[str, bytes] = message["inside"]
         for digest, data in inside.items():
             self._store.put(digest, data)
         if message["holders"]:
             await self._fetch(message["holders"])
-        # What was sent along is there, however little the store holds.
-        known = {each: inside.get(each) or self._store.get(each) for each in message["beside"]}
+        # Attachments of this call are there, even if the store is small.
+        known = {each: inside.get(each) or self._store.get(each) for each in message["attached"]}
         if missing := [each for each, data in known.items() if data is None]:
             return {"missing": missing}
         self._doing[name] = message["place"], time.time()
@@ -216,7 +216,7 @@ class Host:
             self._doing.pop(name, None)
 
     async def _fetch(self, holders: Mapping[str, str]) -> None:
-        """Have what other workers hold, as far as they still do."""
+        """Get attachments from other workers that still hold them."""
         for address in set(holders.values()):
             wanted = [each for each, where in holders.items() if where == address]
             with suppress(Exception):  # the client sends it then
@@ -252,12 +252,12 @@ class Host:
         except Exception as error:  # what does not pickle
             said = f"{type(error).__name__}: {error}"
             parcel = write(("lost", f"the call's result cannot be sent: {said}", 0.0, written))
-        for digest, content in parcel.beside.items():
+        for digest, content in parcel.attached.items():
             self._store.put(digest, content())
         return pack(parcel)
 
     def _turn(self, place: str, room: str) -> AbstractAsyncContextManager[None]:
-        """A device does one thing at a time, whoever asks for it."""
+        """A device does one thing at a time, for all callers."""
         if place in (COMPILE, LOAD):
             return nullcontext()
         return self._turns.setdefault(place, Turns()).turn(room)
@@ -297,7 +297,7 @@ class Host:
 
 
 def facts_here() -> dict[str, str]:
-    """What a worker is: its versions, and its processor."""
+    """A worker's description: its versions, and its processor."""
     return versions_here() | {PROCESSOR: processor_name()}
 
 

@@ -1,6 +1,6 @@
 """Calls and replies as bytes, for other hosts.
 
-Large bytes, such as dispatches and executables, and files travel beside a call, named by their SHA-256, so
+Large bytes, such as dispatches and executables, and files travel as attachments, named by their SHA-256, so
 that each goes to a host once. A reply is read as typed data only: dataclasses and errors of this project,
 arrays, and what Python's literals make. Whatever else a worker sends is an error.
 """
@@ -47,17 +47,17 @@ class UntypedError(TunerError):
 
 @dataclass
 class Parcel:
-    """A call or a value, without what travels beside it.
+    """A call or a value, and its attachments.
 
     Attributes:
         data: pickled.
-        beside: large bytes and files' contents, by their digest: what makes them.
+        attached: functions that make large bytes and files' contents, by digest.
         written: paths that the call writes.
-        files: how many there are beside it.
+        files: how many of the attachments are files.
     """
 
     data: bytes = b""
-    beside: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
+    attached: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
     written: list[str] = field(default_factory=list[str])
     files: int = 0
 
@@ -77,16 +77,16 @@ class _Writer(pickle.Pickler):
         self._parcel = parcel
 
     def persistent_id(self, obj: object) -> tuple[str, ...] | None:
-        """What travels beside: its kind and its name."""
+        """The reference to an attachment: its kind and its name."""
         if type(obj) is bytes and len(obj) >= LARGE:
             digest = digest_of(obj)
-            self._parcel.beside[digest] = lambda: obj
+            self._parcel.attached[digest] = lambda: obj
             return _BYTES, digest
         if isinstance(obj, SentPath):
             path = Path(obj)
             status = path.stat()
             digest = _digest_of_file(str(obj), status.st_mtime_ns, status.st_size)
-            self._parcel.beside[digest] = path.read_bytes
+            self._parcel.attached[digest] = path.read_bytes
             self._parcel.files += 1
             return _FILE, digest, path.name
         if isinstance(obj, WrittenPath):
@@ -97,24 +97,24 @@ class _Writer(pickle.Pickler):
 
 class _Reader(pickle.Unpickler):
     def __init__(
-        self, data: bytes, beside: Mapping[str, bytes], folder: Path | None, written: Path | None
+        self, data: bytes, attached: Mapping[str, bytes], folder: Path | None, written: Path | None
     ) -> None:
         super().__init__(io.BytesIO(data))
-        self._beside = beside
+        self._attached = attached
         self._folder = folder
         self._written = written
 
     def persistent_load(self, pid: tuple[str, ...]) -> object:
-        """What traveled beside."""
+        """The attachment that a reference names."""
         kind, name = pid[0], pid[1]
         if kind == _BYTES:
-            return self._beside[name]
+            return self._attached[name]
         if kind == _FILE and self._folder is not None:
             path = self._folder / name / Path(pid[2]).name
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 part = path.with_name(f"{path.name}.part")
-                part.write_bytes(self._beside[name])
+                part.write_bytes(self._attached[name])
                 part.replace(path)
             return str(path)
         if kind == _WRITTEN and self._written is not None:
@@ -146,22 +146,22 @@ def write(value: object) -> Parcel:
     return parcel
 
 
-def read_call(data: bytes, beside: Mapping[str, bytes], folder: Path, written: Path) -> Any:  # noqa: ANN401
-    """What a client asks for. Workers do what clients say: this reads anything.
+def read_call(data: bytes, attached: Mapping[str, bytes], folder: Path, written: Path) -> Any:  # noqa: ANN401
+    """Read a client's call. Workers do what clients say: this reads anything.
 
     Args:
         data: of a parcel.
-        beside: what traveled beside it.
+        attached: its attachments.
         folder: where files are kept.
         written: where the call writes its own.
     """
-    return _Reader(data, beside, folder, written).load()
+    return _Reader(data, attached, folder, written).load()
 
 
-def read_value(data: bytes, beside: Mapping[str, bytes]) -> Any:  # noqa: ANN401
-    """What a worker says. Raises UntypedError for what is no typed data."""
+def read_value(data: bytes, attached: Mapping[str, bytes]) -> Any:  # noqa: ANN401
+    """Read a worker's reply. Raises UntypedError for what is no typed data."""
     try:
-        return _TypedReader(data, beside, None, None).load()
+        return _TypedReader(data, attached, None, None).load()
     except UntypedError:
         raise
     except Exception as error:
@@ -169,16 +169,16 @@ def read_value(data: bytes, beside: Mapping[str, bytes]) -> Any:  # noqa: ANN401
 
 
 def pack(parcel: Parcel) -> bytes:
-    """A parcel with what is beside it, in one piece."""
-    return pickle.dumps((parcel.data, {name: make() for name, make in parcel.beside.items()}))
+    """A parcel with its attachments, in one piece."""
+    return pickle.dumps((parcel.data, {name: make() for name, make in parcel.attached.items()}))
 
 
 def unpack(reply: bytes) -> tuple[bytes, dict[str, bytes]]:
-    """What `pack` made. Raises UntypedError for something else."""
+    """Read the output of `pack`. Raises UntypedError for something else."""
     found = read_value(reply, {})
     match found:
-        case (bytes() as data, dict() as beside):
-            return data, cast(dict[str, bytes], beside)
+        case (bytes() as data, dict() as attached):
+            return data, cast(dict[str, bytes], attached)
         case _:
             raise UntypedError("a worker's reply is malformed")
 

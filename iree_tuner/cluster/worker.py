@@ -29,7 +29,7 @@ _END_S = 5.0
 
 
 def run_worker(
-    scheduler: str, name: str, slots: int, devices: Sequence[str], told: Callable[[str], None]
+    scheduler: str, name: str, slots: int, devices: Sequence[str], report: Callable[[str], None]
 ) -> None:
     """Serve until SIGINT or SIGTERM.
 
@@ -38,7 +38,7 @@ def run_worker(
         name: of the worker, which it keeps when its process is replaced.
         slots: compile processes at a time.
         devices: URIs of devices.
-        told: is told what happens.
+        report: called with messages about the worker's state.
 
     Raises:
         TunerError: no scheduler answers, or it has another version of dask.
@@ -66,7 +66,7 @@ def run_worker(
             process.terminate()
         code = process.wait()
         if not stop.wait(_AGAIN_S):
-            told(f"the worker's process ended with {code}; it is started again")
+            report(f"the worker's process ended with {code}; it is started again")
 
 
 async def _serve(scheduler: str, name: str, slots: int, devices: Sequence[str]) -> None:

@@ -28,7 +28,7 @@ class WrittenPath(str):
 
 
 class Calls(ABC):
-    """Who makes calls."""
+    """Makes calls: processes on this machine, or a cluster."""
 
     @abstractmethod
     def submit(
@@ -45,12 +45,12 @@ class Calls(ABC):
 
     @abstractmethod
     def cancel_all(self) -> None:
-        """Cancel the calls that have not ended; the workers of those that run are killed."""
+        """Cancel the calls that have not ended; workers with a running call are killed."""
 
     @property
     @abstractmethod
     def spans(self) -> tuple[Span, ...]:
-        """What each worker did, and when, in the order in which the calls ended."""
+        """The work of each worker with its times, ordered by the ends of calls."""
 
     @abstractmethod
     def close(self) -> None:

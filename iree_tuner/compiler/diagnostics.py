@@ -36,7 +36,7 @@ def from_callback(severity: str, text: str) -> Diagnostic:
     """Read what IREE's diagnostic callback delivers: `file:line:col: error: text`, plus excerpts."""
     match = _LOCATED.match(text)
     if match is None:
-        # What the compiler made itself has no place in a file.
+        # Code that the compiler made itself has no place in a file.
         return Diagnostic(cast(Severity, severity), re.sub(r'^loc\(("".*?|unknown)\): ', "", text.strip()))
     return Diagnostic(cast(Severity, match["severity"]), match["text"].strip(), match["where"])
 

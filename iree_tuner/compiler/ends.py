@@ -14,7 +14,7 @@ R = TypeVar("R")
 _OUT_OF_MEMORY = re.compile(
     r"MemoryError|bad_alloc|out of memory|Cannot allocate memory|allocation failed", re.IGNORECASE
 )
-"""What Python, libstdc++, LLVM and the C library print when they get no memory."""
+"""Messages of Python, libstdc++, LLVM and the C library when they get no memory."""
 
 
 _KEPT = 3000
@@ -22,7 +22,7 @@ _KEPT = 3000
 
 
 class SpentError(Exception):
-    """What a call raises after which nothing more can run in its process: the worker is replaced."""
+    """Raised by a call that leaves its process unusable: the worker is replaced."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ End = Ok[R] | Crash | Timeout | Lost
 
 
 class UnfitError(TunerError):
-    """What a call raises that needs something this host does not have: another host may make it."""
+    """Raised by a call that needs something this host does not have: another host may make it."""
 
 
 class WorkerError(TunerError):

@@ -1,4 +1,4 @@
-"""What the linalg dialect knows of its ops (is one a contraction, with what dimensions), and some op classes.
+"""Queries of the linalg dialect (is an op a contraction, with which dimensions), and some op classes.
 
 `iree.compiler.dialects.linalg` has these too, but defines every named op in Python when it is imported, which
 takes as long as all the rest that a worker needs before its first call: `named` imports it when it is used.
@@ -46,7 +46,7 @@ def iterator_type(kind: str, context: ir.Context | None = None) -> ir.Attribute:
 
 
 def named(name: str) -> Callable[..., ir.Value]:
-    """What builds a named op, as `conv_2d_nhwc_hwcf`. Raises AttributeError where there is none."""
+    """The builder of a named op, such as `conv_2d_nhwc_hwcf`. Raises AttributeError where there is none."""
     from iree.compiler.dialects import linalg
 
     return cast("Callable[..., ir.Value]", getattr(linalg, name))

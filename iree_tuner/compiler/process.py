@@ -82,7 +82,7 @@ class WorkerProcess:
             self._handle = os.pidfd_open(self._process.pid)
         os.set_blocking(self._read, False)
         os.set_blocking(self._write, False)
-        with contextlib.suppress(OSError):  # it has ended already: whoever begins a call finds out
+        with contextlib.suppress(OSError):  # it has ended already: the next call finds out
             os.write(self._write, task.greeting(settings))
 
     def begin(self, payload: bytes, timeout_s: float) -> None:
@@ -172,7 +172,7 @@ class WorkerProcess:
         return bytes(found)
 
     def _wait(self, channel: int, event: int, deadline: float) -> None:
-        """Until the channel is ready. What the process sent before its end is read first."""
+        """Until the channel is ready. Messages that the process sent before its end are read first."""
         while True:
             left_s = deadline - time.monotonic()
             poll = select.poll()

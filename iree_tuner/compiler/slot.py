@@ -23,7 +23,7 @@ _START_S = 120.0
 
 @dataclass(frozen=True)
 class Span:
-    """What a worker did for a while.
+    """One period of a worker: what it did, from when to when.
 
     Attributes:
         worker: which of its pool, from 0.
@@ -76,12 +76,12 @@ class Call:
     def drop(self) -> None:
         """Cancel it, and tell those who wait."""
         if self.future.cancel():
-            with contextlib.suppress(InvalidStateError, RuntimeError):  # told already
+            with contextlib.suppress(InvalidStateError, RuntimeError):  # reported already
                 self.future.set_running_or_notify_cancel()
 
 
 class Crew(Protocol):
-    """What a slot knows of the workers it belongs to."""
+    """The part of `Workers` that a slot uses."""
 
     tasks_per_worker: int
     memory_bytes: int | None
@@ -166,7 +166,7 @@ class Slot:
             self._replace()
 
     def _value(self, reply: Reply) -> object:
-        """What a call returned; raises what it raised."""
+        """The return value of a call; raises what it raised."""
         if reply.kind == "unsendable":
             raise WorkerError(Lost(reply.text))
         if reply.kind == "exit":
@@ -202,7 +202,7 @@ class Slot:
         try:
             worker = self._worker = self._worker or self._crew.hire()
             if call.future.cancelled() or self._crew.closed:
-                worker.kill()  # whoever did that may have looked for the worker before it was there
+                worker.kill()  # its caller may have looked for the worker before it was there
             worker.begin(call.payload, _START_S)
         except (OSError, GoneError) as error:  # a TimeoutError is an OSError
             raise _NotBegunError from error

@@ -1,4 +1,4 @@
-"""What runs in a worker's process around each call: limits, its log, and a reply that always arrives.
+"""The code around each call in a worker's process: limits, its log, and a reply that always arrives.
 
 Imports nothing heavy: it is all that a new worker needs before its first call.
 """
@@ -22,7 +22,7 @@ from typing import Any, Literal, cast
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker is told when it starts.
+    """The settings that a worker gets when it starts.
 
     Attributes:
         folder: its own; holds its log.
@@ -42,7 +42,7 @@ class Settings:
 
     @property
     def log(self) -> Path:
-        """What is written to standard output and standard error, by the current call only."""
+        """The standard output and standard error of the current call only."""
         return Path(self.folder) / "log"
 
     @property
@@ -70,7 +70,7 @@ class Reply:
 
 
 _YIELDING = 15
-"""Added to its nice value: a weight of 36 beside the 1024 of a process that measures (sched(7))."""
+"""Added to its nice value: a weight of 36, compared with 1024 of a process that measures (sched(7))."""
 
 _log = -1
 """File descriptor of this worker's log."""
@@ -93,7 +93,7 @@ def length_bytes(length: int) -> bytes:
 
 
 def length_of(header: bytes) -> int:
-    """What a frame's header says."""
+    """The fields of a frame's header."""
     return int.from_bytes(header, "little")
 
 
@@ -251,7 +251,7 @@ def _limit(kind: int, value: int) -> None:
 
 
 def die_with(coordinator: int) -> None:
-    """Linux: be killed when the caller is, so that nothing goes on compiling for nobody."""
+    """Linux: be killed when the caller is, so that no compilation goes on without a caller."""
     if sys.platform == "linux":
         set_parent_death_signal = 1
         _libc.prctl(set_parent_death_signal, signal.SIGKILL)

@@ -1,7 +1,8 @@
 """Attributes and types without a builder or an accessor in the bindings of release 3.13.
 
-What more than one file needs is parsed or read here, the rest where it is used; `test/unit/test_mlir_text.py`
-lists every such place with its reason. For IREE they are in docs/upstream/bindings.md.
+Forms that several files need are parsed or read here, the others where they are used;
+`test/unit/test_mlir_text.py` lists every such place with its reason. For IREE they are in
+docs/upstream/bindings.md.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ def attribute_from(text: str, context: ir.Context | None = None) -> ir.Attribute
 
 
 def parameters_of(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
-    """What an attribute without accessors holds: `#d.a<x = 1, y = [2]>`, `#d.a<{x = 1}>`, `#d.a<"n", {..}>`.
+    """The fields of an attribute without accessors: `#d.a<x = 1, y = [2]>`, `#d.a<{x = 1}>`, `#d.a<"n",
+    {..}>`.
 
-    What stands in its brackets is read by MLIR's parser, as a dictionary.
+    MLIR's parser reads the text in its brackets, as a dictionary.
     """
     inside = str(attribute).partition("<")[2].removesuffix(">")
     if inside.startswith(("{", '"')):
@@ -48,7 +50,7 @@ def held_type(access: Access, tensor: ir.Type) -> ir.Type:
 
 
 def held_by(kind: ir.Type) -> tuple[str, ir.Type]:
-    """What a `held_type` is made of; of any other type no access, and the type itself."""
+    """The parts of a `held_type`; of any other type no access, and the type itself."""
     text = str(kind)
     if not text.startswith(_HELD):
         return "", kind
@@ -59,8 +61,8 @@ def held_by(kind: ir.Type) -> tuple[str, ir.Type]:
 def pipeline_of(attribute: ir.Attribute) -> tuple[str, str]:
     """The kind and the name of a code generation pipeline: `iree_cpu.pipeline`, `DoubleTilingExpert`.
 
-    Those of llvm-cpu and SPIR-V have no class in Python, that of GPUs has one. One without parameters has no
-    name.
+    The ones of llvm-cpu and SPIR-V have no class in Python, the one of GPUs has. One without parameters has
+    no name.
     """
     kind, _, name = str(attribute).removeprefix("#").partition("<")
     return kind, name.removesuffix(">")

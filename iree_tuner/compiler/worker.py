@@ -64,7 +64,7 @@ class Workers(Calls):
             at most 8 GiB; None is no limit, for drivers of GPUs, which map more than they use.
         file_bytes: how large a file may get that a worker writes, its output among them; None is a quarter
             of what is free where temporary files are, at most 8 GiB.
-        yielding: workers give way to other processes, for those that compile while something is timed.
+        yielding: workers give way to other processes: set if they compile while something is timed.
     """
 
     def __init__(
@@ -110,13 +110,13 @@ class Workers(Calls):
         wait(self._crew.begun())
 
     def cancel_all(self) -> None:
-        """Cancel the calls that have not ended; the workers of those that run are killed."""
+        """Cancel the calls that have not ended; workers with a running call are killed."""
         for future in self._crew.begun():
             future.cancel()
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """What each worker did, and when, in the order in which the calls ended."""
+        """The work of each worker with its times, ordered by the ends of calls."""
         return tuple(self._crew.spans)
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""What an assignment means for the machine: features for models, and a time from first principles.
+"""The cost of an assignment on a machine: features for models, and a time from first principles.
 
 Features are numbers with names (`register_pressure`, `waves`), computed for many assignments at once from the
-workload, the knobs' values and the machine; they need neither a compiler nor a device. May import
+workload, the knobs' values and the machine; they need no compiler and no device. May import
 `targets`, `ops` and `space`.
 """
 

@@ -1,4 +1,4 @@
-"""What an op does to each element, where its workload has a DAG."""
+"""The work of an op for each element, if its workload has a DAG."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """llvm-cpu: tiles of loops against vector registers, caches and cores.
 
 One model for all families, as all of their pipelines do the same: distribute parallel loops, tile what is
-left into vectors, and unroll these. What a pipeline does beyond that is left to models that learn.
+left into vectors, and unroll these. Other effects of a pipeline are left to models that learn.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], count: int, machine
     found["ragged_x"] = 1.0 + np.where(tiles.peeled > 0, _PEELED, _RAGGED) * tiles.uneven.sum(axis=1)
     found["long_x"] = np.maximum(1.0, found["code"] / _LONG)
     parts = [found[name] for name in ("compute_cycles", "middle_cycles", "far_cycles")]
-    # What takes longest hides the rest, but not all of it.
+    # The longest part hides the rest, but not all of it.
     per_task = np.maximum.reduce(parts) * (1.0 - _EXPOSED) + sum(parts) * _EXPOSED
     cycles = found["rounds"] * (per_task * found["ragged_x"] * found["long_x"] + _TASK_CYCLES)
     return Estimate(found, _terms(found), cycles)
@@ -83,7 +83,7 @@ def _work(
     workload: Workload, knobs: Mapping[str, Array], tiles: Tiles, operands: Sequence[Operand], lane: int,
     lanes: float, machine: Machine,
 ) -> dict[str, Array]:  # fmt: skip
-    """What a core does for a task, the root op and its companions together."""
+    """The work of a core for a task, the root op and its companions together."""
     registers = machine.registers or _REGISTERS
     body = body_instructions(workload, "root") or 1.0
     core = Core(tiles, operands[:-1], lane, lanes, registers, body, keeps_order(workload, "root"))

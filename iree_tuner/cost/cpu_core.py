@@ -1,4 +1,4 @@
-"""What one core does for one task: instructions, what they wait for, and registers."""
+"""The work of one core for one task: instructions, what they wait for, and registers."""
 
 from __future__ import annotations
 

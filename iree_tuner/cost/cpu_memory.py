@@ -1,4 +1,4 @@
-"""What operands of a CPU task cost to bring near: bytes that move, and lines that push each other out."""
+"""The cost of loading a CPU task's operands: bytes that move, and cache lines that evict each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def traffic(tiles: Tiles, operands: Sequence[Operand], machine: Machine) -> tupl
 def _visits(tiles: Tiles, operands: Sequence[Operand], panel: Array, near: float) -> list[Array]:
     """How often a task brings each operand's panel to the first-level cache.
 
-    What does not depend on a loop is still there in its next step, if all that one step touches fits.
+    Data that does not depend on a loop is still cached in its next step, if all data of one step fits.
     """
     steps = np.ceil(tiles.task / panel)
     visits = [steps.prod(axis=1) for _ in operands]

@@ -13,11 +13,11 @@ _WINDOW = 300.0  # instructions that a core looks ahead: 224 to 512 in those of 
 def sums(
     rows: Array, along: Array, lanes: float, registers: int, ordered: bool, apart: bool
 ) -> tuple[Array, Array]:
-    """What it takes to reduce the rows of a tile along the lanes to one element each.
+    """The instructions that reduce the rows of a tile along the lanes to one element each.
 
     Sums and products of floats keep their order, for nothing allows the compiler to change it: one addition
-    an element, each waiting for the one before. The rows need not wait for each other, as far as the core
-    looks ahead. All else is folded in halves.
+    an element, each waiting for the one before. Within the core's reorder window, the rows need not wait for
+    each other. All else is folded in halves.
 
     Args:
         rows: of the tile.
@@ -25,7 +25,8 @@ def sums(
         lanes: elements of a vector.
         registers: vectors that a core holds.
         ordered: whether the order must be kept.
-        apart: whether elements have to be taken out of vectors first; what was just loaded has not.
+        apart: whether elements have to be taken out of vectors first; values that were loaded a moment ago
+        have not.
 
     Returns:
         Instructions, and the least number of cycles that the longest chain of them takes.

@@ -56,7 +56,7 @@ class Tiles:
         return (tasks * self._in_blocks(self.task) + self._in_blocks(rest)) / self.sizes
 
     def _in_blocks(self, extent: Array) -> Array:
-        """What vector tiles cover of so much, cut into blocks."""
+        """The elements that vector tiles cover of a size that is cut into blocks."""
         blocked = self.blocked
         blocks, rest = np.floor(extent / blocked), np.mod(extent, blocked)
         return (blocks * np.floor(blocked / self.vector) + np.floor(rest / self.vector)) * self.vector

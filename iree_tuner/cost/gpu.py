@@ -138,7 +138,7 @@ def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
     return {
         "shared_bytes": shared,
         "registers": registers,
-        # What is under way need not be held: loads may sink to where their values are stored.
+        # Values under way need not be held: loads may sink to where their values are stored.
         "spill_x": 1.0 + np.maximum(0.0, needed - _MOST_REGISTERS) / 64.0,
         "resident": resident,
         "resident_warps": resident * found["warps"],
@@ -156,7 +156,7 @@ def _conflicts(workload: Workload, found: Mapping[str, Array]) -> dict[str, Arra
 
     32 banks of four bytes. The lanes of a warp read four words next to each other of eight rows, where the
     reduction is contiguous; else single elements of four pairs of rows, eight next to each other in each.
-    Rows follow each other at a tile's width. The compiler pads them, unless it is told not to.
+    Rows follow each other at a tile's width. The compiler pads them, unless an option forbids it.
     """
     last = workload.role("k")[-1]
     factors: dict[str, Array] = {}

@@ -14,7 +14,7 @@ from iree_tuner.targets.machine import Machine
 
 
 class Landscape(Protocol):
-    """What a strategy may ask about a space. It never looks inside an assignment."""
+    """The questions that a strategy may ask about a space. It never looks inside an assignment."""
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""What other workloads' recordings say of a space that nothing was measured of yet.
+"""Predictions for a space without measurements, from recordings of other workloads.
 
-The forests beside this file are made by `scripts/train_priors.py` from the recordings in the repository.
+`scripts/train_priors.py` makes the forests next to this file from the recordings in the repository.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Estimate:
 
     Attributes:
         features: numbers by name, for models; none is infinite.
-        terms: parts of the estimate, in the order in which they are told.
+        terms: parts of the estimate, in the order in which they are shown.
         cycles: the estimate itself.
     """
 

@@ -43,7 +43,7 @@ Array = npt.NDArray[np.generic]
 
 _AGAIN = 8
 _ROUNDED = 36
-"""Factors: their tolerance, half an epsilon of what sums reach, is that of bodies which round at each op. In
+"""Factors: their tolerance is half an epsilon of the largest sum, as for bodies that round at each op. In
 f16 and bf16, GELU by tanh or erf and SiLU are at most 0.15 further off than the other terms allow."""
 _MOST_MOVED = 1 << 25  # values, for which each is moved
 
@@ -55,7 +55,7 @@ Values = dict[int, Held]
 
 @dataclass(frozen=True)
 class DispatchFault:
-    """What is wrong with a dispatch.
+    """A fault of a dispatch.
 
     Attributes:
         dispatch: name of its export.
@@ -75,7 +75,7 @@ class DispatchFault:
 
 @dataclass(frozen=True)
 class JudgedDispatches:
-    """What was found in one version of a program's dispatches.
+    """The findings in one version of a program's dispatches.
 
     Attributes:
         faults: of each dispatch the first.
@@ -137,7 +137,7 @@ class _Judge:
 
     @property
     def judged(self) -> JudgedDispatches:
-        """What was found so far."""
+        """The findings so far."""
         faults, own = (tuple(found[place] for place in sorted(found)) for found in (self._faults, self._own))
         moves = tuple(self._moves) if len(self._moves) == len(SEEDS) else ()
         parts = self._base.parts.parts
@@ -175,11 +175,11 @@ class _Judge:
             self._moves.append(self._moved(values, moving))
 
     def _byte(self, place: int) -> int:
-        """What memory is filled with: what depends on it is to give numbers to those that follow."""
+        """The byte that memory is filled with: a number as a float, so that later dispatches get numbers."""
         return FILLINGS[1] if place in self._own else FILLINGS[0]
 
     def _magnitudes(self, part: ProgramPart, read: Sequence[Held]) -> list[Array]:
-        """What the base makes of the inputs' absolute values."""
+        """The base's results for the inputs' absolute values."""
         return self._base.call(part, [each.magnitudes for each in read], FILLINGS[1])
 
     def _moved(self, values: Values, moving: Values) -> tuple[float, ...]:
@@ -290,7 +290,7 @@ class _Judge:
 
 
 def sums_in(part: ProgramPart, sums: Mapping[str, Tolerance]) -> Tolerance:
-    """What a dispatch sums, and what else it rounds on the way."""
+    """The sums of a dispatch, and its other roundings."""
     own = sums.get(part.dispatch, Tolerance())
     if own.factor_type or not part.rounds_in:
         return own

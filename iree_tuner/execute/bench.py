@@ -1,4 +1,4 @@
-"""What all candidates of a workload share on one device, sent to the measuring worker with each of them."""
+"""The data that all candidates of a workload share on one device, sent to the measuring worker with each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from iree_tuner.program.bindings import Harness
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What decides how much results may differ; see `execute.numerics`.
+    """The numbers that decide how much results may differ; see `execute.numerics`.
 
     Attributes:
         accumulator_type: element type that sums are held in.

@@ -55,7 +55,7 @@ class Built:
 
     @property
     def idle_s(self) -> float:
-        """Time in the compiler, as far as it can be told, on an idle machine."""
+        """Time in the compiler, estimated for an idle machine."""
         return self.seconds / self.crowding
 
     @cached_property
@@ -89,10 +89,10 @@ def build_here(
     """Compile a harness, with a configuration or (None) with the compiler's own choice.
 
     Whether the configuration arrived is checked at `executable-configurations`, which costs a fraction
-    of code generation. What has more than `most_ops` operations (0: no limit) before code generation is given
-    up: LLVM takes more than proportionally longer for it. `verify` is whether the IR is verified after each
-    pass, as by `iree-compile`; without, an eighth of the time is saved, the code is the same, and what is
-    invalid ends in another way, or even compiles: what is to be used has to be built once more.
+    of code generation. A dispatch with more than `most_ops` operations (0: no limit) before code generation
+    is given up: LLVM takes more than proportionally longer for it. `verify` is whether the IR is verified
+    after each pass, as by `iree-compile`; without, an eighth of the time is saved, the code is the same, and
+    what is invalid ends in another way, or even compiles: what is to be used has to be built once more.
     """
     start, cpu = time.perf_counter(), time.process_time()
     session = _session(flags, verify)

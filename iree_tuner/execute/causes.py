@@ -23,7 +23,7 @@ _PLACEHOLDERS = (
     (re.compile(r"\bN(?:(?:x|, ?)N)+\b"), "N"),
 )
 
-# What names a crash, the best first.
+# Lines that name a crash, the best first.
 _CRASHES = (
     re.compile(r"^.*?(LLVM ERROR: .+)$", re.MULTILINE),
     re.compile(r"^.*?(Assertion [`'].+failed.*)$", re.MULTILINE),

@@ -1,7 +1,7 @@
 """Whether an executable computes what the compiler's own choice does. Runs in the measuring worker.
 
-What a run must do: write every output, within tolerance of the default's (`execute.numerics`); write nothing
-else; do so again on the second run, and on every one after it. Where candidate and default differ, an
+The checks of a run: it must write every output, within tolerance of the default's (`execute.numerics`); write
+nothing else; do so again on the second run, and on every one after it. Where candidate and default differ, an
 interpreter of the dispatch says who is right, for small sizes, or else, for a GPU, the code for this
 machine's processor (`execute.reference`). See docs/numerics.md.
 """
@@ -27,7 +27,7 @@ from iree_tuner.execute.untouched import changed
 from iree_tuner.program.bindings import TensorSlice
 
 QUICK_SEED = 1
-"""Values of both signs: what is added twice, lost or swapped shows most clearly in them."""
+"""Values of both signs: values that are added twice, lost or swapped differ most in them."""
 
 THOROUGH_SEEDS = (0, 1, 2)
 """One of each kind (`execute.data.kind_of`)."""
@@ -178,7 +178,7 @@ class Check:
         return self._judged[1]
 
     def _judge_there(self, loaded: LoadedDispatch, seed: int) -> Agreement | None:
-        """What the device says of a result; nothing where it is not sure that it is right."""
+        """The device's comparison of a result; nothing where it is not sure that it is right."""
         checks = self._right.on_device(seed)
         if not checks:
             return None

@@ -10,7 +10,7 @@ from iree_tuner.execute.data import dtype_of, span, written
 from iree_tuner.program.bindings import Binding
 
 CHECK, SURVEY, ALLOW = "check", "survey", "allow"
-"""What the program exports; see `execute.check_program`."""
+"""The functions that the program exports; see `execute.check_program`."""
 
 TERMS = 8
 """Numbers that `allow` takes of each output."""

@@ -2,8 +2,8 @@
 
 Reading results back and comparing them on the host takes longer than timing a dispatch of a GPU. This program
 says of a buffer what `execute.check` asks: whether bytes that must be as they are have changed, and how far
-each float is off, in multiples of its tolerance, which it derives from the default's results, too. What it
-does not find right, the host looks at.
+each float is off, in multiples of its tolerance, which it derives from the default's results, too. The host
+checks results that it does not find right.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def compile_check(harness: Harness, target: Target) -> bytes:
 
 
 def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
-    """What compares buffers of `size` bytes, a multiple of 4096, in the current context.
+    """The program that compares buffers of `size` bytes, a multiple of 4096, in the current context.
 
     * `check(got, image, mask, (want, scale)...) -> (changed, worst...)`: `changed` has bits of `got` that
       differ from `image` where `mask` has ones, a word for each row. `worst` is, for each row, the largest
@@ -99,7 +99,7 @@ def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
 def _export(
     module: ir.Module, name: str, taken: Sequence[ir.Type], body: Callable[..., list[ir.Value]]
 ) -> None:
-    """A public function whose results are what the body makes of its arguments."""
+    """A public function: the body turns its arguments into its results."""
     with ir.InsertionPoint(module.body):
         function = func.FuncOp(name, ir.FunctionType.get(taken, []))
     with ir.InsertionPoint(function.add_entry_block()):
@@ -175,7 +175,7 @@ def _survey(values: ir.Value) -> list[ir.Value]:
 def _allow(
     expected: ir.Value, magnitudes: ir.Value, terms: Sequence[ir.Value], output: FloatOutput
 ) -> list[ir.Value]:
-    """What an output must be, held within its type's largest number, and one over its tolerance.
+    """An output's expected values, limited to its type's largest number, and one over its tolerance.
 
     That of `numerics.tolerances`, except for 1.2e-38 instead of what is less: devices flush such numbers.
     """

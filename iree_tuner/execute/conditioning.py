@@ -1,8 +1,8 @@
 """How far two right versions of a program may be apart, as the program itself shows. See docs/numerics.md.
 
-Rounding errors of one dispatch go through all that follow. How they grow is not derived but measured: the
-program runs again with inputs that are one unit in the last place off, or with every dispatch's results off
-by what their rounding allows (`execute.apart`). How far its results move then is what they may differ by.
+Rounding errors of one dispatch go through all that follow. Their growth is measured: the program runs again
+with inputs that are one unit in the last place off, or with every dispatch's results off by their rounding
+(`execute.apart`). The results may differ by as much as they move then.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MLIR_NAMES = {
 
 @dataclass(frozen=True)
 class Depth:
-    """What errors of a program's results come from.
+    """The sources of errors in a program's results.
 
     Attributes:
         longest: the longest sum of a dispatch.
@@ -123,7 +123,7 @@ def arbitrated(
     found: Agreement, got: Results, expected: Results, slack: Sequence[Sequence[float]],
     right: Callable[[int], Sequence[Array]],
 ) -> Agreement:  # fmt: skip
-    """What a third says of results that differ from what is expected: another agreement where that is wrong.
+    """A third opinion on results that differ from the expected ones: another agreement if those are wrong.
 
     Args:
         found: of both.

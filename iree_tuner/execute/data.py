@@ -1,4 +1,4 @@
-"""What is in a dispatch's buffer before it runs, and what is read from it afterwards."""
+"""The contents of a dispatch's buffer before it runs, and the results that are read from it afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Binding, TensorSlice
 
 PACKED = {"i4": 2}
-"""Element types of which several share a byte, and how many; they are made and compared as bytes."""
+"""Element types that share a byte, and how many do; they are made and compared as bytes."""
 
 _POISONS = ((0xFF, 0xFF), (0xF7, 0xFF), (0xFB, 0xFF))
 """Two bytes, repeated: NaN in every float type of 16 bits and more, odd numbers in the others."""
@@ -33,7 +33,7 @@ _KINDS: tuple[Kind, ...] = ("positive", "signed", "outliers")
 
 
 def kind_of(seed: int) -> Kind:
-    """What values a seed stands for: 0 positive, 1 signed, 2 with outliers, 3 positive again, and so on."""
+    """The values of a seed: 0 positive, 1 signed, 2 with outliers, 3 positive again, and so on."""
     return _KINDS[seed % len(_KINDS)]
 
 
@@ -115,7 +115,7 @@ class Part:
 
 
 def parts(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> list[Part]:
-    """What `fill` writes, in this order: what is written later lies over what was there."""
+    """The parts that `fill` writes, in this order: later parts overwrite earlier ones."""
     poison = np.array(_POISONS[seed % len(_POISONS)], np.uint8)
     even = buffer_bytes + buffer_bytes % 2
     between = _between_inputs(bindings, buffer_bytes)
@@ -179,7 +179,7 @@ def _between_inputs(bindings: Sequence[Binding], size: int) -> list[tuple[int, i
 
 
 def is_opaque(binding: Binding) -> bool:
-    """Whether a binding holds something of which the place, the size or the type is not known."""
+    """Whether the place, the size or the type of something in a binding is not known."""
     return not binding.tensors or any(dtype_of(each.element_type) is None for each in binding.tensors)
 
 

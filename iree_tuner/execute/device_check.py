@@ -62,7 +62,7 @@ class CheckProgram:
     def allowed(
         self, expected: rt.HalBuffer, magnitudes: rt.HalBuffer, tolerance: Tolerance
     ) -> tuple[list[rt.DeviceArray], bool]:
-        """What floats must be, and one over their tolerances; and whether all values are numbers.
+        """The expected floats, and one over their tolerances; and whether all values are numbers.
 
         Args:
             expected: what it makes of inputs.
@@ -129,7 +129,7 @@ class CheckProgram:
 
 
 class DeviceCheck:
-    """What one seed's results must be, on a device.
+    """The expected results of one seed, on a device.
 
     Args:
         program: what compares.
@@ -159,7 +159,7 @@ class DeviceCheck:
         return math.inf if changed else worst
 
     def same(self, memory: StagedMemory) -> bool:
-        """Whether what is in a memory now is what it kept, to the bit."""
+        """Whether a memory's contents are equal to the ones that it kept, to the bit."""
         if memory.kept is None:
             return False
         everywhere = self._program.everywhere
@@ -185,7 +185,7 @@ def _terms(output: FloatOutput, tolerance: Tolerance) -> Terms:
 def _scaled(
     output: FloatOutput, tolerance: Tolerance, expected: Array, magnitudes: Array
 ) -> list[npt.NDArray[np.float32]]:
-    """What floats must be, held within their type's largest number, and one over what each may be off by."""
+    """The expected floats, limited to their type's largest number, and one over each one's tolerance."""
     allowed = tolerances(
         expected, output.element_type, tolerance.accumulator_type, tolerance.reduction_length, magnitudes,
         (tolerance.factor_type, tolerance.factors),

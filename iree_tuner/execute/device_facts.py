@@ -40,7 +40,7 @@ _GPU_CACHES_MIB = (
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """What the host of a device says of it.
+    """The facts that the host of a device knows about it.
 
     Attributes:
         name: of what runs the code.
@@ -64,7 +64,7 @@ class DeviceFacts:
 
 @cache
 def facts_of(device_uri: str) -> DeviceFacts:
-    """What this host says of a device."""
+    """The facts that this host knows about a device."""
     return DeviceFacts(
         *device_setting(device_uri), usable_cores(), *private_caches(), last_level_cache(device_uri),
         rotation_bytes(device_uri),

@@ -1,4 +1,4 @@
-"""What results of a dispatch must be: the default's, or a reference's. See `execute.check`."""
+"""The expected results of a dispatch: the default's, or a reference's. See `execute.check`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Array = npt.NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Expected:
-    """What the default makes of one seed.
+    """The default's results for one seed.
 
     Attributes:
         values: each output.
@@ -48,7 +48,7 @@ class _OnDevice:
     """The same where the device compares.
 
     Attributes:
-        checks: that of the default, and of other values that are right.
+        checks: the check against the default, and checks against other correct values.
         numbers: all that the default makes is finite.
     """
 
@@ -57,7 +57,7 @@ class _OnDevice:
 
 
 class Expectations:
-    """What the default of one bench makes of each seed, found out when it is asked for.
+    """The default's results of one bench for each seed, computed at the first use.
 
     Args:
         bench: the dispatch, the default and the tolerance.
@@ -86,7 +86,7 @@ class Expectations:
         return CheckProgram(self._bench)
 
     def of(self, seed: int) -> Expected:
-        """What is expected of a seed. What a device's memory holds is there again afterwards."""
+        """The expected results of a seed. Afterwards, the device's memory has its contents again."""
         if seed not in self._expected:
             memory = self.default.memory
             held = memory.snapshot() if isinstance(memory, StagedMemory) else None
@@ -109,7 +109,7 @@ class Expectations:
         return Expected(values, magnitudes, left, self._bench.tolerance.on(kind_of(seed)))
 
     def _left_alone(self, got: Buffer, seed: int) -> list[Kept]:
-        """What the default leaves as it is: padding of an encoded tensor, for example, is written."""
+        """The bytes that the default does not write, which a candidate may write: padding, for example."""
         image = self.image(seed, len(got))
         every = kept(self._harness.bindings, len(got))
         return [
@@ -122,9 +122,9 @@ class Expectations:
         return self.default.read()
 
     def on_device(self, seed: int) -> list[DeviceCheck]:
-        """What compares a seed's results where they are: with the default's first; none where the host does.
+        """Compares a seed's results on the device: with the default's first; none where the host does.
 
-        What a device's memory holds is gone afterwards.
+        Afterwards, the contents of the device's memory are lost.
         """
         found = self._there(seed)
         return found.checks if found else []
@@ -193,7 +193,7 @@ class Expectations:
         return self._masks[ranges]
 
     def reference(self, seed: int) -> list[Array] | Unsupported:
-        """What an interpreter of the dispatch makes of a seed, or why it does not (too large, say)."""
+        """An interpreter's results for a seed, or why there are none (too large, for example)."""
         if seed not in self._references:
             from iree_tuner.execute.reference import (  # it loads the compiler
                 Unsupported,
@@ -201,7 +201,7 @@ class Expectations:
                 reference_outputs,
             )
 
-            # What it does not interpret depends on no values.
+            # Ops that it does not interpret depend on no values.
             found = next((each for each in self._references.values() if isinstance(each, Unsupported)), None)
             found = found or read_ahead(self._harness, self._bench.references, seed)
             if found is None:

@@ -1,9 +1,9 @@
 """Where another version of a program begins to compute something else. Runs in the measuring worker.
 
 The version may have other dispatches: flags fuse differently, kernels take the place of some. It is followed
-one dispatch after the other. What it makes is looked for among the values of the program as the compiler
-makes it; where it is found, the latter takes its place, so that errors do not add up. A dispatch that makes
-what is not there is to blame, unless something right comes of it later: then it only stands elsewhere.
+one dispatch after the other. Its results are looked up among the values of the program as the compiler builds
+it; where it is found, the latter takes its place, so that errors do not add up. A dispatch that makes what is
+not there is to blame, unless something right comes of it later: then it only stands elsewhere.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ _ROUGH = 0.02  # of the largest value: what is further off in a sample is not co
 def follow_here(
     base: Pieces, other: Pieces, device: str, run: ProgramRun, sums: Mapping[str, Tolerance], seconds: float
 ) -> tuple[DispatchFault, ...]:
-    """Which dispatches of a version are to blame for its results; those that read unwritten memory, too.
+    """Which dispatches of a version are to blame for its results; also the dispatches that read unwritten
+    memory.
 
     Args:
         base: the program as the compiler makes it, all of its dispatches.
@@ -69,7 +70,7 @@ def follow_here(
 
 @dataclass
 class _Made:
-    """What a dispatch of the version made.
+    """The results of a dispatch of the version.
 
     Attributes:
         parents: dispatches whose results it read, where they are not those of the base.
@@ -229,7 +230,7 @@ def _alike(value: Array, own: Array) -> bool:
 
 
 def _cleared(made: Mapping[int, _Made]) -> set[int]:
-    """Dispatches of which something right comes later."""
+    """Dispatches whose results are used by correct ones later."""
     cleared = set[int]()
     todo = [place for place, each in made.items() if each.found]
     while todo:

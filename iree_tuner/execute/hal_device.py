@@ -29,12 +29,12 @@ class HalDevice:
     facts: tuple[tuple[str, str], ...] = ()
 
     def fact(self, name: str) -> str:
-        """One of the facts; empty where it is not told."""
+        """One of the facts; empty if it is not reported."""
         return dict(self.facts).get(name, "")
 
 
 def find_hal_device(uri: str) -> HalDevice:
-    """The device that a URI names; one of which only the driver is known where the driver does not tell."""
+    """The device that a URI names. Only its driver is known if the driver does not report devices."""
     driver, _, path = uri.partition("://")
     if on_host(driver):
         return HalDevice(driver, on_host=True)

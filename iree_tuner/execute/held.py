@@ -87,7 +87,7 @@ def _bits(values: Array) -> npt.NDArray[np.generic]:
 
 
 def left_alone(own: Array, again: Sequence[Array]) -> npt.NDArray[np.bool_] | None:
-    """Where a dispatch wrote nothing: what is there is what memory was filled with, each time."""
+    """The elements that a dispatch did not write: they keep the value that memory was filled with."""
     holes: npt.NDArray[np.bool_] | None = None
     for values, byte in zip((own, *again), FILLINGS, strict=False):  # two of them may be all that were tried
         if values.dtype.itemsize > _WORD:

@@ -1,8 +1,8 @@
 """Have a device's driver compile executables before they are measured.
 
 CUDA's driver compiles PTX when an executable is loaded, on the host, which takes seconds for large
-code. What it made is kept in its cache on disk (`CUDA_CACHE_PATH`), which processes share, so
-that loading again costs less than a millisecond. Other processes than the measuring one therefore load first.
+code. It keeps the result in its cache on disk (`CUDA_CACHE_PATH`), which processes share, so that loading
+again costs less than a millisecond. Other processes than the measuring one therefore load first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Loader:
         return self._workers.submit(load_here, vmfb, self._device, timeout_s=timeout_s)
 
     def result(self, future: Future[None]) -> bool:
-        """Whether it ended in time. What does not load is found by the measuring worker, which says why."""
+        """Whether it ended in time. The measuring worker finds executables that do not load, and says why."""
         return not isinstance(self._workers.end(future), Timeout)
 
     def close(self) -> None:

@@ -39,7 +39,7 @@ _THOROUGH = 0.7  # times as long as the first check of one seed, which makes the
 _THOROUGH_S = 0.15  # at least: all seeds, and many runs in a row
 _SOME_S = 1.0  # of checks, from which others can be predicted
 _SETUP_S = 30.0  # start of the device, loading, data
-_RUNS = 400  # of one dispatch in one call, beside the batches: a generous bound
+_RUNS = 400  # of one dispatch in one call, in addition to the batches: a generous bound
 _UNKNOWN_US = 1e6  # for the time of a default that was never timed
 
 
@@ -52,7 +52,7 @@ class Measurer:
         device: device URI; benches are measured here whatever device they name.
         workers: a pool of one process.
         screen, rounds, agree: what runs in it, module-level functions; tests put others in their place.
-        setup_s: time that a call may take beside running the dispatch.
+        setup_s: time that a call may take in addition to running the dispatch.
         name: what tells it from devices of other hosts; its URI by default.
     """
 
@@ -91,7 +91,7 @@ class Measurer:
 
     @cached_property
     def facts(self) -> DeviceFacts:
-        """What the device's host says of it. Raises WorkerError."""
+        """The facts that the device's host knows about it. Raises WorkerError."""
         return self.workers.call(facts_of, self.device) if self._elsewhere else facts_of(self.device)
 
     def submit_screen(
@@ -218,7 +218,7 @@ class Measurer:
         return pace * self._first_check_s(bench)
 
     def _first_check_s(self, bench: AnyBench) -> float:
-        """The same from the time of its default alone, not from what others took."""
+        """The same from the time of its default alone, without the times of others."""
         timed = self._default_times.get((bench.default, bench.cold, True))
         if timed is None:
             return 0.0
@@ -234,5 +234,5 @@ class Measurer:
             self._default_us = {default: max(future.result().samples_us)}
 
     def _limit_s(self, run_us: float, batches_s: float) -> float:
-        """Time limit of one call, from the time of one run of the dispatch and that of its batches."""
+        """Time limit of one call, from the times of one run of the dispatch and of its batches."""
         return self._setup_s + _RUNS * run_us / 1e6 + batches_s

@@ -71,7 +71,7 @@ class Memory:
         self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """What the bindings hold, with the guard: not to be changed, and good until it is filled or run."""
+        """The contents of the bindings and the guard: read only, and valid until it is filled or run."""
         return self._view()
 
     def advance(self, runs: int) -> int:
@@ -115,8 +115,8 @@ class Arena:
 class StagedMemory(Memory):
     """One copy in the device's own memory; what the host writes and reads goes through another buffer.
 
-    Memory that both see is slow on GPUs: each page moves when the other side touches it. What seeds give is
-    kept on the device, so that filling costs a copy there.
+    Memory that both see is slow on GPUs: each page moves when the other side touches it. The values of seeds
+    are kept on the device, so that filling costs a copy there.
 
     Attributes:
         kept: what it held when `keep` was called last.
@@ -133,13 +133,13 @@ class StagedMemory(Memory):
 
     def fill(self, seed: int) -> None:
         """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
-        if seed < 0:  # `magnitudes_of`: the default's once, and nobody's again
+        if seed < 0:  # `magnitudes_of`: the default's once, and never again
             _fill_there(self._device, self.buffer, self.harness, seed)
         else:
             self._copy(self.image(seed), self.buffer)
 
     def image(self, seed: int) -> rt.HalBuffer:
-        """What it holds when it has been filled; not to be changed."""
+        """Its contents after it was filled; not to be changed."""
         if seed not in self._images:
             while len(self._images) >= _IMAGES_KEPT:
                 self._images.popitem(last=False)
@@ -150,11 +150,11 @@ class StagedMemory(Memory):
         return self._images[seed]
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """What the bindings hold, with the guard: not to be changed, and good until it is filled or run."""
+        """The contents of the bindings and the guard: read only, and valid until it is filled or run."""
         return self.read_of(self.buffer)
 
     def read_of(self, buffer: rt.HalBuffer) -> npt.NDArray[np.uint8]:
-        """What another buffer of this size holds, read as `read` does."""
+        """The contents of another buffer of this size, read as `read` does."""
         self._copy(buffer, self._staging)
         return _mapped(self._staging, self.harness.stride)
 

@@ -4,9 +4,9 @@ A float may differ by
 
     2 eps(result) |x| + 16 eps(f32) max|x| + 3 sqrt(K) eps(accumulator) s + 3 eps(factor) s / sqrt(F)
 
-where x is the expected value, K the number of values that are summed and s what partial sums can reach: the
-result for the inputs' absolute values, but not more than twice the largest result, and not less than the
-median. The last term is for F factors that an op computes and rounds on the way. Integers must be equal.
+where x is the expected value, K the number of values that are summed and s the bound of partial sums: the
+result for the inputs' absolute values, at most twice the largest result, and at least the median. The last
+term is for F factors that an op computes and rounds on the way. Integers must be equal.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def numbers(values: Array) -> bool:
 
 
 def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
-    """What comes of each block of so many values, in order; on several cores where there are many blocks."""
+    """The result for each block of so many values, in order; on several cores where there are many blocks."""
     blocks = [slice(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
     if len(blocks) < _MANY_BLOCKS:
         return [work(block) for block in blocks]
@@ -185,7 +185,7 @@ def _ratios(got: Floats, expected: Floats, allowed: Floats, limit: float) -> Flo
 
 @dataclass(frozen=True)
 class Terms:
-    """What a tolerance is made of besides values; see the module's text.
+    """The parts of a tolerance other than values; see the module's text.
 
     Attributes:
         rounding: of each value, relative to it.
@@ -253,7 +253,7 @@ def tolerances(
 
 
 def largest_finite(element_type: str) -> float:
-    """Both sides are held within it: a sum may overflow in one order and end just below it in another."""
+    """Both sides are limited to it: a sum may overflow in one order and end slightly below it in another."""
     return float(ml_dtypes.finfo(_held(element_type)).max)
 
 

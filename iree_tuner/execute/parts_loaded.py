@@ -82,7 +82,7 @@ class LoadedParts:
         return found
 
     def call(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array]:
-        """What a part makes of values, in memory that is filled with a byte."""
+        """A part's results for values, in memory that is filled with a byte."""
         arguments, results = rt.VmVariantList(len(read) + 1), rt.VmVariantList(len(part.writes))
         for number, held in zip(part.reads, read, strict=True):
             value = held.within(byte)

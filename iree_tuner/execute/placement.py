@@ -1,9 +1,9 @@
 """Put the same code at another address.
 
-Where a loop falls on cache lines and fetch blocks changes its time, and where it falls depends on the
-length of names in front of it in the object file: in a program, on everything that is linked before it.
-`benchmarks/code_placement.py` shows by how much. So a comparison builds its executables at several places,
-by giving the dispatch's executable a longer name.
+The time of a loop depends on its place in cache lines and fetch blocks. The place depends on the length of
+names in front of it in the object file: in a program, on everything that is linked before it.
+`benchmarks/code_placement.py` shows by how much. So a comparison builds its executables at several places, by
+giving the dispatch's executable a longer name.
 """
 
 from __future__ import annotations

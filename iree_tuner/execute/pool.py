@@ -15,7 +15,9 @@ from iree_tuner.targets import Target
 DEFAULT_TIMEOUT_S = 60.0
 
 Build = Callable[[bytes, tuple[str, ...], Configuration | None, int, int, bool], Built]
-"""What runs in a worker: harness, flags, configuration or None, place, most ops, verify; see `build_here`."""
+"""The function that runs in a worker; see
+`build_here`.
+"""
 
 
 class Builder:

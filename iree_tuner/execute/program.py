@@ -85,8 +85,8 @@ def compare_programs(
 ) -> list[ProgramComparison]:  # fmt: skip
     """Interleave compilations of a program with its default, in the measuring worker, on the same inputs.
 
-    An invocation, of which the times are, is each of the chosen functions once. What fails is told of each,
-    and does not disturb the others. Several take turns with one default; more than a few are split.
+    A time is of one invocation: each of the chosen functions once. A failure is reported for its program, and
+    does not disturb the others. Several take turns with one default; more than a few are split.
 
     Args:
         placed: for each place of the code, the program as the compiler makes it, and each other compilation.
@@ -96,7 +96,7 @@ def compare_programs(
         depth: where errors of its results come from.
         run: which functions, on which inputs, with which parameters.
         batch_s: least length of a sample, in seconds.
-        seconds: what those that take turns may take together.
+        seconds: time that the programs may take together.
         for_host: makes the same program for this machine's processor, or empty bytes; asked once, where
             results differ on another device: who has the processor's is right.
 
@@ -195,7 +195,7 @@ def time_program(
 
 
 class _FailedError(Exception):
-    """One of those that take turns failed: its number among them, and why."""
+    """One of the programs that take turns failed: its number among them, and why."""
 
     def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
@@ -259,7 +259,7 @@ class _Bench:
     def checked(
         self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: Depth
     ) -> ProgramComparison:
-        """What is said of a compilation before it is timed: its agreement over all places, or an error."""
+        """The check of a compilation before it is timed: its agreement over all places, or an error."""
         worst = blank.agreement
         for here in paths:
             table = self._of([here[0], here[number]])
@@ -275,7 +275,7 @@ class _Bench:
         return replace(blank, agreement=worst)
 
     def _by_the_host(self, found: Agreement, table: Table, depth: Depth) -> Agreement:
-        """What the processor's results say of two that differ; what was found, where it has none in time."""
+        """The verdict of the processor's results on two that differ; the findings, if it has none in time."""
         if self._for_host is not None:
             made, self._for_host = self._for_host(), None
             self._host_path = self.write([made])[0] if made else ""
@@ -341,7 +341,7 @@ class _Bench:
                     for index in alive:
                         self.compare(paths, [index], found, plan)
                     return
-                self.rounds([paths[0][0]], _ROUNDS_ALONE, 0)  # raises where nobody did
+                self.rounds([paths[0][0]], _ROUNDS_ALONE, 0)  # raises if none did
                 message = f"the default fails after it: {error}"
                 found[alive[0]] = replace(found[alive[0]], error=message)
                 return

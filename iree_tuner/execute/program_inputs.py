@@ -28,7 +28,7 @@ _READ = (OSError, ValueError, EOFError)
 def why_no_values(
     taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
 ) -> str:
-    """Why arguments cannot be made for inputs of which some are given; empty when they can.
+    """Why arguments cannot be made if some of the inputs are given; empty when they can.
 
     Raises:
         TunerError: what is given is not what the function takes.
@@ -108,7 +108,7 @@ def arguments(
     Args:
         taken: what it takes.
         given: values of the first ones.
-        sizes: instead of those that the program leaves open.
+        sizes: for the dimensions that the program leaves open.
         seed: of the values, and the function's number in the program.
         feeds: what each is for.
     """

@@ -53,8 +53,8 @@ class _Function:
     """An entry function and what it is called with.
 
     One that is `fenced` takes two more arguments: a fence to wait for, and one to signal at its end. Its
-    twin, if there is one, fills what it allocates (`program.fillings`); that of a function which only calls
-    one with fences and waits, as torch's do, has them too.
+    twin, if there is one, fills what it allocates (`program.fillings`); a function that only calls one with
+    fences and waits, as torch's do, has them too.
     """
 
     name: str
@@ -69,7 +69,7 @@ class _Function:
 
 @dataclass
 class Known:
-    """What was found out of a program's results, which is also true of it loaded anew.
+    """Findings about a program's results, which stay true if it is loaded again.
 
     Attributes:
         results: for each seed, all results of one invocation.
@@ -174,7 +174,7 @@ class LoadedProgram:
         self._set_inputs(SEEDS[0])
 
     def _fill_differently(self, first: Sequence[Array]) -> None:
-        """Find out whether results depend on what was in memory; not of those that vary anyway."""
+        """Find out whether results depend on what was in memory; not of results that vary anyway."""
         if not any(each.filled for each in self._functions) or not equal(self._outputs(FILLINGS[0]), first):
             return
         for byte in FILLINGS[1:]:
@@ -309,12 +309,12 @@ def _push_again(value: object, arguments: rt.VmVariantList) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """What the runtime says, without the stack."""
+    """The runtime's message, without the stack."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
-    """Those that are to be run, each with its signature. Raises TunerError where there are none."""
+    """The functions that are to be run, each with its signature. Raises TunerError where there are none."""
     told = {entry.name: entry.inputs for entry in run.entries}
     every = {
         name: found for name in module.function_names if (found := _signature(module, name, told)) is not None
@@ -348,7 +348,7 @@ def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
 
 
 def unknown_function(name: str, known: Sequence[str]) -> TunerError:
-    """What is said of a function that a program does not have."""
+    """The message about a function that a program does not have."""
     close = difflib.get_close_matches(name, known, 3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
     return TunerError(f"the program has no entry function '{name}'", hint=hint)
@@ -376,7 +376,7 @@ def _closing(declaration: str) -> int:
 
 
 def hal_type(element_type: str, values: Array) -> rt.HalElementType:
-    """What the runtime calls the elements of an array. Raises TunerError where it has no such type."""
+    """The runtime's name of the type of an array's elements. Raises TunerError where it has no such type."""
     if element_type == "i1":
         return rt.HalElementType.BOOL_8
     found = map_dtype_to_element_type(values.dtype)

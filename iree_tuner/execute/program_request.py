@@ -1,4 +1,4 @@
-"""What a user asks a program to be run with, checked against the program before any work is done."""
+"""The inputs and functions that a user chose for a run, checked against the program before any work."""
 
 from __future__ import annotations
 

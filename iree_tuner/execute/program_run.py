@@ -13,7 +13,7 @@ from iree_tuner.program.parameters import Parameter
 
 @dataclass(frozen=True)
 class Filled:
-    """A tensor with one value everywhere; its sizes stand for those that the program leaves open."""
+    """A tensor with one value everywhere; its sizes replace the ones that the program leaves open."""
 
     shape: tuple[int, ...]
     element_type: str
@@ -31,10 +31,10 @@ class ProgramRun:
     Attributes:
         functions: entry functions, each called once an invocation, in this order; empty for every one whose
             inputs can be made, in the program's order.
-        inputs: of the first of these functions, in order; those that are missing are generated.
+        inputs: of the first of these functions, in order; missing ones are generated.
         parameters: scopes and archives (.irpa, .gguf, .safetensors), as absolute paths.
-        sizes: those that stand for dynamic dimensions of generated inputs.
-        wanted: the parameters that the program names; those that are in no archive are generated.
+        sizes: of dynamic dimensions, for generated inputs.
+        wanted: the parameters that the program names; parameters that are in no archive are generated.
         entries: the program's entry functions, where the compiled program does not tell what they take: what
             comes from torch or ONNX does not.
     """
@@ -47,12 +47,12 @@ class ProgramRun:
     entries: tuple[Entry, ...] = ()
 
     def feed(self, function: str, number: int) -> Feed:
-        """What an input of a function is for."""
+        """The role of a function's input."""
         feeds = next((entry.feeds for entry in self.entries if entry.name == function), ())
         return feeds[number] if number < len(feeds) else PLAIN
 
     def input(self, number: int) -> InputValue:
-        """What was given for an input; None where it is to be generated."""
+        """The value given for an input; None where it is to be generated."""
         return self.inputs[number] if number < len(self.inputs) else None
 
 

@@ -1,4 +1,4 @@
-"""What the measuring worker can be asked to do with whole programs. Every function here runs in it.
+"""The measuring worker's functions for whole programs. Every function here runs in it.
 
 Programs are passed as paths: they hold weights, and are asked for many times.
 """
@@ -43,7 +43,7 @@ class Failed:
     """A program that does not load or run.
 
     Attributes:
-        index: which of those that were asked for.
+        index: of the program in the request.
         message: one line.
     """
 
@@ -240,7 +240,7 @@ def marked(path: Path) -> int:
 
 
 class _Invocations:
-    """Takes samples of a program: the time of whole invocations, which is what its user waits for."""
+    """Takes samples of a program: the time of whole invocations, as its user sees it."""
 
     def __init__(self, program: LoadedProgram, batch_s: float, mark: _Marked, index: int) -> None:
         program.settle()
@@ -256,7 +256,7 @@ class _Invocations:
 
 
 def _program(table: Table, index: int) -> LoadedProgram:
-    """A loaded program; a few are kept, more if they are small, always those that take turns."""
+    """A loaded program; a few are kept, more if they are small, and always the ones that take turns."""
     return _load(table.paths[index], table.device, table)
 
 
@@ -279,7 +279,7 @@ def _load(path: str, device: str, table: Table) -> LoadedProgram:
 
 
 def _known_of(path: str, device: str, run: ProgramRun) -> Known:
-    """What is known of a program, by its contents: comparisons keep it under one name after the other."""
+    """The facts about a program, by its contents: comparisons use one name for several programs in turn."""
     files = [
         Path(each) for each in (*run.inputs, *(path for _, path in run.parameters)) if isinstance(each, str)
     ]

@@ -1,13 +1,13 @@
 """How one sample is taken: the time of one run of a dispatch, from a batch of many. No IREE in here.
 
-A sample is `(t(n) - t(0)) / n`: `t(0)` is a call that runs nothing, and its least time is what a call costs
-beside the runs. The other way is the slope `(t(n + m) - t(n)) / m`. It needs a second batch for each sample,
+A sample is `(t(n) - t(0)) / n`: `t(0)` is a call that runs nothing, and its least time is the cost of a call
+without the runs. The other way is the slope `(t(n + m) - t(n)) / m`. It needs a second batch for each sample,
 and a disturbance of the short one makes the sample too *small*, which a minimum then believes: on two busy
 cores some slopes were negative. `t(0)` leaves out what only a call with work in it costs: on an H100, where
 slopes spread a little less, samples are larger than slopes by 1 to 2 %. Candidates and default alike bear it,
-so that a gain is seen a little smaller than it is. Those that take turns share one `t(0)`: an
-error of it must not favour one.
-Drivers' own timestamps would be better on GPUs; the HAL's profiling is not implemented on CUDA in 3.13.
+so that a gain is seen a little smaller than it is. Executables that take turns share one `t(0)`: an error of
+it must not favour one. Drivers' own timestamps would be better on GPUs; the HAL's profiling is not
+implemented on CUDA in 3.13.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CALLS = 20
 
 
 class Runs(Protocol):
-    """What can be run so many times in one call, which takes so many seconds."""
+    """A function that runs something so many times in one call, and returns the seconds."""
 
     def run(self, repeats: int) -> float:
         """Run it."""
@@ -55,9 +55,9 @@ class Batches:
 
     Args:
         runs: the executable, loaded and warm.
-        batch_s: least length of a batch, in seconds; never below 1000 steps of the clock, nor 20 calls that
-            run nothing, so that what is wrong with their time is a small part of a sample.
-        overhead_s: what a call costs that runs nothing; measured where it is not given.
+        batch_s: least length of a batch, in seconds; never below 1000 steps of the clock or 20 calls that run
+            nothing, so that their errors are a small part of a sample.
+        overhead_s: the cost of a call that runs nothing; measured by default.
 
     Attributes:
         overhead_s: what is taken off a batch.

@@ -1,4 +1,4 @@
-"""What the machine was like while something was measured."""
+"""The state of the machine while something was measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process keeps of what takes long to make."""
+"""A cache of values that take long to make."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """What was used last of what takes long to make, up to so many bytes; the last one in any case."""
+    """The last used of values that take long to make, up to so many bytes; the last one in any case."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[K, tuple[V, int]] = OrderedDict()
 
     def get(self, key: K, size: int, most: int, make: Callable[[], V]) -> V:
-        """What belongs to a key, which is made where it is not there."""
+        """The value of a key; a missing value is made."""
         if key not in self._found:
             while self._found and size + sum(each for _, each in self._found.values()) > most:
                 self._found.popitem(last=False)

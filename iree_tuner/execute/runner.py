@@ -42,7 +42,7 @@ class LoadedDispatch:
 
     @property
     def memory(self) -> Memory:
-        """What it runs on."""
+        """The device that it runs on."""
         if self._memory is None:
             self._memory = Memory.for_checks(self.harness, self.device)
         return self._memory
@@ -56,7 +56,7 @@ class LoadedDispatch:
         self.memory.fill(seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """What the buffer holds: see `Memory.read`."""
+        """The contents of the buffer: see `Memory.read`."""
         return self.memory.read()
 
     def run(self, repeats: int, copies: int | None = None) -> float:

@@ -44,7 +44,7 @@ class Screened:
     """Samples of one candidate.
 
     Attributes:
-        samples_us: those that count.
+        samples_us: the samples that count.
         discarded: how many were thrown away because the device throttled or changed its clock.
         too_slow: whether it was given up after its first samples.
         disturbed: whether the device was disturbed all the time, so that samples count which should not.
@@ -120,7 +120,7 @@ def turns(count: int, place: int) -> list[int]:
 
 
 def drift(baselines_us: Sequence[float]) -> float:
-    """How far a repeated time moved: the median of its last third against that of its first, minus 1."""
+    """How far a repeated time moved: the ratio of the medians of its last and its first third, minus 1."""
     third = len(baselines_us) // 3
     if not third:
         return 0.0

@@ -1,6 +1,6 @@
 """A program's dispatches one by one where reads and writes beyond their inputs are found out.
 
-On this machine's processor an input ends where a page begins that nobody may touch: who reads on, dies. On
+On this machine's processor an input ends where a protected page begins: reading on is a fault. On
 CUDA each input is an allocation of exactly its size, and NVIDIA's compute-sanitizer watches the process.
 """
 
@@ -37,7 +37,7 @@ _USAGE = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
 
 @dataclass(frozen=True)
 class Watched:
-    """What is run.
+    """The code that is run.
 
     Attributes:
         pieces: the program in parts.
@@ -71,7 +71,7 @@ def guarded_here(watched: Watched, skipped: Collection[int]) -> int:
 
 
 class _Guarded(LoadedParts):
-    """Parts whose inputs end in front of a page that nobody may touch, while `guarded`."""
+    """Parts whose inputs end in front of a protected page, while `guarded`."""
 
     guarded = False
 
@@ -80,7 +80,7 @@ class _Guarded(LoadedParts):
         self._kept: list[object] = []
 
     def call(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array]:
-        """What a part makes of values."""
+        """A part's results for values."""
         try:
             return super().call(part, read, byte)
         finally:

@@ -44,7 +44,7 @@ python3 arrays.py compare default.npy dispatch.npy
 code=$?
 """
 
-# What the exit status must be for the failure to have shown. `timeout` ends with 124, or 137 if it had
+# The exit statuses that mean that the failure has shown. `timeout` ends with 124, or 137 if it had
 # to kill. The compiler ends with 1 after an `LLVM ERROR` as after a diagnostic.
 _DIED = '[ "$code" -ge 128 ] && [ "$code" -ne 137 ] || grep -q "LLVM ERROR" output.txt'
 _HUNG = '[ "$code" -eq 124 ] || [ "$code" -eq 137 ]'

@@ -1,4 +1,4 @@
-"""What has to be equal for two times to be comparable: compiler, target, driver, flags, device."""
+"""The facts that must be equal for two times to be comparable: compiler, target, driver, flags, device."""
 
 from __future__ import annotations
 

@@ -81,15 +81,15 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
     """Judge several candidates that took turns with one default.
 
     Pairs are taken a moment apart, so that what disturbs the machine disturbs both; the ratio within a pair
-    is what is judged, by the mean of the middle half of its logarithms, which spikes do not move.
+    is judged, by the mean of the middle half of its logarithms, which spikes do not move.
 
     Where times are long or short at random (another tenant's load, modes), the lower quartiles of some rounds
     say more than each pair does; they are paired and averaged likewise. Of these estimates the surest counts.
 
     Its standard error is the largest of several. Disturbances that last, and modes that an executable stays
-    in for a while, make neighbouring pairs alike, so that errors are also estimated from blocks of pairs; and
+    in for a while, make neighboring pairs alike, so that errors are also estimated from blocks of pairs; and
     a mode that lasts as long as the executable stays loaded shows only in the differences between groups,
-    each of which loads its own.
+    because each group loads its own.
 
     Args:
         groups: for each group an array of rounds by (default, candidates), in microseconds.
@@ -127,8 +127,8 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
 def center_of(samples_us: Sequence[float]) -> tuple[float, float]:
     """Mean of the middle half of the samples' logarithms, and its standard error.
 
-    For samples of one executable alone. As in `compare_rows`, the error is the largest of those that single
-    samples and blocks of them give; it knows nothing of what lasts longer than the samples took.
+    For samples of one executable alone. As in `compare_rows`, the error is the largest of the errors that
+    single samples and blocks of them give; it knows nothing of what lasts longer than the samples took.
 
     Raises:
         ValueError: no samples, or one that is not above 0.
@@ -185,7 +185,7 @@ def _centers(logs: Floats) -> tuple[Floats, Floats]:
     cut = int(_TRIMMED * count)
     ordered = np.sort(logs, axis=1)
     middle = ordered[:, cut : count - cut]
-    # The trimmed mean moves with a sample as the mean of clipped samples does, but for the factor.
+    # The trimmed mean moves with a sample as the mean of clipped samples does, except for the factor.
     pulls = np.clip(logs, middle[:, :1], middle[:, -1:])
     pulls = (pulls - pulls.mean(axis=1, keepdims=True)) * (count / middle.shape[1])
     variances = np.zeros((len(_BLOCKS), groups, candidates))

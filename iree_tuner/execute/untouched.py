@@ -1,4 +1,4 @@
-"""What a dispatch must leave as it is: its inputs, and what lies between and behind its tensors."""
+"""The bytes that a dispatch must not write: its inputs, and the gaps between and behind its tensors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def kept(bindings: Sequence[Binding], buffer_bytes: int) -> list[Kept]:
 
 
 def changed(got: Buffer, image: Buffer, ranges: Sequence[Kept], bindings: Sequence[Binding]) -> str:
-    """What was written that must not be; empty when nothing was."""
+    """The forbidden writes that were found; empty when nothing was."""
     for each in ranges:
         now, before = got[each.start : each.end], image[each.start : each.end]
         if same_bytes(now, before):
@@ -63,7 +63,7 @@ def changed(got: Buffer, image: Buffer, ranges: Sequence[Kept], bindings: Sequen
         if each.tensor is not None:
             where = _position(bindings, each.tensor, first)
             return f"input {each.tensor} was changed, {wrong.size} bytes, first at {where}"
-        return f"written out of bounds: {wrong.size} bytes from byte {first}, {_neighbour(bindings, first)}"
+        return f"written out of bounds: {wrong.size} bytes from byte {first}, {_neighbor(bindings, first)}"
     return ""
 
 
@@ -76,7 +76,7 @@ def _position(bindings: Sequence[Binding], number: int, byte: int) -> str:
     return f"[{', '.join(str(int(i)) for i in place)}]"
 
 
-def _neighbour(bindings: Sequence[Binding], byte: int) -> str:
+def _neighbor(bindings: Sequence[Binding], byte: int) -> str:
     """The tensor that a byte lies behind, or in front of."""
     ends = [(sum(span(*each)), number) for number, each in enumerate(_tensors(bindings))]
     before = [each for each in ends if each[0] <= byte]

@@ -1,7 +1,8 @@
-"""What the measuring worker can be asked to do. Every function here runs in it.
+"""The measuring worker's functions. Every function here runs in it.
 
-What candidates of one bench share is kept from one call to the next: the default's results, the buffers
-that runs rotate through, and the sensors. Filling 64 MiB for each candidate would cost more than timing it.
+It keeps the data that candidates of one bench share from one call to the next: the default's results, the
+buffers that runs rotate through, and the sensors. Filling 64 MiB for each candidate would cost more than
+timing it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _CHECKS_HOLD, _CHECKS_MAY = 8, 4  # of GPUs: copies of a harness's memory, and s
 _SETS_KEPT = 8
 _FIRST_RUN = 1.25  # single runs are slower than those of a batch, but not by that
 _NO_SPIKE = 2.5  # times that
-_CALL_US = 200.0  # of one call with one run, beside the run itself
+_CALL_US = 200.0  # of one call with one run, without the run itself
 _LONGEST = 10.0  # times what is hopeless: a run is ended then, with this process
 _LONGEST_LEAST_S = 0.4  # as a new process costs as much
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # of glibc's malloc.h
@@ -95,7 +96,7 @@ class _Stopwatch:
 
 
 class _Station:
-    """What the candidates of a bench share in this process."""
+    """The data that the candidates of a bench share in this process."""
 
     def __init__(self, bench: Bench) -> None:
         self.memory = Memory.for_checks(bench.harness, bench.device)
@@ -121,7 +122,7 @@ def _station(bench: Bench) -> _Station:
 
 
 def _rotation(bench: Bench) -> Memory:
-    """What runs rotate through that are timed."""
+    """The buffers that timed runs rotate through."""
     harness, device = bench.harness, bench.device
     copies = copies_for(harness, device, bench.cold)
     if on_host(device):
@@ -175,7 +176,7 @@ def screen_here(vmfb: bytes, bench: Bench | JointBench, limit_us: float | None, 
 
 
 def _screen_joint(vmfb: bytes, bench: JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:
-    """One dispatch after the other, to the first that fails; the time is that of all their calls."""
+    """One dispatch after the other, to the first that fails; the time is the sum of all their calls."""
     seconds, check_s, least_us, worst = 0.0, 0.0, 0.0, None
     for number, (part, own, calls) in enumerate(bench.each(vmfb)):
         left_us = None if limit_us is None else max(0.0, limit_us - least_us) / max(1, calls)

@@ -33,7 +33,7 @@ class Attention(OpFamily):
     """Unmasked online attention: query, key, value, scale, and the running output, maximum and sum.
 
     The compiler's match op refuses masks, so that masked attention is left to the generic family.
-    It does not look into the region that may change the scores, nor does the workload.
+    It and the workload do not look into the region that may change the scores.
     """
 
     name = "attention"

@@ -42,13 +42,13 @@ class Problem:
 def check_op_family(
     family: OpFamily, samples: Sequence[Sample], *, ignores_attributes: bool = True
 ) -> list[Problem]:
-    """What is wrong with a family, judged by samples; empty when it holds to the contract.
+    """The faults of a family, judged by samples; empty when it holds to the contract.
 
     For every op that the family describes: its workload survives JSON; `describe` does not look at
     discardable attributes; the matcher succeeds on the op, and returns a handle for each label of
     `locate`; it succeeds on no other op with a different workload, on no near miss, and on no op
-    that differs in one size, element type or map. Payloads with those differences are made from the
-    sample, as far as they are valid; say with `near_misses` what else must not match.
+    that differs in one size, element type or map. Payloads with those differences are made from the sample,
+    if they are valid; say with `near_misses` what else must not match.
 
     Args:
         family: the family.

@@ -1,4 +1,4 @@
-"""Contractions: matmul and its kin, as named ops or as generics with any indexing maps."""
+"""Contractions: matmul, batch matmul, matvec and others, as named ops or generics with any indexing maps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PACKED: dict[tuple[tuple[int | None, ...], ...], str] = {
 class Contraction(OpFamily):
     """Two operands multiplied and accumulated; each loop is one of `batch`, `m`, `n`, `k`.
 
-    The matcher does not look into the body beyond "multiply and accumulate", nor does the workload.
+    The matcher and the workload do not look into the body beyond "multiply and accumulate".
     """
 
     name = "contraction"
@@ -87,7 +87,7 @@ def is_contraction(workload: Workload) -> bool:
 
 
 def packed_name(maps: Sequence[IndexingMap]) -> str | None:
-    """What a contraction of packed operands is called; None for any other."""
+    """The name of a contraction of packed operands; None for any other."""
     return _PACKED.get(tuple(each.dimensions for each in maps))
 
 

@@ -23,7 +23,7 @@ PARAMETERS = ("strides", "dilations")
 MAY_VARY = ("batch", "output_image")
 _OUTPUT = 2
 INFERRED = {"filter": "filter_loop"}
-"""What the compiler's inferred dimensions call a role, where they call it otherwise."""
+"""Names of roles in the compiler's inferred dimensions, where they differ."""
 
 
 class Convolution(OpFamily):

@@ -26,13 +26,15 @@ PRODUCER = "iree_tuner.producer"
 Without it, the DAG of one dispatch would match within another that computes the input itself."""
 
 _BUFFERIZED = {"iree_tensor_ext.dispatch.tensor.load": "iree_codegen.load_from_buffer"}
-"""What LLVMGPU makes of a producer before tuning specs run: after the passes of `targets.gpu.PREPARATION`."""
+"""The form of a producer on LLVMGPU when tuning specs run: after the passes of
+`targets.gpu.PREPARATION`.
+"""
 
 DIALECTS = ("linalg.", "iree_linalg_ext.", "tensor.", "arith.", "math.")
 """Ops of these belong to a DAG; a value from any other (a load, a binding) is an input of it."""
 
 _VALUES = frozenset({"arith.constant", "tensor.empty"})
-"""Ops that do no work: what they stand for is seen in the types of those that use them."""
+"""Ops that do no work: the types of their users show what they stand for."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def _match_origins(sink: ir.Operation, origins: Mapping[ir.Value, ir.Attribute],
 
 
 def above(sink: ir.Operation) -> list[ir.Operation]:
-    """The ops of a DAG that its sink reaches through operands: all but what only regions use."""
+    """The ops of a DAG that its sink reaches through operands, without ops that only regions use."""
     reached = {sink: None}
     pending = [sink]
     while pending:

@@ -18,11 +18,11 @@ _ASSUME = "util.assume.int"
 _SAME = "iree_tensor_ext.dispatch.workload.ordinal"
 _LOAD = "iree_tensor_ext.dispatch.tensor.load"
 _SAYS_NOTHING = 2**53 - 1
-"""What the compiler assumes of every size: IREE's bound on dimensions of tensors."""
+"""The compiler's assumptions about every size: IREE's bound on dimensions of tensors."""
 
 
 class Bounds(NamedTuple):
-    """What is known of a size; the fields are those of `DynamicLoop`."""
+    """The facts about a size; the fields are those of `DynamicLoop`."""
 
     lower: int = 0
     upper: int | None = None
@@ -51,7 +51,7 @@ def extent(tensor: ir.Value, position: int) -> ir.Value | None:
 
 
 def bounds(size: ir.Value | None) -> Bounds:
-    """What the program says about a size."""
+    """The program's assumptions about a size."""
     if size is None or isinstance(size.owner, ir.Block):
         return Bounds()
     op = size.owner.operation
@@ -90,7 +90,7 @@ def quotient(op: ir.Operation) -> tuple[ir.Value, int] | None:
 
 
 def _assumed(assumptions: ir.Attribute) -> Bounds:
-    """What holds under each of several assumptions."""
+    """The facts that hold under each of several assumptions."""
     found = [
         {name: ir.IntegerAttr(value).value for name, value in parameters_of(each).items()}
         for each in ir.ArrayAttr(assumptions)

@@ -68,7 +68,7 @@ class OpFamily(Protocol):
         del op
 
     def parameters(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]]:
-        """What `match_ops` yield of an op besides sizes."""
+        """The parameters that `match_ops` yield of an op, besides sizes."""
         del op
         return {}
 
@@ -113,7 +113,7 @@ def match_ops() -> dict[str, tuple[OpFamily, MatchOp]]:
 
 
 def describe(op: ir.Operation) -> Workload | None:
-    """Ask each family in order; None when nobody knows the op, or its loops are dynamic."""
+    """Ask each family in order; None if no family knows the op, or its loops are dynamic."""
     for candidate in families():
         workload = candidate.describe(op)
         if workload is not None:

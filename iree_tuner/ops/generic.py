@@ -1,8 +1,7 @@
 """Every other compute op: reductions, softmax, pooling, elementwise ops, transposes.
 
-Matched by structure, together with the ops around it in its dispatch. Of several ops that use the
-root's result and end the dispatch, the last is matched from, and those that it does not use get no
-configuration.
+Matched by structure, together with the ops around it in its dispatch. If several ops use the root's result
+and end the dispatch, matching starts from the last. Ops that it does not use get no configuration.
 
 The compiler's DAG match op compares whole attribute dictionaries: an op on which a front end has
 left an attribute is described (attributes play no part in a workload), but not matched.

@@ -1,4 +1,4 @@
-"""Indexing maps: which loops walk which dimensions of an operand, read once from IR or from what is stored.
+"""Indexing maps: which loops walk which dimensions of an operand, read once from IR or from storage.
 
 The stored form is MLIR's own, `(d0, d1, d2) -> (d0 * 2 + d2, d1)`: workloads have it in databases, recordings
 and keys. It is read and written here alone, by MLIR's parser, to which the bindings of release 3.13 give no

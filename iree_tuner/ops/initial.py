@@ -1,4 +1,4 @@
-"""What a reduction starts from: zeros that a fill of the same dispatch writes, or values that are read."""
+"""The initial values of a reduction: zeros that a fill of the same dispatch writes, or values read."""
 
 from __future__ import annotations
 

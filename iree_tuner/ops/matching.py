@@ -10,7 +10,7 @@ from iree.compiler.dialects import preprocessing_transform, transform
 from iree_tuner.ops.workload import DynamicLoop, Workload
 
 ANY_SIZE = -1
-"""What `transform.iree.match.dims_equal` takes for any size, dynamic ones too."""
+"""The value that `transform.iree.match.dims_equal` takes for any size, dynamic ones too."""
 
 
 def any_op() -> ir.Type:

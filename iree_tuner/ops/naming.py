@@ -1,4 +1,4 @@
-"""What people call an op that is matched by structure."""
+"""Names for ops that are matched by structure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ops compute for each element: bodies by the names of their ops, read from IR."""
+"""The computation of ops for each element: bodies by the names of their ops, read from IR."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ScalarBody:
 
 @dataclass(frozen=True)
 class DagFacts:
-    """What is asked of a workload's DAG, beside being matched.
+    """The questions about a workload's DAG, other than matching it.
 
     Attributes:
         labels: of the ops that have one, producers first.

@@ -1,4 +1,4 @@
-"""Match an op by what can be seen on it, where the compiler's DAG match op cannot.
+"""Match an op by its own properties, where the compiler's DAG match op cannot.
 
 An op's signature is its name, inherent attributes (maps among them) and operand types, and for what
 is in its region how many ops there are of each name and attributes. The order in which those are

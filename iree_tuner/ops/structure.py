@@ -19,7 +19,7 @@ _NOT_COMPUTE = frozenset({"linalg.fill", "linalg.index", "linalg.yield"})
 
 @dataclass(frozen=True)
 class Structure:
-    """What every structured op has, as in `Workload`."""
+    """The properties of every structured op, as in `Workload`."""
 
     loops: tuple[int, ...]
     iterators: tuple[Iterator, ...]
@@ -29,7 +29,7 @@ class Structure:
 
 
 def is_compute(op: ir.Operation) -> bool:
-    """Whether an op does a dispatch's work: structured, and neither a fill nor part of another op's body."""
+    """Whether an op does a dispatch's work: structured, not a fill, and not part of another op's body."""
     in_dialect = op.name.startswith(("linalg.", "iree_linalg_ext."))
     return in_dialect and op.name not in _NOT_COMPUTE and bool(indexing_maps(op))
 
@@ -89,7 +89,7 @@ def loop_sizes(op: ir.Operation) -> tuple[int | None, ...] | None:
 
 
 def _dynamic_loop(op: ir.Operation, loop: int, maps: Sequence[IndexingMap]) -> DynamicLoop:
-    """What the first init says about a loop: `matching.require_bounds` asks the same operand."""
+    """The first init's information about a loop: `matching.require_bounds` asks the same operand."""
     init = len(op.operands) - len(op.results)
     position = maps[init].dimension_of(loop)
     return DynamicLoop(loop, *bounds(None if position is None else extent(op.operands[init], position)))

@@ -1,4 +1,4 @@
-"""What is true of all ops of a family, as plain data: what match ops ask for, and what is computed."""
+"""Properties of all ops of a family, as plain data: what match ops ask for, and what is computed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MatchOp:
 
 @dataclass(frozen=True)
 class Sums:
-    """How results come about, as far as it decides how much they may differ.
+    """How results are computed, where it decides how much they may differ.
 
     Attributes:
         accumulator_type: element type that sums are held in.

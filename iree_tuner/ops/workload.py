@@ -113,7 +113,7 @@ class Workload:
         return tuple(self.loops[loop] for loop in self.role(role))
 
     def dynamic_loop(self, loop: int) -> DynamicLoop | None:
-        """What is known of a dynamic loop; None for a static one."""
+        """The facts about a dynamic loop; None for a static one."""
         return next((each for each in self.dynamic if each.loop == loop), None)
 
     def with_companions_sized(self) -> Workload:

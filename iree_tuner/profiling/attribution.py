@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Spent:
-    """What something takes of an invocation."""
+    """The time that something takes of an invocation."""
 
     time_us: float
     calls: float
@@ -36,7 +36,7 @@ class Spent:
 def spent_in(functions: Sequence[Sequence[Times]]) -> dict[str, Spent]:
     """Means over the quieter invocations of each function, summed over functions, by name.
 
-    Means, because those of parts add up to that of the whole, as medians do not.
+    Means, because means of parts add up to the mean of the whole, and medians do not.
     """
     total: dict[str, Spent] = {}
     for every in functions:
@@ -101,7 +101,7 @@ def _row(
 
 
 def kind_of(name: str) -> Kind:
-    """What a name stands for: those of what is no dispatch are in parentheses."""
+    """The kind of a name: names of parts that are not dispatches are in parentheses."""
     if not name.startswith("("):
         return "dispatch"
     return "overhead" if name == BETWEEN or name in _MEMORY else "transfer"

@@ -65,7 +65,7 @@ def cpu_roofline(
 
 
 def conditions_of(target: Target, facts: DeviceFacts) -> dict[str, str]:
-    """What has to be equal for a roofline to be used again."""
+    """The facts that must be equal for a roofline to be used again."""
     release = installed()["iree-base-compiler"] or ""
     return {
         "processor": facts.name,
@@ -197,7 +197,7 @@ def _program(
 
 
 def _read(path: Path) -> dict[str, Roofline]:
-    """What was measured before; nothing where the file is not there or not one of these."""
+    """The roofline that was measured before; nothing where the file is not there or not one of these."""
     try:
         return {key: from_json(value) for key, value in json.loads(path.read_text()).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -1,10 +1,10 @@
-"""What IREE's HAL profiling of the host says, as the time of each dispatch in each invocation.
+"""IREE's HAL profiling of the host, as the time of each dispatch in each invocation.
 
 An event of a dispatch is a span of the wall clock: from the begin of its first workgroup to the end of its
-last, whatever number of threads they ran on (`tile_duration_sum_ns` is the sum over threads, and no wall
-time). Dispatches without a barrier between them overlap. An instant in which several run is divided among
-them, so that times add up to the time in which anything ran. What an execution of a command buffer spends
-besides is waiting at barriers and for threads, and its fills and copies, which have no events of their own.
+last, for any number of threads (`tile_duration_sum_ns` is the sum over threads, not wall time). Dispatches
+without a barrier between them overlap. An instant in which several run is divided among them, so that times
+add up to the time in which anything ran. The rest of a command buffer's time is waiting at barriers and for
+threads, and fills and copies, which have no events of their own.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Times:
     Attributes:
         us: microseconds by name. Names of what is no dispatch are in parentheses.
         calls: how often, by name.
-        span_us: from what it first gave to the queue to the end of what it did last; 0 where invocations
-            cannot be told apart.
+        span_us: from its first submission to the queue to the end of its last work; 0 where invocations
+            cannot be distinguished.
     """
 
     us: Mapping[str, float]
@@ -93,7 +93,7 @@ def read_recording(lines: Iterable[str]) -> EventRecording:
 
 
 def invocations_of(recording: EventRecording, count: int) -> list[Times]:
-    """The times of each of `count` invocations; one mean of all where they cannot be told apart.
+    """The times of each of `count` invocations; one mean of all where they cannot be distinguished.
 
     They can where all of them call the same dispatches in the same numbers.
     """

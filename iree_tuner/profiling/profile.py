@@ -20,7 +20,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """What one dispatch, or something else that the device does, takes of an invocation.
+    """The time of one dispatch, or of other work of the device, in an invocation.
 
     Attributes:
         name: of the dispatch, as the program's executables export it; in parentheses what is none.
@@ -64,7 +64,7 @@ class ProfileRow:
 
     @property
     def headroom_us(self) -> float:
-        """What could be gained at most; 0 where the roofline says nothing."""
+        """The largest possible gain; 0 where the roofline says nothing."""
         return max(0.0, self.time_us - self.attainable_us) if self.attainable_us else 0.0
 
 
@@ -94,8 +94,8 @@ class Profile:
         whole_us: time of one invocation without profiling: the mean of the quietest quarter of its samples.
         whole_range_us: quartiles of all samples, which are far apart on a machine that is busy.
         rows: largest time first.
-        profiled_us: time of a profiled invocation, by the profile's own clock, from what it first gave to the
-            device to the end of what it did last; 0 where there is none. The rows are parts of it.
+        profiled_us: time of a profiled invocation, by the profile's own clock, from its first submission to
+            the device to the end of its last work; 0 where there is none. The rows are parts of it.
         roofline: the device's bounds; None where they are not known.
         conditions: what it was measured under, as names and values.
         notes: what a reader of the numbers should know.

@@ -1,4 +1,4 @@
-"""What a device could do at best: arithmetic by element type, and bytes by where they lie."""
+"""A device's limits: arithmetic by element type, and bytes by the memory that they lie in."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Roofline:
 
     Attributes:
         name: the device as it names itself.
-        flops_per_s: by element type of what is multiplied; `f32` stands for those that are not there.
+        flops_per_s: by element type of what is multiplied; `f32` stands for missing types.
         levels: nearest first; the last one holds everything.
         how: how the numbers were obtained: a source, or what was measured.
         conditions: what they were measured under, as names and values.
@@ -51,8 +51,8 @@ class Roofline:
     def peak(self, element_type: str) -> float | None:
         """Operations a second on elements of a type; None where nothing is known of it.
 
-        A type that is not listed has the number of its kind and width, and else that of `f32` times as many
-        elements as fit in its place: no unit that is known here does more.
+        A type that is not listed has the number of its kind and width. If there is none, it has the number of
+        `f32`, times the elements that an f32 has room for: no known unit does more.
         """
         known = dict(self.flops_per_s)
         if element_type in known:
@@ -65,7 +65,7 @@ class Roofline:
         return same if same is not None or base is None else base * _REFERENCE_BITS / bits
 
     def bytes_per_s(self, footprint_bytes: float) -> float | None:
-        """How fast data is read of which there is so much; None where that bounds nothing."""
+        """How fast so much data is read; None where that bounds nothing."""
         for level in self.levels:
             if level.capacity_bytes is None or footprint_bytes <= level.capacity_bytes:
                 return level.bytes_per_s
@@ -74,7 +74,8 @@ class Roofline:
     def attainable_us(self, flops: float, bytes_: float, element_type: str) -> float:
         """The least microseconds for so much work; 0 where nothing is known of it.
 
-        What fits in a cache is taken to be there: a dispatch often reads what the one before has written.
+        Data that fits in a cache is assumed to be there: a dispatch often reads data that the one before has
+        written.
         """
         peak, speed = self.peak(element_type), self.bytes_per_s(bytes_)
         compute_s = flops / peak if peak else 0.0

@@ -38,7 +38,7 @@ _BUSY = 0.25  # quartiles that are so far apart, as a part of the median
 
 @dataclass(frozen=True)
 class Tools:
-    """What does the work; a run that tunes has all of it already.
+    """The workers that do the work; a run that tunes has all of it already.
 
     Attributes:
         compilers: compile workers.
@@ -73,7 +73,7 @@ def profile_program(
         program: with its sizes, if it was given any (`program.dynamic.sized`).
         target: what to compile for; it must have a device.
         tools: workers to use; started and stopped here where none are given. Nothing may compile meanwhile.
-        run: which functions, on what; those that can be run, on generated inputs, where not given.
+        run: which functions, on what; by default, the ones that can be run on generated inputs.
         dispatches: what `extract` finds in the program for these functions, where the caller has it already.
         method: `hal` or `standalone`; where none is asked for, `hal` on devices that can, and `standalone`
             where that fails.

@@ -51,9 +51,9 @@ class MeasuredProgram:
     """A program's times.
 
     Attributes:
-        functions: those that were run, once each an invocation.
+        functions: the functions that were run, once each in an invocation.
         samples_us: of whole invocations, without profiling.
-        invocations: for each function, its profiled invocations, without those that warmed up.
+        invocations: for each function, its profiled invocations, without warm-up.
         problem: why there is no profile; empty when there is one.
     """
 
@@ -163,7 +163,7 @@ class _Tool:
 
 
 def _run(tool: str, *arguments: str) -> bytes | str:
-    """What a tool of the runtime prints, or why it does not."""
+    """The output of a tool of the runtime, or why there is none."""
     from iree._runtime import libs  # where the runtime's package keeps its programs
 
     try:

@@ -18,7 +18,7 @@ from iree_tuner.program.dispatch import Dispatch
 
 @dataclass(frozen=True)
 class Work:
-    """What one call of a dispatch has to do.
+    """The work of one call of a dispatch.
 
     Attributes:
         flops: arithmetic operations, a multiply-add as two; 0 where they are not known.
@@ -72,7 +72,7 @@ def element_type_of(workload: Workload) -> str:
 
 
 def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:
-    """Bytes read and written. What is known of a binding's tensors counts, else the whole binding.
+    """Bytes read and written. The known tensors of a binding count, else the whole binding.
 
     A gather may use a small part of what it is given: no more elements count than the root op has iterations.
     """

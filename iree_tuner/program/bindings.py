@@ -1,4 +1,4 @@
-"""A dispatch that can be run, as data. The measuring worker needs no more of a program, nor the compiler."""
+"""A dispatch that can be run, as data: all that the measuring worker needs, without the compiler."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Binding:
 
 
 _PAGE = 4096
-_GUARD = 256  # bytes behind the last binding that nobody may write
+_GUARD = 256  # bytes behind the last binding that must not be written
 
 
 def stride_of(buffer_bytes: int) -> int:

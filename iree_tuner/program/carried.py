@@ -110,7 +110,7 @@ def _translation_around(op: ir.Operation) -> str:
 
 
 def place_of(op: ir.Operation, name: str) -> str:
-    """`file:line:column` of an op. What is read from memory is called `-` by the parser."""
+    """`file:line:column` of an op. The parser calls a program from memory `-`."""
     found = _first_place(op.location)
     if found is None:
         return name

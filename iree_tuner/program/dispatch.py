@@ -31,7 +31,7 @@ class Carried:
         location: where it stands, as `file:line:column`; the program's name where that is not known.
         lowering: its lowering config.
         translation: the translation info of its function.
-        decomposition: of an attention, that of its two multiplications.
+        decomposition: for an attention, the attributes of its two multiplications.
         label: which op of its dispatch's workload it is: `root`, a companion's label, or empty.
     """
 

@@ -49,7 +49,7 @@ def lifted(data: bytes, name: str) -> bytes:
     try:
         module = parse_module(data, new_context(), name)
     except CompileError:
-        return data  # told by who compiles it
+        return data  # the compiler reports it
     try:
         calls = _calls(module)
         return to_bytecode(_program(calls, module.context)) if calls else data
@@ -260,7 +260,7 @@ def _is_open(number: Number) -> bool:
 
 
 def _value(number: Number, given: Sequence[ir.Value]) -> ir.Value:
-    """What a dispatch is given for a number. Raises TunerError where it is not known."""
+    """The argument that a dispatch gets for a number. Raises TunerError where it is not known."""
     of_inputs = [place for place in number.size_of if place[0] < len(given)]
     if number.bits is None:
         if not of_inputs:

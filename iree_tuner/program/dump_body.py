@@ -67,7 +67,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a dispatch takes: tensors that it reads, tensors that it only writes, and numbers."""
+    """The arguments of a dispatch: tensors that it reads, tensors that it only writes, and numbers."""
 
     tensors: tuple[Tensor, ...]
     numbers: tuple[Number, ...]
@@ -217,7 +217,7 @@ def _tensor_in(subspan: hal.InterfaceBindingSubspanOp) -> ir.RankedTensorType:
 
 
 def _accesses(buffer: ir.Value, view: memref.SubViewOp | None) -> Iterator[_Access]:
-    """What is done with a buffer. Raises TunerError for anything except loads and stores of tensors."""
+    """The use of a buffer. Raises TunerError for anything except loads and stores of tensors."""
     for use in buffer.uses:
         op = use.owner.operation
         if op.name in _SAME_BUFFER:

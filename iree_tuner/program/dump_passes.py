@@ -1,4 +1,4 @@
-"""What the compiler has done to a dispatch after it looked for tuning specs, and before it wrote a dump.
+"""The compiler's changes to a dispatch after the lookup of tuning specs and before it wrote a dump.
 
 A spec for the dispatch has to do the same first, or it meets another op in the program.
 """
@@ -22,11 +22,11 @@ _Expression = tuple[object, ...]
 
 
 def prologue_of(workload: Workload, ops: Sequence[ir.Operation], target: Target) -> tuple[str, ...]:
-    """The passes that have made a dispatch what it is in a dump, as far as that can be seen.
+    """The passes whose effects show in a dispatch of a dump.
 
     Args:
         workload: its root op.
-        ops: those that compute in it.
+        ops: the ops that compute in it.
         target: what it is compiled for.
     """
     if any(_has_run(name, workload, ops) for name in target.spec_prologue):
@@ -56,7 +56,7 @@ def _has_run(name: str, workload: Workload, ops: Sequence[ir.Operation]) -> bool
 
 
 def _are_merged(ops: Sequence[ir.Operation]) -> bool:
-    """Whether elementwise ops may have been put into those that use them (RematerializeParallelOps).
+    """Whether elementwise ops may have been moved into their users (RematerializeParallelOps).
 
     Two ops then compute the same, or a reduction extends what it reads. Both may be so in the program, too:
     the pass then changes nothing there.
@@ -74,7 +74,7 @@ def _are_merged(ops: Sequence[ir.Operation]) -> bool:
 
 
 def _expressions(generic: ir.Operation) -> set[_Expression]:
-    """What the body of an op computes from what it reads."""
+    """The computation of an op's body."""
     block = generic.regions[0].blocks[0]
     known: dict[ir.Value, object] = dict(zip(block.arguments, generic.operands, strict=True))
     found = set[_Expression]()

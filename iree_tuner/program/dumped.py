@@ -1,4 +1,4 @@
-"""What is known of a program that calls dumped dispatches (`program.dump`), in a module that is read fast."""
+"""The facts about a program that calls dumped dispatches (`program.dump`), in a module that loads fast."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ DUMPED_FOR = "iree_tuner.dumped_for"
 
 
 def dumped_for(module: ir.Module) -> str:
-    """What the dispatches of a lifted program were dumped for, as `--target` takes it; empty for others."""
+    """The target of a lifted program's dispatches, as `--target` takes it; empty for others."""
     attributes = module.operation.attributes
     return target_name(attributes[DUMPED_FOR]) if DUMPED_FOR in attributes else ""
 
 
 def own_target(data: bytes, name: str) -> Target | None:
-    """What a program's dispatches were dumped for; None where it is no dump. Raises UsageError if unknown."""
+    """The target of a program's dumped dispatches; None where it is no dump. Raises UsageError if unknown."""
     if DUMPED_FOR.encode() not in data:
         return None
     return parse_target(dumped_for(parse_module(data, new_context(), name)))

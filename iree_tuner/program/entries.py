@@ -14,7 +14,7 @@ from iree_tuner.program.feeds import Feed, feeds_of
 from iree_tuner.program.source import Program
 
 ASYNC = "$async"
-"""What the name of a function ends with that takes fences; its twin without them does the same."""
+"""The suffix of the name of a function that takes fences; its twin without them does the same."""
 
 FILLED = "$filled"
 """The same of a function that takes a byte at its end, to fill what it allocates (`program.fillings`)."""
@@ -27,7 +27,7 @@ _TORCH_SCALARS = {"!torch.int": "i64", "!torch.float": "f64", "!torch.bool": "i1
 
 @dataclass(frozen=True)
 class Taken:
-    """What a function takes as one input.
+    """One input of a function.
 
     Attributes:
         element_type: MLIR's name of the type.

@@ -57,8 +57,8 @@ def extract(program: Program, target: Target, workers: Workers, entries: Sequenc
 
     Raises:
         CompileError: the program does not parse or compile; the message has the location.
-        TunerError: the program has no functions, or not those that are named, or not the dynamic dimensions
-            that sizes are given for.
+        TunerError: the program has no functions, or lacks a named one, or a dynamic dimension that a size is
+            given for.
         WorkerError: the compiler died or did not come back.
     """
     return workers.call(extract_here, program.data, program.name, target, sizes_of(program), tuple(entries))
@@ -90,7 +90,7 @@ def extract_here(
 
 
 def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
-    """What to say where dispatches are compiled for another chip than they were dumped for."""
+    """The message if dispatches are compiled for another chip than they were dumped for."""
     now = {target_name(each) for each in _target_attributes(module)} if dumped else set[str]()
     other = ", ".join(sorted(now - {dumped}))
     message = f"the dispatch was dumped for {dumped}, but is compiled for {other} here"
@@ -135,7 +135,7 @@ def _sized(dispatch: Dispatch) -> Dispatch:
 
 
 def _without_size(dispatch: Dispatch) -> Dispatch:
-    """What is known of a dispatch of which only a stand-in for its size is known."""
+    """The facts about a dispatch whose size is known only by a stand-in."""
     reason = dispatch.reason
     if dispatch.workload is not None:
         parts = dynamic_parts(dispatch.workload)

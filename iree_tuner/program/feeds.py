@@ -1,7 +1,8 @@
-"""What a function's arguments are for, so that values can be generated that no layer overflows on.
+"""The roles of a function's arguments, so that values are generated that no layer overflows on.
 
-Programs come in many dialects (linalg, StableHLO, torch, TOSA). What their ops do is told by names that they
-share: a product is called `dot_general`, `matmul`, `linear` or `conv`, a root `sqrt` or `rsqrt`.
+Programs come in many dialects (linalg, StableHLO, torch, TOSA). The names of ops tell what they do, and
+dialects share them: a product is called `dot_general`, `matmul`, `linear` or `conv`, a root `sqrt` or
+`rsqrt`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SUMS = ("add", "maximum")
 
 @dataclass(frozen=True)
 class Feed:
-    """What an argument is used for.
+    """The use of an argument.
 
     Attributes:
         summed: how many of its values go into one result of the products that it is a weight of; 0 for none.
@@ -41,7 +42,7 @@ PLAIN = Feed()
 
 
 def feeds_of(function: ir.Operation) -> tuple[Feed, ...]:
-    """What each of a function's arguments is for."""
+    """The role of each of a function's arguments."""
     return tuple(_feed(argument) for argument in function.regions[0].blocks[0].arguments)
 
 

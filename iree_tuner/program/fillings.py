@@ -1,7 +1,9 @@
-"""Functions that fill the memory which they allocate, before anything is computed: nobody may depend on it.
+"""Functions that fill the memory which they allocate, before anything is computed: results must not depend on
+it.
 
-What a program allocates for its results, and for what is between its dispatches, has arbitrary values. Here
-each such allocation is filled with a byte that the caller gives, in the place where it is used first.
+The memory that a program allocates for its results, and for values between its dispatches, has arbitrary
+contents. Here each such allocation is filled with a byte that the caller gives, in the place where it is used
+first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What code a dispatch is, whatever it is called: equal for equal functions in different programs."""
+"""The identity of a dispatch's code, whatever its name: equal for equal functions in different programs."""
 
 from __future__ import annotations
 

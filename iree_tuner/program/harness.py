@@ -6,8 +6,8 @@ caller chooses what is in it and can read the results; the same code then times 
 The buffer holds copies of all bindings, and each run takes the next one: with more of them than a cache
 holds, every run finds its data in memory, as in a program that does other things in between.
 
-Most bindings of a program's dispatches are the one buffer of all its intermediate values, of which a dispatch
-uses small parts at offsets that its code knows. What it does not use of one binding is where others lie.
+Most bindings of a program's dispatches are the one buffer of all its intermediate values. A dispatch uses
+small parts of it, at offsets that its code knows. Other bindings lie in the parts that it does not use.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _packed(bindings: Sequence[Binding], used: Mapping[int, tuple[int, int]]) ->
 
     Args:
         bindings: as the compiler has them.
-        used: by number, the first byte of a binding that is used and the one behind the last; those that
+        used: by number, the first byte of a binding that is used and the one behind the last; bindings that
             are not listed are used as a whole.
     """
     ranges = [used.get(number, (0, each.length)) for number, each in enumerate(bindings)]
@@ -267,7 +267,7 @@ def _range(subspan: ir.Operation, constants: list[int]) -> tuple[int, int] | Non
 
 
 def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
-    """What a subspan holds, or None when its place or shape is not known here."""
+    """The contents of a subspan, or None if its place or shape is not known here."""
     view = subspan.opview
     assert isinstance(view, hal.InterfaceBindingSubspanOp)
     offset = fold(view.byte_offset, constants) if view.byte_offset is not None else 0
@@ -283,7 +283,7 @@ def _tensor(subspan: ir.Operation, constants: list[int]) -> TensorSlice | None:
 
 
 def held(subspan: ir.Operation) -> tuple[Access, ir.Type]:
-    """What a dispatch does with a subspan, and the type of what is in it."""
+    """The use of a subspan in a dispatch, and the type of its contents."""
     mode, kind = held_by(subspan.result.type)
     access = _ACCESS.get(mode, "read_write")
     if (

@@ -1,9 +1,9 @@
 """A program's dispatches as functions of their own, to be called one by one on values of the caller's choice.
 
-Made at phase `flow`, where dispatches are cut out and values are still tensors: each part is what the program
-itself compiles for that place, with the spec that is inside. Values between dispatches are numbered: first
-what the function takes, then what its dispatches make, in order. Each function takes one more argument at its
-end, the byte with which memory is filled that it allocates (`program.fillings`).
+Made at phase `flow`, where dispatches are cut out and values are still tensors: each part is the program's
+own code for that place, with the spec that is inside. Values between dispatches are numbered: first what the
+function takes, then what its dispatches make, in order. Each function takes one more argument at its end, the
+byte with which memory is filled that it allocates (`program.fillings`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ProgramPart:
         function: its name in the module.
         dispatch: name of its export.
         reads: numbers of the values that it takes, in order.
-        writes: numbers of those that it makes, in order.
+        writes: numbers of the values that it makes, in order.
         inner: dispatches before it that make what cannot be handed over, and are run in it again.
         rounds_in: the type that its bodies compute in with more than one op, where that is a narrow float:
             a processor without such arithmetic rounds elsewhere. Empty for all others.
@@ -73,7 +73,7 @@ class Parts:
     Attributes:
         vmfb: the VM module.
         function: the program's function.
-        values: all of them; the first are what the function takes.
+        values: all of them; the first are the function's arguments.
         takes: of these, which of the function's arguments each is.
         parts: the dispatches that can be called, in the program's order.
         results: what makes the program's own results of values; its `writes` are none.
@@ -187,7 +187,7 @@ class _Apart:
         return made
 
     def parts(self, vmfb: bytes) -> Parts:
-        """What was made, compiled."""
+        """The parts, compiled."""
         return Parts(
             vmfb, self._symbol, tuple(self._values), tuple(self._takes), tuple(self._parts), self._results,
             tuple(self._left_out),
@@ -209,7 +209,7 @@ class _Apart:
 
     def _add_part(self, op: ir.Operation) -> None:
         writes = [result for result in op.results if result in self._numbers]
-        if not writes:  # it runs inside those that read what it makes
+        if not writes:  # it runs inside the readers of its results
             return
         name, function = _export_of(op), f"{_PART}{len(self._parts)}"
         try:
@@ -265,7 +265,7 @@ class _Apart:
     def _slice(
         self, wanted: Sequence[ir.Value], known: set[ir.Value]
     ) -> tuple[list[ir.Operation], list[ir.Value]]:
-        """What computes values of known ones, in order. Raises TunerError where that cannot be copied."""
+        """Ops that compute values from known ones, in order. Raises TunerError if they cannot be copied."""
         needed = set[ir.Operation]()
         leaves: dict[ir.Value, None] = {}
         todo = list(wanted)
@@ -294,7 +294,7 @@ class _Apart:
 
 
 def _find(module: ir.Module, name: str, function: str) -> ir.Operation:
-    """The function that has the dispatches: that of the name, or its twin with fences, or the first."""
+    """The function that has the dispatches: the one with the name, or its twin with fences, or the first."""
     every = [view.operation for view in module.body.operations if is_public_function(view.operation)]
     with_some = [op for op in every if any(True for _ in _dispatches(op.regions[0]))]
     for op in with_some:
@@ -321,7 +321,7 @@ def _export_of(dispatch: ir.Operation) -> str:
 
 
 def _called(dispatch: ir.Operation) -> list[str]:
-    """Its executables, of which one is chosen."""
+    """Its executables, one of which is chosen."""
     return [ir.SymbolRefAttr(entry).value[0] for entry in ir.ArrayAttr(dispatch.attributes["entry_points"])]
 
 
@@ -349,7 +349,7 @@ def _narrow(executable: ir.Operation) -> str:
 
 
 def _exporting(value: ir.Value) -> ir.Operation | None:
-    """What makes a tensor a function's result."""
+    """The ops that make a tensor a function's result."""
     if isinstance(value.owner, ir.Block):
         return None
     owner = value.owner.operation
@@ -378,7 +378,7 @@ def _mutable(module: ir.Module) -> set[str]:
 
 
 def _erase_others(module: ir.Module, made: set[str]) -> None:
-    """Leave nothing that is compiled for nobody: other functions, and executables that none of ours call."""
+    """Remove code that is not needed: other functions, and executables that none of ours call."""
     used = set[str]()
     for view in list(module.body.operations):
         op = view.operation

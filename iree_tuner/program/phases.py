@@ -21,12 +21,12 @@ Output = Literal["bytecode", "text", "vmfb"]
 _DEVICE_TARGETS = "hal.device.targets"
 
 COMPILING = "run_phases"
-"""What workers call it when they compile a program (`compiler.slot.Span`)."""
+"""The name of a program's compilation in workers' spans (`compiler.slot.Span`)."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What came out of the phases: bytes in the form asked for, and what the compiler said."""
+    """The output of the phases: bytes in the form asked for, and the compiler's messages."""
 
     data: bytes
     diagnostics: tuple[Diagnostic, ...]

@@ -51,7 +51,7 @@ def load_program(source: ProgramSource) -> Program:
     A string with a line break or a brace is MLIR text. Any other string is a path, or `-` for standard input.
 
     Raises:
-        TunerError: nothing there, an empty program, bytes that are neither text nor bytecode, or a dumped
+        TunerError: no such file, an empty program, bytes that are not text and not bytecode, or a dumped
             dispatch that cannot be called; or IREE is not installed in the release that this version works
             with.
     """

@@ -1,4 +1,4 @@
-"""Edits of attributes: those that an op does not need, entries of dictionaries in them, large constants."""
+"""Edits of attributes: ones that an op does not need, entries of dictionaries in them, large constants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from iree_tuner.reduce.parts import attributes_of, is_resource, made_of, parts_o
 from iree_tuner.reduce.symbols import Edit
 
 _KEPT = ("function_type", "operandSegmentSizes", "resultSegmentSizes")
-"""What other edits change, or what verifiers and printers take for granted."""
+"""Attributes that other edits change, or that verifiers and printers require."""
 
 Path = tuple[str | int, ...]
 """Where an attribute is in an op's attributes: its name, then keys and positions, from the outside in."""

@@ -23,7 +23,7 @@ class ReductionStep:
 
     Attributes:
         name: for people.
-        edits: those that a module has, see `symbols.Edit`.
+        edits: the edits that a module has, see `symbols.Edit`.
         alone: whether only one of them can be made at a time.
     """
 
@@ -50,7 +50,7 @@ STEPS = (
     ReductionStep("constants", attributes.splats),
     ReductionStep("sizes", shapes.smaller_sizes, alone=True),
 )
-"""All steps, those that take out most first."""
+"""All steps, the ones that take out most first."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def printed(program: Program) -> Candidate:
 
     Raises:
         CompileError: it cannot be parsed, does not verify, or does not parse again as it is printed.
-        TunerError: it is neither text nor bytecode.
+        TunerError: it is not text and not bytecode.
     """
     try:
         source = program.data if program.is_bytecode else program.data.decode()

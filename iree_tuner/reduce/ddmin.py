@@ -11,15 +11,15 @@ First = Callable[[Iterator[frozenset[int]]], int | None]
 def ddmin(count: int, first: First) -> frozenset[int]:
     """A set of edits that keeps the defect, and loses it with any one edit more.
 
-    All are tried together, then halves, quarters and so on down to single edits, each in addition to those
-    that are known to keep it.
+    All are tried together, then halves, quarters and so on down to single edits, each in addition to the
+    edits that are known to keep it.
 
     Args:
         count: of the edits, which are called 0 to `count` - 1.
         first: is asked about sets that it has not found to keep the defect; no edit at all does so.
 
     Raises:
-        What `first` raises.
+        Exceptions of `first`.
     """
     made: frozenset[int] = frozenset()
     left = list(range(count))

@@ -48,7 +48,7 @@ class Function:
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing but its own body depends on its signature."""
+        """Whether only its own body depends on its signature."""
         return not self.calls and not self.matched
 
     @property
@@ -176,7 +176,7 @@ def _fitting(op: ir.Operation, calls: Mapping[str, Sequence[ir.Operation]]) -> l
 
 
 def _of_call(call: ir.Operation) -> dict[str, ir.Attribute]:
-    """A call's attributes, without those that have an entry for each argument or result."""
+    """A call's attributes, without attributes that have an entry for each argument or result."""
     return {name: value for name, value in attributes_of(call).items() if name not in (_ARGUMENTS, _RESULTS)}
 
 

@@ -14,7 +14,7 @@ PLACE = "{}"
 
 _SHELL = "/bin/sh"
 _SIGNAL = 128
-"""What a shell adds to the number of the signal that ended a command."""
+"""The number that a shell adds to the number of the signal that ended a command."""
 
 _KEPT = 4000
 """Characters of the output's end that are kept for messages."""
@@ -56,7 +56,7 @@ class CommandJudge:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a judge said.
+    """A judge's answer.
 
     Attributes:
         shows: whether the defect does.

@@ -21,7 +21,7 @@ _NONE = (WorkerError, ir.MLIRError, TypeError, ValueError, RecursionError)
 
 
 class JudgeLab(Protocol):
-    """What a reducer needs."""
+    """The resources of a reducer."""
 
     @property
     def jobs(self) -> int:
@@ -41,7 +41,7 @@ class JudgeLab(Protocol):
         ...
 
     def judged(self, contents: Sequence[bytes], suffix: str = ".mlir") -> Generator[Answer]:
-        """What the judge says of each candidate, in their order; closing this gives up the rest."""
+        """The judge's answers on candidates, in their order; closing this gives up the rest."""
         ...
 
 

@@ -110,7 +110,7 @@ def _replace(op: ir.Operation, stand_in: Callable[[ir.Operation, ir.Value], Make
 
 
 def _return_operands(op: ir.Operation, function: Function) -> None:
-    """Have a function return what only an op uses, where nothing but the return uses what the op makes."""
+    """Have a function return an op's operands instead of its results, if only the return uses the results."""
     if not function.is_free or len(function.returns) != 1:
         return
     users = [use.owner for result in op.results for use in result.uses]

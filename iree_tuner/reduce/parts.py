@@ -9,7 +9,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
-    """An op's attributes by name, without those that the bindings cannot read: dense complex constants."""
+    """An op's attributes by name, without ones that the bindings cannot read: dense complex constants."""
     found: dict[str, ir.Attribute] = {}
     for name in op.attributes.keys():  # noqa: SIM118  (iterating it gives attributes)
         with suppress(TypeError):

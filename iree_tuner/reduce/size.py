@@ -15,7 +15,7 @@ STAND_INS = ("arith.constant", "tensor.empty")
 
 @dataclass(frozen=True, order=True)
 class ProgramSize:
-    """What is counted of a module, the most important first.
+    """The counts of a module, the most important first.
 
     Attributes:
         work: ops that compute something, symbols and terminators among them.

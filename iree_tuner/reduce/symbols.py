@@ -49,7 +49,7 @@ class _Symbol:
     """An op that can be taken out as a whole.
 
     Attributes:
-        op: a symbol, or what stands beside symbols in a module.
+        op: a symbol, or another op next to symbols in a module.
         inside: the symbols that it is in, outermost first, by their numbers.
         held_by: for each reference to it, the symbols that the reference is in.
         erased: whether it is gone.
@@ -144,7 +144,7 @@ def _paths(attributes: Iterable[ir.Attribute]) -> Iterator[list[str]]:
 
 
 def _users_first(symbols: list[_Symbol]) -> list[int]:
-    """Their numbers, each after those of the symbols that refer to it, as far as there is no cycle."""
+    """Their numbers, each after the numbers of symbols that refer to it, if there is no cycle."""
     order: dict[int, None] = {}
     entered: set[int] = set()
     for first in range(len(symbols)):

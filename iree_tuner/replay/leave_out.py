@@ -22,7 +22,7 @@ def can_train() -> bool:
 def others(space: RecordedSpace, spaces: Sequence[RecordedSpace]) -> list[RecordedSpace]:
     """The recordings that a prior for `space` may be trained on: of its kind, and of other workloads.
 
-    In an order that does not depend on that of `spaces`, for training depends on it.
+    The order does not depend on the order of `spaces`, because training depends on it.
     """
     if space.kind == _KNOBS:
         return []

@@ -40,7 +40,7 @@ _FOREIGN = {
 
 @dataclass(frozen=True)
 class Seen:
-    """What a strategy hears of a member; see `search.strategy.Result`."""
+    """The result of a member that a strategy gets; see `search.strategy.Result`."""
 
     assignment: Assignment
     score: float
@@ -76,7 +76,7 @@ class RecordedSpace:
 
     @cached_property
     def members(self) -> tuple[Assignment, ...]:
-        """In an order that does not depend on that of the file."""
+        """Their order does not depend on the order of the file."""
         return tuple(sorted(self.scores, key=lambda member: member.items_))
 
     @cached_property

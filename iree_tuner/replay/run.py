@@ -20,7 +20,7 @@ Make = Callable[[RecordedSpace, int], Strategy]
 
 @dataclass(frozen=True)
 class Run:
-    """What one seed of a strategy did.
+    """The run of one seed of a strategy.
 
     Attributes:
         strategy: its name.
@@ -62,7 +62,7 @@ def replay(space: RecordedSpace, name: str, make: Make, seed: int, budget: int, 
         proposed = strategy.ask(min(batch, limit - len(curve)))
         if not proposed:
             break
-        # What nobody recorded cannot be told, and what is known already costs nothing.
+        # Members that were not recorded have no result, and known ones cost nothing.
         fresh = [each for each in dict.fromkeys(proposed) if each in space.scores and each not in asked]
         fruitless = 0 if fresh else fruitless + 1
         asked.update(fresh)

@@ -1,4 +1,4 @@
-"""What many runs amount to: medians over seeds, and over recordings."""
+"""Summaries of many runs: medians over seeds, and over recordings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ReplaySummary:
 
 @dataclass(frozen=True)
 class Overall:
-    """A strategy on all recordings, each of which counts the same.
+    """A strategy on all recordings; each counts the same.
 
     Attributes:
         strategy: its name.

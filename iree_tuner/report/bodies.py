@@ -23,7 +23,7 @@ _USUAL = "llvm-cpu:host"
 
 
 def workload_body(result: WorkloadResult, floor_us: float | None = None) -> WorkloadBody:
-    """What became of a workload; `floor_us` is the least that one call can take, where that is known."""
+    """The result of a workload; `floor_us` is the least that one call can take, where that is known."""
     comparison = result.comparison
     return {
         "workload": result.task.workload.name,
@@ -76,7 +76,7 @@ def whole_body(
 
 
 def conditions_body(setting: Setting, trials: Iterable[Trial] = ()) -> ConditionsBody:
-    """What was measured under: the setting, and what was read meanwhile, from the least to the largest."""
+    """The conditions of the measurement: the setting, and sensor readings, from the least to the largest."""
     return {"setting": asdict(setting), "readings": readings_of(trials)}
 
 
@@ -99,7 +99,7 @@ def use_body(
 
     Args:
         program: path of the program, or what it was made from.
-        flags: of the target, and those that are part of the result. Executables of kernels are matched by
+        flags: of the target, and the ones that are part of the result. Executables of kernels are matched by
             them.
         spec: path of the spec, if there is one.
         target: as `iree-tuner compile` takes it; its own default where not given.
@@ -122,7 +122,7 @@ def use_body(
 
 
 def time_body(use: TimeUse) -> TimeBody:
-    """Where the time of a run went. What a worker did without a pause that could be drawn is one stretch;
+    """Where the time of a run went. A worker's work without a visible pause is one stretch;
     `seconds` has what each of its functions took.
     """
     pause_s = use.total_s / _DRAWN

@@ -1,4 +1,4 @@
-"""What a report shows, as plain data. None, or nothing in a tuple, stands for what is not known."""
+"""The contents of a report, as plain data. None, or nothing in a tuple, stands for what is not known."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WorkloadPart:
 
     Attributes:
         name: as the tuner writes it.
-        label: shorter, and unlike that of every other workload of the report.
+        label: a shorter name, unique in the report.
         key: its key.
         share: its part of the program's time before tuning.
         calls: how often the program runs it.
@@ -119,7 +119,7 @@ class RoofLevel:
 
 @dataclass(frozen=True)
 class Roof:
-    """What the device could do at best.
+    """The device's limits.
 
     Attributes:
         peaks: operations a second, by element type.

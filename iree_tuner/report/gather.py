@@ -68,7 +68,7 @@ class Tried:
 
 
 def gather(run: ReportedRun, findings: Iterable[Finding], tried: Sequence[Tried]) -> RunReport:
-    """Everything that is known of a run. What is missing is left out; of several findings the last counts."""
+    """Everything that is known of a run. Missing parts are left out; of several findings the last counts."""
     by_kind: dict[str, list[Body]] = {}
     for each in sorted(findings, key=lambda finding: finding.at):
         by_kind.setdefault(each.kind, []).append(each.body)
@@ -117,14 +117,14 @@ def _stretch(name: str, ends: Body) -> Stretch | None:
 
 
 def _target(conditions: Sequence[Body]) -> str:
-    """What the result is for; empty where that is not known."""
+    """The program and target of the result; empty where that is not known."""
     return reading.text(reading.members(conditions[-1].get("setting")).get("target")) if conditions else ""
 
 
 def _workloads(
     bodies: Sequence[Body], tried: Sequence[Tried], used: str
 ) -> tuple[tuple[WorkloadPart, ...], tuple[WorkloadPart, ...]]:
-    """Workloads, and those that were tried for another target than what is used, or before the last time."""
+    """Workloads, and ones that were tried for another target than the used one, or before the last time."""
     told = {reading.text(body.get("key")) or reading.text(body.get("workload")): body for body in bodies}
     found: list[WorkloadPart] = []
     aside: list[WorkloadPart] = []
@@ -266,7 +266,7 @@ def _failures(tried: Sequence[Tried]) -> tuple[FailureGroup, ...]:
             known, count=known.count + 1, studies=len(where[group]),
             reproducer=known.reproducer or reading.text(trial.reproducer),
         )  # fmt: skip
-    return tuple(sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.told)))
+    return tuple(sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.named_cause)))
 
 
 def _conditions(
@@ -341,7 +341,7 @@ def _use(
     workloads: Sequence[WorkloadPart],
     whole: WholePart,
 ) -> Use:
-    """What was kept, or what the command line says, where there is anything to apply."""
+    """The kept commands, or ones made from the command line, if there is anything to apply."""
     if bodies:
         body = bodies[-1]
         return Use(reading.texts(body.get("commands")), reading.text(body.get("spec")))

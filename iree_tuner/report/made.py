@@ -42,7 +42,7 @@ class Report:
         return save(self.html(), Path(path))
 
     def _repr_html_(self) -> str:
-        """A frame of its own, so that neither styles nor scripts of page and notebook meet."""
+        """A frame of its own, so that styles and scripts of the page and the notebook do not meet."""
         return (
             f'<iframe srcdoc="{escape(self.html(), quote=True)}" width="100%" height="{_FRAME_HEIGHT_PX}" '
             'sandbox="allow-scripts" allow="clipboard-write" title="tuning report" '

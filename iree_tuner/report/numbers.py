@@ -72,4 +72,4 @@ FILTERS = {
     "many": many,
     "day": day,
 }
-"""What the template calls them."""
+"""Their names in the template."""

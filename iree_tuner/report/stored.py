@@ -21,7 +21,7 @@ _WITH_ANYTHING = (
 
 
 def report_of_run(store: Store, number: int | None = None, program: str | None = None) -> RunReport:
-    """What is known of a run.
+    """The facts about a run.
 
     Args:
         store: where it is.

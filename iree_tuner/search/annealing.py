@@ -3,8 +3,8 @@
 As Kernel Tuner does it (B. van Werkhoven, Kernel Tuner: A search-optimizing GPU code auto-tuner, FGCS 90,
 2019; the numbers are those of `strategies/simulated_annealing.py` at 96d6abc, June 2026, which were tuned
 later). The temperature falls from 0.1 to 0.0001 over 3680 candidates, or over all in a smaller space. A
-step that is slower by a part d is taken with the probability exp(-d / T). What was measured before costs
-nothing when the walk comes there again; after 100 steps without anything new it begins elsewhere.
+step that is slower by a part d is taken with the probability exp(-d / T). A member that was measured before
+costs nothing when the walk comes there again; after 100 steps without anything new it begins elsewhere.
 
 Different here: a step leads to a neighbor, or with the probability 0.2 one further, and so on, where Kernel
 Tuner changes each parameter with that probability; and several candidates are asked for before the walk

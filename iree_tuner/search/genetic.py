@@ -53,7 +53,7 @@ class Genetic:
         return asked
 
     def tell(self, results: Sequence[Result]) -> None:
-        """Those that were measured grow up; failures do so too, as the last in rank."""
+        """Measured members grow up; failures do so too, as the last in rank."""
         for result in results:
             place = self._pool.place(result.assignment)
             self._give(place)  # what others asked for is not open any more

@@ -1,7 +1,7 @@
-"""The default: begins with what other workloads teach, corrects it by what it sees, looks around the best.
+"""The default strategy: it begins with a prior from other workloads, corrects it, and looks around the best.
 
-A candidate's time is expected to follow the prior, as far as it has been right here, plus what a Gaussian
-process makes of the differences. Some of a batch are chosen for the expected time, others for what might be.
+The expected time of a candidate is the prior, weighted by how right it was here, plus a Gaussian process of
+the differences. Some of a batch are chosen for the expected time, others for what might be.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Model:
             self._climb()
 
     def _climb(self) -> None:
-        """Follow the prior from what it thinks best, among tiles alone: nothing is known to be good yet."""
+        """Follow the prior from its best members, among tiles alone: nothing is known to be good yet."""
         seen: set[int] = set()
         for _ in range(_CLIMBS):
             for place in ranked(self._prior(), range(len(self._pool.members)))[:_CLIMBERS]:

@@ -2,7 +2,7 @@
 
 A sampler needs parameters, and a strategy does not know the knobs. The parameters are the principal
 components of the members' features; the member that is nearest to a suggestion is proposed, and the sampler
-is told where that one lies.
+gets that member's place.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Optuna:
     Args:
         space: what can be tried.
         seed: of everything random.
-        start: where the compiler's own choice lies; the sampler is told of it.
+        start: where the compiler's own choice lies; the sampler gets it.
 
     Raises:
         TunerError: Optuna is not installed.

@@ -74,7 +74,7 @@ class Pool:
         return self.rows[:, names.index(feature)] if feature in names else None
 
     def open_places(self) -> list[int]:
-        """Those that were not proposed yet, in the order of their places."""
+        """Members that were not proposed yet, in the order of their places."""
         return [place for place in range(len(self.members)) if place not in self._proposed]
 
     def left(self) -> list[int]:

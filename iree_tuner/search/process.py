@@ -1,4 +1,4 @@
-"""A Gaussian process: what is known of a few candidates, carried over to those that are like them."""
+"""A Gaussian process: it predicts candidates from similar ones that were measured."""
 
 from __future__ import annotations
 

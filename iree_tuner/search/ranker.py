@@ -3,7 +3,7 @@
 Likelihood-free Bayesian optimisation (J. Song, L. Yu, W. Neiswanger and S. Ermon, *A General Recipe for
 Likelihood-free Bayesian Optimization*, ICML 2022): where the good ones count as much as they are better than
 the threshold, the probability that a classifier gives orders candidates as the improvement that is expected
-of them. Nothing has to be assumed about the times of the bad ones, and failures are just bad ones.
+of them. No assumption about the times of bad ones is needed, and failures count as bad ones.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Ranker:
 def _diverse(likely: Array, leaves: Array, order: Sequence[int], count: int) -> list[int]:
     """The likeliest, each unlike those before it.
 
-    Two are alike as far as trees cannot tell them apart.
+    Two are alike if trees cannot tell them apart.
     """
     looked_at = list(order[: max(count, _LOOKED_AT)])
     chosen: list[int] = []

@@ -1,4 +1,4 @@
-"""Strategies by name: those here, and those that other packages bring."""
+"""Strategies by name: from this package, and from other installed packages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUP = "iree_tuner.strategies"
 """The group of entry points; each is a `Factory` under the name that users write."""
 
 DEFAULT = "model"
-"""What `tune` and `replay` use when nothing else is asked for."""
+"""The default of `tune` and `replay`."""
 
 
 def make_strategy(name: str, space: Landscape, seed: int, start: Assignment | None = None) -> Strategy:

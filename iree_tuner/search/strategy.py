@@ -9,7 +9,7 @@ from iree_tuner.space.configuration import Assignment
 
 
 class Result(Protocol):
-    """What a strategy learns of a candidate; trials are results.
+    """A strategy's information about a candidate; trials are results.
 
     `score` is the time relative to the default's: below 1 is faster, infinite when it did not run.
     """

@@ -1,7 +1,7 @@
-"""What may be tried: constraint ops in, assignments of their knobs out, and the attributes these stand for.
+"""Search spaces: constraint ops in, assignments of their knobs out, and the attributes that these stand for.
 
-A space is always an `iree_codegen.smt.constraints` op: built here where the compiler emits none, and
-interpreted here whoever built it. May import `compiler`, `targets` and `ops`; knows nothing of search.
+A space is always an `iree_codegen.smt.constraints` op: built here if the compiler emits none, and always
+interpreted here. May import `compiler`, `targets` and `ops`; knows nothing of search.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """Bounds of variables, by passing intervals up and down the asserts until nothing changes.
 
-Sound, not complete: a bound never excludes a solution. What it understands is what constraint
-generators write: comparisons and equalities of sums, products and quotients, memberships written as
-disjunctions, and divisibility (`a mod b == 0` with `a >= 1` bounds `b` by `a`).
+Sound, not complete: a bound never excludes a solution. It understands the forms that constraint generators
+write: comparisons and equalities of sums, products and quotients, memberships written as disjunctions, and
+divisibility (`a mod b == 0` with `a >= 1` bounds `b` by `a`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the compiler chose, in a space's terms: values of its knobs, and what has no knob there."""
+"""The compiler's choice in a space's terms: values of its knobs, and parts that have no knob there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ANY_LEVEL = re.compile(r"(\w+) = \[")
 _CPU_OPTIONS = re.compile(r"\{([\w, ]*)\}")
 _CPU, _SPIRV = "iree_cpu.pipeline", "iree_gpu.spirv_pipeline"
 _CONFIGS = {_CPU: "#iree_cpu.lowering_config", _SPIRV: "#iree_codegen.lowering_config"}
-"""What lowering configs of a kind of pipeline are; of others, the GPU dialect's."""
+"""The form of lowering configs of a kind of pipeline; of others, the GPU dialect's."""
 
 _GPU_CONFIG = "#iree_gpu.lowering_config"
 _UNTILED = "cache_"  # levels at which a loop of tile 0 is not tiled; elsewhere the tile is the whole loop
@@ -79,7 +79,7 @@ class Written:
 
     @classmethod
     def of(cls, configuration: Configuration, context: ir.Context) -> Written:
-        """What a candidate sets. Raises ValueError where no `compilation_info` is on its root op."""
+        """A candidate's attributes. Raises ValueError if the root op has no `compilation_info`."""
         found = {(op.label, op.attribute): op.value for op in configuration.ops}
         info = ir.Attribute.parse(found.pop(("root", "compilation_info"), "unit"), context)
         if not isinstance(info, iree_codegen.CompilationInfoAttr):
@@ -109,7 +109,7 @@ def read_written(space: Space, written: Written) -> Chosen:
             if not text or companion.label not in template:
                 continue
             own = ir.DictAttr(template[companion.label])
-            # What this one has no knobs for leaves its knobs open, and says nothing of the root's.
+            # Attributes without knobs here leave this op's knobs open, and do not affect the root's.
             other = Chosen(values=dict(chosen.values), places=chosen.places)
             if cpu:
                 _read_levels(_levels_of(own), _tiles(text), companion.loops, f"{companion.label}.", other)
@@ -271,7 +271,7 @@ def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[
 
 
 def _gpu_options(given: ir.Attribute | None, i64: ir.Type) -> ir.Attribute:
-    """Pipeline options as a dictionary; what is left out is what the compiler takes it for."""
+    """Pipeline options as a dictionary; a missing attribute has the compiler's default."""
     options = iree_gpu.PipelineOptionsAttr(given or iree_gpu.PipelineOptionsAttr.get())
     return ir.DictAttr.get(
         {

@@ -1,4 +1,4 @@
-"""What is put on the ops of a dispatch: the outcome of choosing, in the compiler's terms."""
+"""The attributes that are put on the ops of a dispatch: a choice in the compiler's terms."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.space.expressions import Integer, require, searching
 
 COMPANIONS = "companions"
-"""Key of a knobs dictionary: what other ops of the dispatch are told, by their labels."""
+"""Key of a knobs dictionary: the attributes of other ops of the dispatch, by their labels."""
 
 
 def build_constraints(

@@ -27,7 +27,7 @@ _TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Emitted:
-    """What the compiler emitted.
+    """The constraints that the compiler emitted.
 
     Attributes:
         modules: bytecode, each a module with one constraints op.

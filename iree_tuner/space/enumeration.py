@@ -1,4 +1,4 @@
-"""All members of a space, each packed into an integer; the order of the integers is that of the members."""
+"""All members of a space, each packed into an integer; the integers are ordered as the members are."""
 
 from __future__ import annotations
 

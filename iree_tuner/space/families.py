@@ -47,14 +47,14 @@ class ByTarget(SpaceProvider):
         cpu: for llvm-cpu.
         gpu: for CUDA and ROCm, tried in turn where the compiler emits nothing.
         supplements: to what the compiler emits for CUDA and ROCm, in the order in which they are applied.
-        beside: for CUDA and ROCm beside what the compiler emits, by the names of their variants.
+        added: for CUDA and ROCm in addition to the compiler's, by the names of their variants.
         spirv: for Vulkan, one for each pipeline, best first.
     """
 
     cpu: CpuBuilder
     gpu: tuple[GpuBuilder, ...] = ()
     supplements: tuple[Supplement, ...] = ()
-    beside: Mapping[str, GpuBuilder] = MappingProxyType({})
+    added: Mapping[str, GpuBuilder] = MappingProxyType({})
     spirv: tuple[SpirvBuilder, ...] = ()
 
     def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
@@ -69,7 +69,7 @@ class ByTarget(SpaceProvider):
         emitted = () if workload.dynamic else request.emitted
         supplements = self.supplements if request.supplements else None
         return gpu_constraints(
-            undivided(workload), limits, context, emitted, self.gpu, supplements, self.beside
+            undivided(workload), limits, context, emitted, self.gpu, supplements, self.added
         )
 
 
@@ -91,7 +91,7 @@ class Contraction(ByTarget):
     cpu = contraction_constraints
     gpu = _PRODUCTS
     supplements = CONTRACTION_SUPPLEMENTS
-    beside = MappingProxyType({"sparse": sparse_constraints, "padded": overpadded_constraints})
+    added = MappingProxyType({"sparse": sparse_constraints, "padded": overpadded_constraints})
     spirv = (
         cooperative_constraints,
         promote_constraints,
@@ -128,7 +128,7 @@ class Convolution(ByTarget):
 
 
 class Generic(ByTarget):
-    """Reductions, elementwise ops and the like."""
+    """Reductions, elementwise ops and other generic ops."""
 
     cpu = generic_constraints
     gpu = (gpu_generic,)

@@ -1,8 +1,8 @@
 """Interprets the body of a constraints op over numpy arrays.
 
 Works on any op made of smt integers and booleans, `smt.assert`, and `iree_codegen.smt.{knob,assert,lookup}`,
-whoever built it. A *variable* is a knob, a problem dimension (`problem_dim_0`, a block argument), or
-an auxiliary unknown that the compiler declares with `smt.declare_fun`.
+from any builder. A *variable* is a knob, a problem dimension (`problem_dim_0`, a block argument), or an
+auxiliary unknown that the compiler declares with `smt.declare_fun`.
 
 Division is SMT-LIB's (the remainder is never negative). Division by zero, which SMT-LIB leaves open,
 gives 0 here (and the dividend as remainder): a constraint that divides by something that may be zero
@@ -59,7 +59,7 @@ class Node:
         return self.apply([operand.evaluate(values, cache) for operand in self.operands])
 
     def apply(self, operands: list[Array]) -> Array:
-        """The value of this op, neither variable nor constant, for its operands' values."""
+        """The value of this op, which is not a variable or a constant, for its operands' values."""
         return _OPERATIONS[self.kind](self.data, operands)
 
 

@@ -168,7 +168,7 @@ class Join:
         return int(counts[self._keys(source, rows, name)].sum())
 
     def _source(self, needed: list[Relation], rows: Rows) -> Relation | None:
-        """The relation that leaves the fewest values, of those that may be tabulated."""
+        """The relation that leaves the fewest values, among the ones that may be tabulated."""
         tabulated = [r for r in needed if r.cells <= max(1 << 12, rows.length)]
         return min(tabulated, key=lambda r: self.relations.table(r).mean(), default=None)
 

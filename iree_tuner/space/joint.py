@@ -18,7 +18,7 @@ JOINED = "+"
 
 
 def named(assignment: Mapping[str, int], label: str) -> tuple[str, dict[str, int]]:
-    """The label of an assignment's own space, and its knobs there; `label` is that of all spaces."""
+    """The label of an assignment's own space, and its knobs there; `label` is the label of all spaces."""
     labels = label.split(JOINED)
     if len(labels) == 1:
         return label, dict(assignment)
@@ -44,7 +44,7 @@ class JointSpace:
 
     @property
     def workload(self) -> Workload:
-        """What the spaces are for."""
+        """The workload of the spaces."""
         return self.spaces[0].workload
 
     @cached_property

@@ -45,7 +45,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the constraints of one space say of a configuration.
+    """The verdict of one space's constraints on a configuration.
 
     Attributes:
         violations: the constraints that it breaks, rules first.
@@ -64,7 +64,7 @@ class Judgement:
 
 
 class Rules:
-    """What of a space's constraints counts where nothing is searched.
+    """Which of a space's constraints count for configurations that were not searched.
 
     Args:
         space: the space, which stays as it is.
@@ -98,7 +98,7 @@ class Rules:
         self._definitions = _definitions(program)
 
     def judge(self, written: Written) -> Judgement:
-        """What is wrong with a configuration."""
+        """A fault of a configuration."""
         chosen = read_written(self._space, written)
         if chosen.misfits:
             return Judgement(unread=tuple(chosen.misfits), values=chosen.values)
@@ -129,7 +129,7 @@ class Rules:
 
     @cached_property
     def _positive(self) -> frozenset[str]:
-        """Knobs that must have a value: a tile of 0 is none, of which constraints say nothing."""
+        """Knobs that must have a value: a tile of 0 means no tile, and constraints do not cover it."""
         return frozenset(name for name in self._space.names if 0 not in self._space.domain(name))
 
     def _broken(self, values: Mapping[str, int], pattern: str) -> bool:

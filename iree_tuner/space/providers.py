@@ -1,4 +1,4 @@
-"""Who builds the spaces of an op family: found in installed packages, as families are."""
+"""Providers build the spaces of op families. They are found in installed packages, as families are."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import Limits
 
 GROUP = "iree_tuner.spaces"
-"""The entry-point group: the name of an entry is that of the family."""
+"""The entry-point group: the name of an entry is the family's name."""
 
 
 @dataclass(frozen=True)
 class SpaceRequest:
-    """What spaces are asked for.
+    """The request for the spaces of a workload.
 
     Attributes:
         workload: the root op.

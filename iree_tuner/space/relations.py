@@ -70,7 +70,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """The conditions that depend on the same variables, of those that have several values."""
+    """The conditions that depend on the same variables, among variables that have several values."""
 
     names: tuple[str, ...]
     parts: tuple[Node, ...]
@@ -78,7 +78,7 @@ class Relation:
 
 
 class Relations:
-    """What a program says, for evaluation on rows.
+    """The conditions of a program, for evaluation on rows.
 
     Attributes:
         domains: the values of every variable, ascending.
@@ -115,7 +115,7 @@ class Relations:
         return [r for r in self.all if name in r.names and bound.issuperset(n for n in r.names if n != name)]
 
     def definition(self, bound: frozenset[str], name: str) -> Node | None:
-        """An expression of bound variables that `name` equals in every member, as far as it is known."""
+        """An expression of bound variables that `name` equals in every member, if one is known."""
         if name not in self._definitions:
             solved = [(r, solve(p, name, self._bounds)) for r in self.all if name in r.names for p in r.parts]
             self._definitions[name] = [(r, node) for r, node in solved if node is not None]

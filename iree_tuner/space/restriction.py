@@ -20,7 +20,7 @@ from iree_tuner.space.space import Space
 
 @dataclass(frozen=True)
 class Restriction:
-    """What is searched; everything where nothing is named.
+    """The part of the spaces that is searched; everything where nothing is named.
 
     Attributes:
         pipelines: names of pipelines, or labels: `TileAndFuse`, `TileAndFuse:igemm`.

@@ -1,9 +1,10 @@
-"""What of a space's constraints the compiler insists on.
+"""Which of a space's constraints the compiler insists on.
 
-A space says where a search goes. Some of its asserts are what the compiler refuses otherwise. Others keep the
-search from code that is slow, compiles for long, or is the same as another member's. The compiler's own ops
-mix the two as well: most of its constraints are not checked when it compiles. A configuration that somebody
-wrote is judged by a *ruling* over these asserts: some are rules, some are worth a warning, some say nothing.
+A space says where a search goes. The compiler refuses configurations that break some of its asserts. Others
+keep the search from code that is slow, compiles for long, or is the same as another member's. The compiler's
+own ops mix the two as well: most of its constraints are not checked when it compiles. A configuration that
+somebody wrote is judged by a *ruling* over these asserts: some are rules, some are worth a warning, some say
+nothing.
 
 Which is which was found by compiling configurations that break one of them (benchmarks/verify_agreement.py).
 """
@@ -18,7 +19,7 @@ from typing import Generic, Literal, TypeVar
 from iree_tuner.space.expressions import Boolean, Integer, any_of, constant, if_else
 
 Force = Literal["rule", "warning", "none"]
-"""What breaking an assert means: the compiler refuses it or makes wrong code of it (`rule`); it takes it,
+"""The effect of breaking an assert: the compiler refuses it or makes wrong code of it (`rule`); it takes it,
 though the code is slow, compiles for long, or is not what the constraint's authors had in mind (`warning`);
 nothing, as the assert only says what a search tries (`none`)."""
 
@@ -34,12 +35,12 @@ class Ruling(Generic[Subject]):
         reason: where in the compiler that is decided.
         releases: the compiler releases that it has been checked with.
         applies: whether a space is of the kind.
-        rules: patterns of the messages of those that are rules; None for all but `nothing`.
-        nothing: patterns of the messages of those that say nothing of what the compiler does, or that
-            `extend` replaces.
+        rules: patterns of the messages of asserts that are rules; None for all but `nothing`.
+        nothing: patterns of the messages of asserts that do not describe the compiler, or that `extend`
+            replaces.
         extend: adds asserts, which are rules.
-        settle: what the compiler makes of the knobs' values before it looks at them.
-        only_where: patterns of two messages: asserts of the first count only where those of the second hold.
+        settle: turns the knobs' values into the ones that the compiler uses.
+        only_where: patterns of two messages: asserts of the first count only if the second hold.
     """
 
     name: str
@@ -53,7 +54,7 @@ class Ruling(Generic[Subject]):
     only_where: tuple[str, str] | None = None
 
     def force(self, message: str) -> Force:
-        """What breaking an assert of the space's own means."""
+        """The effect of breaking an assert of the space's own."""
         if any(re.search(pattern, message) for pattern in self.nothing):
             return "none"
         if self.rules is None or any(re.search(pattern, message) for pattern in self.rules):

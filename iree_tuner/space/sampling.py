@@ -2,13 +2,13 @@
 
 The variables are joined until there are many partial rows (`join.FRONTIER`). In a small space these are
 all members, and they are permuted. In a large one, a partial row is drawn, and a value for each of the
-knobs that it does not bind; the result is taken if it is a member (rejection). Each member comes from
-exactly one partial row and one choice of the other values, so that all are equally likely: partial
-rows are kept without the auxiliaries whose values are open, and what follows from others by an equality
-is computed and not drawn. Members that were drawn before are left out, which makes the order of first
-draws a uniformly random one. Whether a draw is taken tells nothing about which member it is; therefore
-the order stays uniform when, after many draws that were not taken, more variables are joined, or when
-the members that have not been drawn yet are enumerated and permuted.
+knobs that it does not bind; the result is taken if it is a member (rejection). Each member comes from exactly
+one partial row and one choice of the other values, so that all are equally likely. Partial rows are kept
+without the auxiliaries whose values are open, and values that follow from others by an equality are computed,
+not drawn. Members that were drawn before are left out, which makes the order of first draws a uniformly
+random one. Whether a draw is taken tells nothing about which member it is; therefore the order stays uniform
+when, after many draws that were not taken, more variables are joined, or when the members that have not been
+drawn yet are enumerated and permuted.
 """
 
 from __future__ import annotations

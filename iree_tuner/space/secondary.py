@@ -1,7 +1,7 @@
 """Secondary knobs: options of a pipeline that are worth trying on the best tiles, and not before.
 
 Such a knob changes how the code of a tile is arranged, not what the tile is; together they multiply a space.
-Each has a plain value, which stands for what the compiler does when nobody asks for the option.
+Each has a plain value, which stands for the compiler's behavior without the option.
 
 Not secondary are knobs that decide what the tile is, or that many of the best have: tiles of any level, also
 those for caches; where operands are held (`promote`, `promote_qk`, `promote_value`, and `pad_rows`, which is

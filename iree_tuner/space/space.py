@@ -36,7 +36,7 @@ VARIANT = "iree_tuner.variant"
 
 @dataclass(frozen=True)
 class Knob:
-    """Something to choose. `values` are those that occur in some legal assignment, ascending."""
+    """Something to choose. `values` are the values that occur in some legal assignment, ascending."""
 
     name: str
     values: tuple[int, ...]
@@ -145,7 +145,7 @@ class Space:
         return self._program
 
     def domain(self, name: str) -> tuple[int, ...]:
-        """What asserts about a knob alone leave of its values, ascending; not all occur in a member."""
+        """The values of a knob that asserts about it alone allow, ascending; not all occur in a member."""
         return tuple(int(value) for value in self._own_domains[name])
 
     def never_holds(self, condition: Node, values: Mapping[str, int]) -> bool:
@@ -230,7 +230,7 @@ class Space:
         return Assignment.of(dict(zip(self.names, values, strict=True)))
 
     def _each(self, node: Node, values: Mapping[str, int]) -> NDArray[np.generic] | None:
-        """What an expression can be with these values, whatever open ones are; None where they are many."""
+        """The possible values of an expression, for all values of open operands; None where they are many."""
         domains = self._own_domains
         open_ones = [name for name in sorted(node.support) if name not in values]
         if any(name not in domains for name in open_ones):

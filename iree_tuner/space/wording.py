@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from iree_tuner.space.interpreter import Node
 
-_LONGEST = 160  # characters: nobody reads more
+_LONGEST = 160  # characters: longer messages are not read
 _MOST_PARTS = 500  # a shared part is written each time
 
 _INFIX = {

@@ -21,7 +21,7 @@ from iree_tuner.spec.grammar import (
 )
 
 Shape = tuple[tuple[int, str], ...]
-"""What an action does: for each attribute that it sets, which of its ops it goes on, and its name."""
+"""The effect of an action: for each attribute that it sets, the op that it goes on, and its name."""
 
 
 def build_spec(
@@ -38,8 +38,8 @@ def build_spec(
         entries: none gives a spec that changes nothing.
         context: one with its dialects loaded (`compiler.context.new_context`).
         name: symbol name of the module; the compiler needs one to link it.
-        prologue: passes to run on a dispatch's function before matching; those that the workloads ask
-            for when not given. The grammar of `tuning_spec_with_default_entrypoint` has no place for
+        prologue: passes to run on a dispatch's function before matching; by default, the ones that the
+            workloads ask for. The grammar of `tuning_spec_with_default_entrypoint` has no place for
             them, so that such a spec goes without that attribute.
         flags: compiler flags that the spec belongs to; written down in it (`spec.entry.read_flags`).
 

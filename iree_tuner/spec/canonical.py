@@ -15,7 +15,7 @@ _PARAM = "transform.param.constant"
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a pair stands for.
+    """The identity of a pair.
 
     Attributes:
         matches: canonical text of the matcher, and of the sequences that it includes.

@@ -62,13 +62,13 @@ class MatcherHits:
 
 @dataclass(frozen=True)
 class ProgramCheck:
-    """What a spec does to a program.
+    """The effect of a spec on a program.
 
     Attributes:
         matchers: with the dispatches that each hits.
-        problems: those that take a program to be seen.
+        problems: the ones that need a program to be found.
         dispatches: names of all executables.
-        near: matchers that nearly hit a dispatch, those first of which most holds; None where the compiler
+        near: matchers that nearly hit a dispatch, the nearest first; None where the compiler
             did not survive looking for them.
     """
 

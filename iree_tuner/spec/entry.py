@@ -133,7 +133,7 @@ def read_workload_key(matcher: ir.Operation) -> str | None:
 
 
 def read_op_name(matcher: ir.Operation) -> str | None:
-    """What its family calls the op that is matched; None for specs that were not built here."""
+    """The family's name for the matched op; None for specs that were not built here."""
     return _text(_annotated(matcher).get(OP_NAME))
 
 

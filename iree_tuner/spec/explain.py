@@ -25,7 +25,7 @@ _OF_VALUES = {
     f"{_MATCH}dim_is_multiple_of": "dim {dim} is a multiple of {size}",
     f"{_MATCH}dim_bounds": "dim {dim} is {lower_bound} to {upper_bound}",
 }
-"""Match ops that require something of one value, and how they are told."""
+"""Match ops that require something of one value, and how they are described."""
 
 _STRUCTURED = ("linalg.", "iree_linalg_ext.")
 _NOT_SAID = {"linalg.fill", "linalg.yield", "linalg.index", "iree_linalg_ext.yield"}
@@ -45,7 +45,7 @@ class ExplainedEntry:
     """One matcher, explained; or ops that a spec finds without one.
 
     Attributes:
-        matcher: its name; that of the sequence that sets something itself.
+        matcher: its name; the location of the sequence that sets something itself.
         op: what the op is called that it matches.
         sizes: sizes by role; -1 stands for any, also for one that is known only at run time.
         types: element types, or types of the inputs and the result of what is matched by structure.
@@ -121,7 +121,7 @@ def _matched(
 
 
 def _conditions(matcher: ir.Operation) -> tuple[str, ...]:
-    """What a matcher requires of single values, in its order."""
+    """A matcher's requirements for single values, in its order."""
     found: list[str] = []
     for view in matcher.regions[0].blocks[0]:
         op = view.operation
@@ -173,7 +173,7 @@ def _types(op: ir.Operation, described: MatchOp) -> tuple[str, ...]:
 
 
 def _dag(op: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
-    """What is matched by structure: names of its compute ops, types of its inputs and its result."""
+    """The parts that are matched by structure: names of compute ops, types of inputs and of the result."""
     inside = [
         inner for inner in walk(op) if inner.name.startswith(_STRUCTURED) and inner.name not in _NOT_SAID
     ]
@@ -191,7 +191,7 @@ def _shape(kind: ir.Type) -> str:
 
 
 def _rows_of_its_own(sequence: ir.Operation) -> list[ExplainedEntry]:
-    """What a sequence sets on ops that it finds itself, a row for each handle that it has of them."""
+    """The attributes that a sequence sets on ops that it finds itself, a row for each handle."""
     set_on: dict[ir.Value, list[ir.Operation]] = {}
     for op in walk(sequence):
         if op.name == _ANNOTATE:
@@ -214,7 +214,7 @@ def _found_by(handle: ir.Value) -> str:
 
 
 def _set_by_action(pair: Pair) -> tuple[tuple[AttributeSetting, ...], str]:
-    """What the action annotates with, where that is a constant, and the pipeline among it."""
+    """The constant attributes that the action annotates with, and the pipeline among them."""
     assert pair.matcher_op is not None, "the caller has looked"
     if pair.action_op is None:
         return (), ""

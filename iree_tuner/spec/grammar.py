@@ -60,7 +60,7 @@ def sequences(module: ir.Module) -> dict[str, ir.Operation]:
 
 
 def entry_sequences(module: ir.Module) -> list[ir.Operation]:
-    """The sequences that the compiler runs, in order: those that say so, else the one of the fixed name."""
+    """The sequences that the compiler runs, in order: the marked ones, else the one with the fixed name."""
     known = sequences(module)
     said = [op for op in known.values() if ENTRYPOINT in op.attributes]
     return said or [op for name, op in known.items() if name == ENTRYPOINT_NAME]
@@ -72,7 +72,7 @@ def entry_sequence(module: ir.Module) -> ir.Operation | None:
 
 
 def argument_marks(entry: ir.Operation) -> set[str]:
-    """What an entry point says that it does to its argument: `CONSUMED`, `READ_ONLY`, both or neither."""
+    """An entry point's declared effect on its argument: `CONSUMED`, `READ_ONLY`, both or neither."""
     said = ir.ArrayAttr(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
     return {named.name for each in said for named in ir.DictAttr(each)} & {CONSUMED, READ_ONLY}
 
@@ -110,7 +110,7 @@ def reached(module: ir.Module) -> list[ir.Operation]:
 def pairs(module: ir.Module) -> list[Pair]:
     """The (matcher, action) pairs of all `foreach_match` ops that run, in order.
 
-    Those of nested modules too, as far as something includes them; all, in a module without an entry point.
+    Nested modules' sequences too, if something includes them; all, in a module without an entry point.
     """
     found: list[Pair] = []
     roots = [op for op in reached(module) if op.regions[0].blocks] or [module.operation]

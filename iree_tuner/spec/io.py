@@ -74,7 +74,7 @@ def from_attribute(attribute: ir.Attribute) -> bytes:
 
 
 def _as_input(source: bytes | str, name: str) -> bytes | str:
-    """Bytecode stays bytes; text is decoded, so that a binary file is told apart from MLIR with a mistake."""
+    """Bytecode stays bytes; text is decoded, so that a binary file has a message of its own."""
     if isinstance(source, str) or source.startswith(b"ML\xefR"):
         return source
     try:

@@ -1,11 +1,11 @@
 """Several specs made one, by the compiler's own pass.
 
 The pass (`iree-codegen-link-tuning-specs`) merges specs that have a default entry point into one
-`foreach_match`, and chains all others as includes. It neither sees equal matchers, of which only the
-first would ever fire, nor follows includes when it renames a sequence. So specs are prepared for it:
-those that have the form of a default one are made that, so that what comes first wins; repeated entries
-are dropped, contradicting ones refused, names made distinct, and a prologue taken off and put back once
-on the result.
+`foreach_match`, and chains all others as includes. It does not see equal matchers, although only the first of
+them would ever fire, and does not follow includes when it renames a sequence. So specs are prepared for it:
+specs in the form of a default one are marked as default specs, so that the first one wins; repeated entries
+are dropped, contradicting ones refused, names made distinct, and a prologue taken off and put back once on
+the result.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def link_specs(
         modules: in the order of precedence. One without an entry point stands for the specs inside it.
         labels: what messages call them, mostly their paths.
         name: symbol name of the result.
-        context: of the result; that of the first module when not given.
+        context: of the result; by default, the name of the first module.
 
     Raises:
         TunerError: two specs match the same op and set different things, or the compiler cannot link them.
@@ -198,7 +198,7 @@ def _refuse_conflicts(specs: Sequence[_Spec]) -> None:
 
 
 def _firing(module: ir.Module) -> dict[str, list[Pair]]:
-    """Pairs by what they match, the first in each `foreach_match`: others never fire."""
+    """Pairs by their matchers, the first in each `foreach_match`: others never fire."""
     found: dict[str, list[Pair]] = {}
     for pair in pairs(module):
         equal = found.setdefault(meaning(pair).matches, [])

@@ -68,7 +68,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a program looked like at `executable-configurations`.
+    """The state of a program at `executable-configurations`.
 
     Attributes:
         hits: (pair's index, hit), in the order of the dispatches.
@@ -110,7 +110,7 @@ def instrument(spec: ir.Module, *, mark_only: bool) -> Probe:
 
     Args:
         spec: any spec; it stays as it is.
-        mark_only: the actions annotate nothing but the marks.
+        mark_only: the actions annotate only the marks.
     """
     copy = parse_module(to_bytecode(spec), spec.context)
     found = pairs(copy)

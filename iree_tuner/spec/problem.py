@@ -1,4 +1,4 @@
-"""What is said of a mistake in a spec."""
+"""The message about a mistake in a spec."""
 
 from __future__ import annotations
 

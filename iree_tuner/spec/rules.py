@@ -1,4 +1,4 @@
-"""What the compiler asks of a spec only when it links it, as it does with each that is not a default one.
+"""The compiler's rules for specs that it links, which are all except default ones.
 
 The verifier sees none of this. Source: LinkTuningSpecs.cpp and MaterializeTuningSpecs.cpp of release 3.13.
 """
@@ -37,7 +37,7 @@ def linking_problems(module: ir.Module) -> Iterator[SpecProblem]:
 
 
 def argument_problems(entries: Mapping[str, ir.Operation]) -> Iterator[SpecProblem]:
-    """What keeps entry points, by what messages call them, from being included one after the other."""
+    """The reasons why entry points, by their names in messages, cannot be included one after the other."""
     marks = {name: argument_marks(op) for name, op in entries.items()}
     for name, found in marks.items():
         if not found:

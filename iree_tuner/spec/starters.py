@@ -26,7 +26,7 @@ class Starter:
 def shipped_specs(backend: str) -> tuple[Path, ...]:
     """The specs that come with this package for a compiler backend."""
     package = Path(__file__).resolve().parent.parent
-    # In a wheel they are inside the package, in a checkout beside it.
+    # In a wheel they are inside the package, in a checkout next to it.
     folders = (package / "_specs" / backend, package.parent / "specs" / backend)
     found = next((folder for folder in folders if folder.is_dir()), None)
     return () if found is None else tuple(sorted(found.rglob("*.mlir")))

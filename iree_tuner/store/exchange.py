@@ -1,7 +1,7 @@
 """Contents of a database as records, and records into a database: what export, import and merge share.
 
-There are five kinds of record, told apart by their `kind`: a study, a run, a trial, a verdict, a finding.
-Findings speak of whole runs, and go along only where all studies do. Studies are known by the digest of
+A record's `kind` is one of five: a study, a run, a trial, a verdict, a finding.
+Findings are about whole runs, and are exported only if all studies are. Studies are known by the digest of
 their key, the others by names that were drawn at random when they were made, so that what is there already
 is passed over.
 """

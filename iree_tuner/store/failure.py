@@ -1,4 +1,4 @@
-"""What can go wrong with a database, told in one line."""
+"""Errors of a database, as messages of one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class StoreError(TunerError):
-    """The database cannot be read or written. What was committed before is still there."""
+    """The database cannot be read or written. Earlier commits are kept."""
 
 
 _BY_NAME = (
@@ -41,7 +41,7 @@ _NO_TEXT = "the database is damaged: it has text that is not UTF-8"
 
 
 @contextmanager
-def told(path: str) -> Generator[None]:
+def store_errors(path: str) -> Generator[None]:
     """Raise StoreError for what SQLite says about the file; other errors of SQLite are bugs and stay."""
     try:
         yield
@@ -58,12 +58,12 @@ def told(path: str) -> Generator[None]:
 
 
 def stored_json(text: str) -> Any:  # noqa: ANN401 (as `json.loads`)
-    """What a column of a row holds. Raises StoreError where something else has written into the file."""
+    """The value of a column of a row. Raises StoreError where something else has written into the file."""
     return stored(text, lambda found: found)
 
 
 def stored(text: str, make: Callable[[Any], T]) -> T:
-    """What is made of it. Raises StoreError where it is not what was written."""
+    """Its converted value. Raises StoreError where it is not what was written."""
     with undamaged():
         return make(json.loads(text))
 

@@ -32,7 +32,7 @@ class FailureGroup:
     kernel: str = ""
 
     @property
-    def told(self) -> str:
+    def named_cause(self) -> str:
         """The cause, with the kernel that it is of."""
         return f"{self.kernel}: {self.cause}" if self.kernel else self.cause
 
@@ -40,7 +40,7 @@ class FailureGroup:
 def failures(store: Store, cause_of: Callable[[str, str], str]) -> list[FailureGroup]:
     """Failures by cause, the most frequent first. `cause_of` gives the cause of an outcome and a message.
 
-    Those of an external kernel are its own: they say nothing of the compiler, nor of other kernels.
+    Failures of an external kernel are its own: they are no information about the compiler or other kernels.
     """
     kernels = {number: key_of(store, number).kernel for number in all_studies(store)}
     groups: dict[tuple[str, str, str], FailureGroup] = {}
@@ -58,4 +58,4 @@ def failures(store: Store, cause_of: Callable[[str, str], str]) -> list[FailureG
             known, count=known.count + 1, studies=len(studies[group]),
             reproducer=known.reproducer or row["reproducer"],
         )  # fmt: skip
-    return sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.told))
+    return sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.named_cause))

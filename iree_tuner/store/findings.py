@@ -1,4 +1,4 @@
-"""What a run found out beside its trials: the bodies that `Store.add_finding` keeps and a report shows.
+"""A run's findings other than trials: the bodies that `Store.add_finding` keeps and a report shows.
 
 A finding belongs to a run, has one of the kinds below, and a body that is one JSON object. Members may be
 missing, and unknown ones are passed over: a report shows what is there. Times are in microseconds, shares
@@ -204,7 +204,7 @@ class UseBody(TypedDict, total=False):
 
 
 def body_text(body: Mapping[str, object]) -> str:
-    """A body as JSON. Numbers that JSON does not have are texts, and so is what is no JSON at all."""
+    """A body as JSON. Numbers that JSON does not have become texts, and so do values that are not JSON."""
     return json.dumps(_plain(body), default=str, allow_nan=False)
 
 

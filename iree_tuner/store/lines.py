@@ -83,7 +83,7 @@ def import_file(store: Store, path: Path) -> Added:
 
 
 def _is_t4(path: Path) -> bool:
-    """Whether it is what `store.t4` makes, which is one object of many lines."""
+    """Whether it is output of `store.t4`, which is one object of many lines."""
     try:
         found: object = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from iree_tuner.store.failure import stored_json, told
+from iree_tuner.store.failure import store_errors, stored_json
 from iree_tuner.store.store import Store
 
 
 @dataclass(frozen=True)
 class Unwanted:
-    """Which trials to delete: those that fit all that is given.
+    """Which trials to delete: the ones that fit all given conditions.
 
     Attributes:
         older_than_s: age since the trial ended.
@@ -46,7 +46,7 @@ def unwanted(store: Store, choice: Unwanted) -> list[int]:
 def prune(store: Store, trials: list[int]) -> None:
     """Delete trials, then runs, with their findings, studies and verdicts without any; return the space.
 
-    What a run uses that has not ended stays, for it may be going on.
+    Data of a run that has not ended stays, because the run may be going on.
     """
     with store.write() as connection:
         connection.execute("CREATE TEMP TABLE touched (study INTEGER, run INTEGER, running INTEGER)")
@@ -76,5 +76,5 @@ def prune(store: Store, trials: list[int]) -> None:
         connection.execute("DELETE FROM findings WHERE run_id " + left.format("findings.run_id"))
         connection.execute("DELETE FROM runs WHERE id " + left.format("runs.id"))
         connection.execute("DROP TABLE touched")
-    with told(store.path):
+    with store_errors(store.path):
         store.connection.execute("VACUUM")

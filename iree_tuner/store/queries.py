@@ -1,4 +1,4 @@
-"""What the commands ask of a database."""
+"""The queries of commands."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def key_of(store: Store, number: int) -> StudyKey:
 
 
 def ranked(trials: Sequence[Trial]) -> list[Trial]:
-    """Best first: those that ran by their time relative to the default's, then the others by outcome."""
+    """Best first: trials that ran by their time relative to the default's, then the others by outcome."""
 
     def order(trial: Trial) -> tuple[object, ...]:
         time_us = trial.time_us if trial.time_us is not None else float("inf")

@@ -35,7 +35,7 @@ _OPERANDS = ("lhs", "rhs", "result")
 
 @dataclass(frozen=True)
 class Recording:
-    """A study with what a replay needs beside its trials.
+    """A study with its trials and the other data that a replay needs.
 
     Attributes:
         key: what was measured, and under which setting.
@@ -53,7 +53,7 @@ class Recording:
 
 
 def to_recording(recording: Recording) -> Iterator[Record]:
-    """Its lines. What the form has no place for, such as messages, is left out."""
+    """Its lines. Data without a place in the form, such as messages, is left out."""
     key, again_us = recording.key, recording.again_us
     yield _header(recording)
     in_order = sorted(recording.trials, key=lambda trial: trial.at)
@@ -96,7 +96,7 @@ def _header(recording: Recording) -> dict[str, object]:
         header["start"] = {"pipeline": pipeline, "knobs": knobs}
     if recording.trials:
         header["conditions"] = _conditions(recording.trials)
-    # What the form says in short does not give the study back; its key does.
+    # The form's short names do not give the study back; its key does.
     return header | {
         "indexing_maps": list(map(str, workload.maps)),
         "space_size": key.space_size,
@@ -194,7 +194,7 @@ def workload_of(header: Mapping[str, object]) -> Workload:
 
 
 def _foreign(header: Mapping[str, object], name: str) -> StudyKey:
-    """What a recording's header says, in this project's terms."""
+    """The contents of a recording's header, in this project's terms."""
     words = {each: str(header[each]) for each in ("compiler", "target", "device", "driver")}
     setting = Setting(
         words["compiler"], words["compiler"], words["target"], (), words["target"].partition(":")[0],

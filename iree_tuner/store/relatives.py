@@ -1,4 +1,4 @@
-"""What was found for workloads like one: the same op and types, in sizes that are near."""
+"""Results for similar workloads: the same op and types, in sizes that are near."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from iree_tuner.store.failure import stored
 from iree_tuner.store.store import Store
 from iree_tuner.store.study import StudyKey, from_json
 
-_OTHER_TARGET = 4.0  # as far as sizes that differ by a factor of 16
+_OTHER_TARGET = 4.0  # up to sizes that differ by a factor of 16
 _OTHER_PROCESSOR = 1.0
 _OTHER_RELEASE = 0.25
 

@@ -34,7 +34,7 @@ COLUMNS = (
     "at",
     "reproducer",
 )
-"""Columns that hold a trial; `time_us` is written beside them and not read."""
+"""Columns that hold a trial; `time_us` is written in addition and not read."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -103,7 +103,7 @@ def trial_from_json(data: Mapping[str, object]) -> Trial:
 
 
 def comparison_from_json(data: Mapping[str, object]) -> Comparison:
-    """A comparison from what `comparison_text` wrote; fields of other versions are passed over."""
+    """A comparison from the output of `comparison_text`; fields of other versions are passed over."""
     return msgspec.convert(data, Comparison)
 
 

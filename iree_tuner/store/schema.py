@@ -30,7 +30,7 @@ def _least_times(connection: sqlite3.Connection) -> None:
 
 
 def _findings(connection: sqlite3.Connection) -> None:
-    """Version 3 keeps what a run found out beside its trials."""
+    """Version 3 keeps a run's findings in addition to its trials."""
     for statement in _FINDINGS.split(";"):
         connection.execute(statement)
 

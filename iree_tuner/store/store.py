@@ -19,7 +19,7 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.files import note_input
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import schema
-from iree_tuner.store.failure import StoreError, told
+from iree_tuner.store.failure import StoreError, store_errors
 from iree_tuner.store.findings import Finding, body_of, body_text
 from iree_tuner.store.rows import (
     COLUMNS,
@@ -75,7 +75,7 @@ class Store:
             raise StoreError(what, location=str(path))
         if create and not readonly:
             _make_folder(path)
-        with told(str(path)):
+        with store_errors(str(path)):
             opened = _open_to_read(path, busy_s) if readonly else _open_to_write(path, busy_s, create)
         opened.row_factory = sqlite3.Row
         note_input(path)
@@ -94,13 +94,13 @@ class Store:
 
     def read(self, query: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
         """Rows of a query."""
-        with self._lock, told(self.path):
+        with self._lock, store_errors(self.path):
             return self.connection.execute(query, tuple(values)).fetchall()  # pyright: ignore
 
     @contextmanager
     def write(self) -> Generator[sqlite3.Connection]:
         """A transaction: all of it is stored when the block ends, and nothing when it raises."""
-        with self._lock, told(self.path), transaction(self.connection):
+        with self._lock, store_errors(self.path), transaction(self.connection):
             yield self.connection
 
     def start_run(self, program: str, options: Mapping[str, object]) -> int:
@@ -158,13 +158,13 @@ class Store:
             insert_verdict(connection, row)
 
     def add_finding(self, run_id: int, kind: str, body: Mapping[str, object]) -> None:
-        """Keep what a run found out beside its trials: a kind and a body of `store.findings`."""
+        """Keep a finding of a run: a kind and a body of `store.findings`."""
         row = (secrets.token_hex(8), run_id, text(kind), body_text(body), time.time())
         with self.write() as connection:
             insert_finding(connection, row)
 
     def findings(self, run_id: int) -> list[Finding]:
-        """What `add_finding` kept of a run, in the order in which it did."""
+        """The findings of a run, in the order in which `add_finding` kept them."""
         found = self.read("SELECT kind, body, at FROM findings WHERE run_id = ? ORDER BY at, id", (run_id,))
         return [Finding(row["kind"], body_of(row["body"]), row["at"]) for row in found]
 

@@ -20,7 +20,7 @@ KERNEL = "kernel:"
 
 @dataclass(frozen=True)
 class StudyKey:
-    """What has to be equal for a trial to be used again; the last two only describe.
+    """The facts that must be equal for a trial to be used again; the last two only describe.
 
     Attributes:
         setting: compiler, target, driver, flags, device and protocol.

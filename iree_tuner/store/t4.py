@@ -26,7 +26,7 @@ INVALIDITY: dict[Outcome, str] = {
     "run_timeout": "timeout",
     "wrong_result": "correctness",
 }
-"""What T4 calls each outcome."""
+"""T4's name for each outcome."""
 
 
 def to_t4(trials: Iterable[Trial]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What changed between two runs, row by row, and whether that is more than the noise (docs/suite.md)."""
+"""The changes between two runs, row by row, and whether they are larger than the noise (docs/suite.md)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Change:
-    """What became of a row.
+    """The change of a row.
 
     Attributes:
         key: operation, back end, configuration, device.
@@ -62,7 +62,7 @@ def changes(
     alike: float = ALIKE,
     spreads: Spreads | None = None,
 ) -> tuple[Change, ...]:
-    """What changed, in the order of the later run's rows; what is gone comes last.
+    """The changes, in the order of the later run's rows; what is gone comes last.
 
     Rows that work in neither run are left out: there is nothing to compare.
 
@@ -133,7 +133,7 @@ def _estimates(before: Row, after: Row) -> tuple[tuple[float, float] | None, tup
 
 
 def verdict_of(ends: tuple[float, float] | None, worth: float, alike: float) -> Verdict:
-    """What the interval of a ratio says; without one nothing is known."""
+    """The verdict of a ratio's interval; without one nothing is known."""
     if ends is None:
         return "AMBIGUOUS"
     low, high = ends
@@ -151,7 +151,7 @@ def counts(found: Sequence[Change]) -> dict[Verdict, int]:
 
 
 def cautions(before: RunFacts, after: RunFacts) -> tuple[str, ...]:
-    """What differs between two runs beside the code, and makes their times hard to compare; a line each."""
+    """Differences between two runs other than code, which make their times hard to compare; a line each."""
     devices = [
         f"{device} was {before.devices[device]} and is {name}"
         for device, name in after.devices.items()

@@ -5,7 +5,7 @@
     conv --bf16 -F 4 -n 16 -c 96 -H 48 -W 32 -k 288 -y 3 -x 3 -p 1 -q 1 --spatial_dim 2 ...
     matmul -M 512 -N 256 -K 1024 --a_type f16 --b_type f16 --out_type f32 --transB
 
-What they say of how often and on which device something runs is passed over.
+Their options for repetitions and devices are ignored.
 Sources: MIOpen's driver/conv_driver.hpp and gemm_driver.hpp, iree-turbine's kernel/boo/op_exports, Fusilli's
 benchmarks/driver.cpp.
 """
@@ -56,8 +56,8 @@ def operations_of(source: str) -> list[Operation]:
     """The operations of a command, or of a file of them; each once.
 
     Args:
-        source: a command, or a path that ends in .txt: of its lines those that are empty or begin with # are
-            passed over; one may begin with a number of calls, as in lists of MIOpen's.
+        source: a command, or a path that ends in .txt: its lines that are empty or begin with # are skipped;
+            one may begin with a number of calls, as in lists of MIOpen's.
 
     Raises:
         TunerError: there is no such file, or a command in it has a mistake; the line is named.

@@ -27,11 +27,11 @@ _PLACE = re.compile(r"^(.*?)_(\d+)$")
 
 @dataclass(frozen=True)
 class Choice:
-    """Which configurations are wanted: every one, so many at random, or those that expressions find.
+    """Which configurations are wanted: every one, so many at random, or the ones that expressions find.
 
     Attributes:
         count: how many, at most; None for every one.
-        patterns: regular expressions, of which one has to be found in a name; none for no such condition.
+        patterns: regular expressions; one must be found in a name; none for no such condition.
         seed: of the sample.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 _VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-"""What OpenMP, OpenBLAS and MKL are told by. XLA and OpenBLAS also count the cores that they may use."""
+"""Environment variables of OpenMP, OpenBLAS and MKL. XLA and OpenBLAS also count their cores."""
 
 
 def use_cores(count: int) -> int:

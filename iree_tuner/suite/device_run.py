@@ -41,7 +41,7 @@ class DeviceLostError(Exception):
 
 
 class DeviceRun:
-    """What one device does.
+    """The work of one device.
 
     Args:
         plan: of the run.
@@ -49,7 +49,7 @@ class DeviceRun:
         every: all devices of the run.
         site: where they are.
         scratch: folder for inputs.
-        watch: told of progress.
+        watch: gets the progress.
         why_lost: says why a device does not answer.
     """
 
@@ -73,7 +73,7 @@ class DeviceRun:
         self._programs = plan.folder / PROGRAMS
 
     def measure(self, item: Item, known: Known) -> Iterator[Row]:
-        """Rows of one operation, as they come; those that are known are left out.
+        """Rows of one operation, as they come; known ones are left out.
 
         Raises:
             DeviceLostError: the device does not answer any more; rows that came are right.
@@ -212,7 +212,7 @@ class DeviceRun:
     def _end(
         self, compilation: Compilation | str, item: Item, backend: Iree, configuration: str, version: str
     ) -> Entrant:
-        """What came of a compilation, which is kept under the version's name."""
+        """The result of a compilation, which is kept under the version's name."""
         if isinstance(compilation, str):
             return Entrant(backend, configuration, ("failed", compilation))
         stem = f"{item.operation.name}.{version}"

@@ -26,7 +26,7 @@ def sums_of(*element_types: str) -> str:
 
 
 def result_of(element_type: str) -> str:
-    """What is usually given by products of a type: the type, but of 8 bits what sums are held in."""
+    """The usual result type of products of a type: the type itself; for 8 bits the type of the sums."""
     return element_type if element_type in WIDE else sums_of(element_type)
 
 
@@ -36,7 +36,7 @@ def widest(*element_types: str) -> str:
 
 
 def own_f8(target: Target) -> str:
-    """What `f8` stands for on a target: CDNA 3 has the type without negative zero, all others the OCP one."""
+    """The type that `f8` stands for on a target: CDNA 3 lacks negative zero, all others have the OCP type."""
     return kind_named(target.backend).float8(target.chip.partition("+")[0])
 
 

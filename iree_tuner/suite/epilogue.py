@@ -1,4 +1,4 @@
-"""What is done with the sums of a product or convolution before they are stored, as one elementwise op.
+"""The steps on the sums of a product or convolution before they are stored, as one elementwise op.
 
 Steps are named, joined by `+`: `bias+relu`. They are computed in the type of the sums, or in f32 where sums
 are integers and the result is not, and rounded once, to the result's type.
@@ -52,7 +52,7 @@ class Epilogue:
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """What it takes besides the sums, in the order of the steps, of the result's type."""
+        """Its operands other than the sums, in the order of the steps, of the result's type."""
         kind, channels = self.result.element_type, self.result.shape[self.channel]
         shapes = {"bias": (channels,), "residual": self.result.shape}
         return tuple(TensorType(shapes[each], kind) for each in self.steps if each in shapes)
@@ -65,8 +65,8 @@ class Epilogue:
     def tolerance(self, held: str, length: int) -> Tolerance:
         """That of sums of so many values, held in a type.
 
-        Libraries round sums to the result's type before they go on with them. What comes of it is a part of
-        the largest sum and not of the result, as it is where factors are rounded.
+        Libraries round sums to the result's type before they go on with them. The error is relative to the
+        largest sum and not to the result, as for rounded factors.
         """
         if not self.steps or self.result.element_type not in WIDE:
             return Tolerance(held, length)

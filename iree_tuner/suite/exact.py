@@ -27,7 +27,7 @@ _MOST_FLOPS = 2e9  # in double precision
 
 
 def reference(operation: Operation, inputs: Sequence[Array]) -> Array:
-    """What an operation gives, in its result's type; inputs as `data.read_inputs` has them."""
+    """The result of an operation, in its result's type; inputs as `data.read_inputs` has them."""
     integers = any(each.element_type in INTEGERS for each in operation.inputs)
     single = operation.flops > _MOST_FLOPS and not integers
     return operation.compute(Exact(np.float32 if single else np.float64), inputs)

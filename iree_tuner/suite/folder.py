@@ -1,4 +1,4 @@
-"""A folder of generated operations: `linalg/KIND/NAME/NAME.mlir`, and `operation.json` beside it."""
+"""A folder of generated operations: `linalg/KIND/NAME/NAME.mlir`, and `operation.json` next to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write(folder: Path, operation: Operation) -> Path:
 
 
 def operations_in(folder: Path) -> list[tuple[Operation, Path]]:
-    """What was generated, by kind and name, each with its program.
+    """The generated operations, by kind and name, each with its program.
 
     Raises:
         TunerError: nothing is there, or a file is not as it was written.

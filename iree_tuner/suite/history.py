@@ -1,6 +1,6 @@
 """The history of many runs: one file of JSON lines, one a row of a run, to which nightly jobs append.
 
-What a line says of its run is in the line, so that lines of several machines can be put together with `cat`.
+A line holds all facts about its run, so that lines of several machines can be put together with `cat`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from iree_tuner.suite.row import Row
 from iree_tuner.suite.run_facts import RunFacts
 
 _KEPT = ("name", "commit", "compiler", "versions", "conditions", "against", "started")
-"""Of a run's facts, beside its id."""
+"""The facts of a run that are kept, in addition to its id."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def add(results: Results, path: Path) -> int:
     """Append what a history does not have of a run, all at once; how many rows that is.
 
     A run that is there already adds nothing, and one that went on since then its other rows. Others that add
-    or read meanwhile wait. What a killed writer left of a line is removed.
+    or read meanwhile wait. A part of a line that a killed writer left is removed.
 
     Raises:
         TunerError: the run has no rows, or the history cannot be read or written.
@@ -143,7 +143,7 @@ def _identity(facts: RunFacts, row: Row) -> tuple[str, ...]:
 
 
 def _kept(row: Row) -> Row:
-    """What a history keeps: samples are many, and say little that the interval does not."""
+    """The data that a history keeps: samples are many, and add little to the interval."""
     return replace(row, arguments=dict(row.arguments), samples_us=())
 
 
@@ -174,7 +174,7 @@ def _whole(data: bytes) -> bytes:
 
 
 def _records(data: bytes, path: Path) -> Sequence[tuple[RunFacts, Row]]:
-    """What the lines say. Raises TunerError with the number of the first that is not a row."""
+    """The contents of the lines. Raises TunerError with the number of the first that is not a row."""
     found: list[tuple[RunFacts, Row]] = []
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():

@@ -20,7 +20,7 @@ _FLOPS, _BYTES = 1e9, 1e8
 """A second: what the slowest library does of an operation before it counts as hanging."""
 
 _RUNS = 20
-"""Of an operation, in a call: to compare, to warm up and to calibrate, or for a sample."""
+"""Of an operation, in a call: for comparison, warm-up and calibration, or for a sample."""
 
 _LINE = 300
 """Characters of a reason."""
@@ -34,7 +34,7 @@ class BackendHost:
 
     Args:
         process: starts one, where the device is.
-        patience_s: what a call may take beside its work: to import, to compile, to copy.
+        patience_s: time of a call in addition to its work: to import, to compile, to copy.
     """
 
     def __init__(self, process: Callable[[], Calls], *, patience_s: float = 300.0) -> None:
@@ -69,7 +69,7 @@ class BackendHost:
         self._threads = job.conditions.threads
         # Each time: the process may be another one than last time.
         self._ask(use_cores, self._threads, limit_s=self._patience_s)
-        limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.neighbour_s
+        limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.background_load_s
         loaded = self._ask(hosted.load, backend, job, expected, magnitudes, slot, limit_s=limit_s)
         if loaded.agreement is None or loaded.agreement.ok:
             self._jobs[slot] = job
@@ -84,7 +84,7 @@ class BackendHost:
         job = self._jobs.get(slot)
         if job is None:
             raise BackendError("failed", "nothing is loaded")
-        limit_s = self._limit_s(job) * job.conditions.streams + 2 * job.conditions.neighbour_s + pause_s
+        limit_s = self._limit_s(job) * job.conditions.streams + 2 * job.conditions.background_load_s + pause_s
         return self._ask(hosted.sample, pause_s, slot, limit_s=limit_s)
 
     def forget(self) -> None:

@@ -1,4 +1,4 @@
-"""What the process of a back end can be asked to do. Every function here runs in it, except for `Loaded`.
+"""The functions of a back end's process. Every function here runs in it, except for `Loaded`.
 
 It holds one operation at a time, in one version or in several that take turns, each in a slot of its own, and
 what keeps the device busy before samples.
@@ -21,8 +21,8 @@ from iree_tuner.execute.protocol import Batches
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Array, Backend, Job
 from iree_tuner.suite.backends.library import first_line
+from iree_tuner.suite.background_load import BackgroundLoad
 from iree_tuner.suite.data import read_array
-from iree_tuner.suite.neighbour import Neighbour
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.side_by_side import SideBySide
@@ -30,7 +30,7 @@ from iree_tuner.suite.side_by_side import SideBySide
 
 @dataclass(frozen=True)
 class Loaded:
-    """What came of loading an operation.
+    """The result of loading an operation.
 
     Attributes:
         agreement: of its result with the expected one; None where none was given.
@@ -48,12 +48,12 @@ class _Held:
     job: Job
     runs: SideBySide
     batches: Batches
-    neighbour: Neighbour | None
+    background_load: BackgroundLoad | None
 
 
 _held: dict[str, _Held] = {}
 """By slot; of one operation."""
-_neighbours: dict[str, Neighbour] = {}
+_background_loads: dict[str, BackgroundLoad] = {}
 """By device; a back end's process has one."""
 
 
@@ -80,7 +80,7 @@ def load(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str =
     if why := backend.refuses(job.operation, job.device):
         raise BackendError("cannot", why)
     with _told():
-        neighbour = _neighbour(backend, job) if job.conditions.neighbour_s else None
+        background_load = _background_load(backend, job) if job.conditions.background_load_s else None
         running = [backend.load(job) for _ in range(job.conditions.streams)]
         agreement = None
         if expected:
@@ -89,7 +89,7 @@ def load(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str =
         if agreement is not None and not agreement.ok:
             return Loaded(agreement, note)
         runs = SideBySide(running)
-        _held[slot] = _Held(job, runs, Batches(runs, job.conditions.batch_s), neighbour)
+        _held[slot] = _Held(job, runs, Batches(runs, job.conditions.batch_s), background_load)
         return Loaded(agreement, note)
 
 
@@ -104,8 +104,8 @@ def sample(pause_s: float, slot: str = "") -> float:
         raise BackendError("failed", "nothing is loaded: the process that had loaded it has ended")
     time.sleep(pause_s)
     with _told():
-        if held.neighbour is not None:
-            held.neighbour.run_for(held.job.conditions.neighbour_s)
+        if held.background_load is not None:
+            held.background_load.run_for(held.job.conditions.background_load_s)
         return held.batches.batch() / held.job.conditions.streams
 
 
@@ -123,13 +123,13 @@ def _drop(slot: str) -> None:
     gc.collect()
 
 
-def _neighbour(backend: Backend, job: Job) -> Neighbour:
-    if job.device not in _neighbours:
+def _background_load(backend: Backend, job: Job) -> BackgroundLoad:
+    if job.device not in _background_loads:
         try:
-            _neighbours[job.device] = Neighbour(backend, job)
+            _background_loads[job.device] = BackgroundLoad(backend, job)
         except CannotError as error:
             raise CannotError(f"it cannot run the background load, a product of f32: {error}") from None
-    return _neighbours[job.device]
+    return _background_loads[job.device]
 
 
 def _agreement(got: Array, operation: Operation, expected: str, magnitudes: str) -> Agreement:

@@ -29,7 +29,7 @@ class Version:
 
     Attributes:
         name: behind the operation's name, of the files.
-        flags: beside the target's own.
+        flags: in addition to the target's own.
         spec: bytecode of a tuning spec; empty for none.
         configuration: of the dispatch named; `spec` has it too, for the whole program.
         dispatch: which dispatch it is of.

@@ -1,4 +1,4 @@
-"""What a run of the suite goes through: operations with their programs, and who takes part in the rounds."""
+"""The items of a run of the suite: operations with their programs, and the contenders in the rounds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Item:
     source: Path | None = None
 
     def program(self) -> Program:
-        """What is compiled. Raises TunerError for a file that cannot be read."""
+        """The program that is compiled. Raises TunerError for a file that cannot be read."""
         if self.source is not None:
             return load_program(self.source)
         with new_context():
@@ -40,13 +40,13 @@ class Item:
 
 @dataclass(frozen=True)
 class Entrant:
-    """Who computes an operation.
+    """A contender that computes an operation.
 
     Attributes:
         backend: what runs; also names the row and, with the version of the code, the process.
         configuration: of the row.
         problem: why there is nothing to run, with the state of the row; None where there is.
-        note: what is to be told although it runs.
+        note: a message about it, although it runs.
     """
 
     backend: Backend
@@ -59,8 +59,8 @@ def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
     """The operations of generated folders, of suites by name, of suite files, and of commands; each once.
 
     Args:
-        sources: what is a folder is one, what ends in .toml is a file, and what is a command of another
-            project's driver, or ends in .txt, is what it asks for; the rest are names.
+        sources: folders; files that end in .toml; commands of another project's driver, or files of them that
+            end in .txt; the rest are names.
         f8: what the type `f8` stands for: the target's own.
 
     Raises:

@@ -1,7 +1,8 @@
 """One device of a run: the processes of its back ends, kept from one operation to the next.
 
-What fails is a row, and the rest goes on. A back end that dies is started anew for the next operation; a
-device that has gone ends the lane, and what it had not measured is measured by others or told to be lost.
+A failure is a row, and the other operations go on. A back end that dies is started anew for the next
+operation; a device that is lost ends the lane. Other devices measure its remaining work, or it is reported as
+lost.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Lane:
         self._hosts: dict[str, BackendHost] = {}
 
     def measure(self, operation: Operation, entrants: Sequence[Entrant]) -> list[Row]:
-        """Rows of all entrants but those that only others are compared with, in their order.
+        """Rows of all entrants in their order, without the ones that are only a baseline of others.
 
         Raises:
             TunerError: there is no room for the inputs.
@@ -217,7 +218,7 @@ def _is_chosen(entrant: Entrant) -> bool:
 def _judged(
     entrants: Sequence[Entrant], rows: dict[int, Row], launches: Sequence[tuple[list[int], Floats]]
 ) -> list[Row]:
-    """Rows with times, and speedups over the default of those that were there in every launch."""
+    """Rows with times; rows that were measured in every launch have speedups over the default."""
     always = [index for index, row in rows.items() if row.state == "ok"]
     if not launches or not always:
         return list(rows.values())

@@ -1,4 +1,4 @@
-"""What every operation of the suite can tell of itself."""
+"""The interface of all operations of the suite."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class Operation(ABC):
     @property
     @abstractmethod
     def inputs(self) -> tuple[TensorType, ...]:
-        """What it takes, in order."""
+        """Its inputs, in order."""
 
     @property
     @abstractmethod
     def result(self) -> TensorType:
-        """What it gives."""
+        """Its result."""
 
     @property
     @abstractmethod
@@ -110,7 +110,7 @@ class Operation(ABC):
 
     @property
     def bytes(self) -> float:
-        """What it has to read and write at least: each input once, and the result."""
+        """The bytes that it has to read and write at least: each input once, and the result."""
         return sum(each.bytes for each in (*self.inputs, self.result))
 
 

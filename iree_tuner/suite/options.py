@@ -52,7 +52,7 @@ class SuiteOptions(ClusterOptions):
         hold.
     rotate
         Size of the memory to rotate through, in MiB. Default: twice the last-level cache.
-    neighbour_s
+    background_load_s
         Run a large matrix product on the device for this long before each sample: 0.05s. Default: no load.
     streams
         Number of concurrent copies of each operation.
@@ -82,7 +82,7 @@ class SuiteOptions(ClusterOptions):
     threads: Annotated[int | None, Parameter(group=MEASURING)] = None
     warm: Annotated[bool, Parameter(negative="", group=MEASURING)] = False
     rotate: Annotated[int | None, Parameter(group=MEASURING)] = None
-    neighbour_s: Annotated[Duration, Parameter(name="--background-load", group=MEASURING)] = None
+    background_load_s: Annotated[Duration, Parameter(name="--background-load", group=MEASURING)] = None
     streams: Annotated[int, Parameter(group=MEASURING)] = 1
     rounds: Annotated[int, Parameter(group=MEASURING)] = 24
     sample_s: Annotated[Duration, Parameter(name="--sample", group=MEASURING)] = 0.02
@@ -151,7 +151,7 @@ class SuiteOptions(ClusterOptions):
             timing=self.timing or ("call" if self._on_host else "device"),
             threads=(self.threads or cores) if self._on_host else 0,
             copies_bytes=copies if self.rotate is None else self.rotate << 20,
-            neighbour_s=self.neighbour_s or 0.0,
+            background_load_s=self.background_load_s or 0.0,
             streams=self.streams,
             batch_s=self.sample_s or 0.0,
             pause_s=self.pause_s,

@@ -1,4 +1,4 @@
-"""What a run of the suite is asked to do."""
+"""The plan of a run of the suite."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Plan:
         flags: of the compiler, a user's own.
         folder: of the results.
         conditions: of the samples; `timing` and `threads` as each device's own where they are not given.
-        backends: beside IREE's default.
+        backends: compared with IREE's default.
         tuning: where tuned code comes from; None for none.
         choice: configurations that are tried one by one; None for none.
         patterns: of the dispatches (`row.Row.dispatch`) that take part; none for all.

@@ -1,4 +1,4 @@
-"""What a library has to offer for operations to be computed with it.
+"""The functions that a library must offer to compute operations.
 
 Written once for each library, so that an operation is written once for all of them. A primitive that a
 library does not have for these types raises `CannotError`, which is a result: it says what is missing, and
@@ -49,8 +49,8 @@ class Layer:
     """A convolution of a neural network, or one of its gradients; all of 1 to 3 spatial dimensions.
 
     Attributes:
-        direction: `forward`: of images and filters; `data`: of the result's gradient and filters, that of the
-            images; `weights`: of the result's gradient and images, that of the filters.
+        direction: `forward`: of images and filters; `data`: the images' gradient, from the result's gradient
+            and the filters; `weights`: the filters' gradient, from the result's gradient and the images.
         image, kernel: sizes of what is convolved and of the filters.
         strides, padding, dilations: of each dimension; padding is zeros on both sides.
         groups: of channels, each with filters of its own.
@@ -78,7 +78,7 @@ class Layer:
 class Primitives(Protocol[T]):
     """Functions on tensors. Types are MLIR's names; shapes are row-major.
 
-    What `matmul`, `convolution`, `attention` and `reduce` give may have more precision than was asked for,
+    Results of `matmul`, `convolution`, `attention` and `reduce` may have more precision than was asked for,
     never less; `cast` ends an operation.
     """
 

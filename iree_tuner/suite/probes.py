@@ -1,6 +1,6 @@
-"""What a device could do, measured by the back ends of a run: large products of each type, and a stream.
+"""The limits of a device, measured by the back ends of a run: large products of each type, and a stream.
 
-The best of all back ends counts: nobody here is known to be faster.
+The best of all back ends counts: none is known to be the fastest in advance.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from iree_tuner.suite.run_facts import RunFacts
 
 FACTS, ROWS = "run.json", "rows.jsonl"
 PROGRAMS, SPECS = "programs", "specs"
-"""Folders beside them: compiled operations, and what each was tuned to."""
+"""Folders next to them: compiled operations, and the spec of each."""
 
 _COLUMNS: tuple[str, ...] = (
     "operation", "kind", "backend", "configuration", "device", "device_name", "state", "verification",
@@ -81,7 +81,7 @@ class ResultsFolder:
             os.fsync(file.fileno())
 
     def read(self) -> Results:
-        """What is there. Raises TunerError where it is not a run's results."""
+        """The results in a folder. Raises TunerError where it is not a run's results."""
         return read_results(self.path)
 
 

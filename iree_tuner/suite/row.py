@@ -23,7 +23,7 @@ class Row:
         kind: of the operation.
         arguments: of the operation.
         backend: iree, iree-tuned, numpy, torch, ...
-        configuration: what the compiler was told: `default`, `spec`, or a configuration's name; empty for
+        configuration: of the compiler: `default`, `spec`, or a configuration's name; empty for
             back ends that are not IREE.
         device: device URI.
         device_name: as the device names itself.
@@ -76,7 +76,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What is measured once in a run: operation, back end, configuration, device."""
+        """The key of a measurement in a run: operation, back end, configuration, device."""
         return self.operation, self.backend, self.configuration, self.device
 
     @property

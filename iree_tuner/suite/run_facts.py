@@ -1,4 +1,4 @@
-"""What is true of a whole run of the suite: who, with what, under which conditions."""
+"""The facts about a whole run of the suite: machine, software and conditions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RunFacts:
         compiler: release of IREE's compiler.
         versions: of the back ends' libraries, by name.
         devices: URI to the name of the device.
-        rooflines: URI to `profiling.roofline.to_json`; without the devices of which nothing is known.
+        rooflines: URI to `profiling.roofline.to_json`; without devices about which nothing is known.
         conditions: how samples were taken.
         against: id of the earlier run whose code ran in turns with this one's; empty for none.
         started: seconds since the epoch.

@@ -41,11 +41,11 @@ Lost = Callable[[str], str]
 
 
 def run_suite(plan: Plan, watch: Watch, lost: Lost | None = None, *, site: Site | None = None) -> Results:
-    """Do what is planned, or what is left of it; Ctrl-C ends it after the operation at hand.
+    """Do what is planned, or what is left of it; Ctrl-C ends it after the current operation.
 
     Args:
         plan: what to do.
-        watch: told of progress; from several threads, one at a time.
+        watch: gets the progress; from several threads, one at a time.
         lost: says why a device does not answer; tests put another in its place.
         site: where the devices are; this machine by default, a cluster with `site_at(client)`.
 
@@ -123,7 +123,7 @@ class _Session:
         return {(each.operation, each.backend, each.configuration) for each in done}
 
     def _devices(self, targets: dict[Place, Target]) -> list[Device]:
-        """Those that answer, with their rooflines. Raises TunerError where none does."""
+        """Devices that answer, with their rooflines. Raises TunerError where none does."""
         found: list[Device] = []
         reasons: list[str] = []
         given = _given_rooflines(self._plan.rooflines)
@@ -155,7 +155,7 @@ class _Session:
     def _probed(self, device: Device) -> Roofline:
         """By the back ends of this run, under its conditions except for what makes them model-like."""
         with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-            plain = replace(self._plan.conditions, neighbour_s=0.0, streams=1, rounds=_PROBE_ROUNDS)
+            plain = replace(self._plan.conditions, background_load_s=0.0, streams=1, rounds=_PROBE_ROUNDS)
             plan = replace(
                 self._plan, folder=Path(folder), conditions=plain, tuning=None, choice=None, patterns=(),
                 verify=False, against=None, launches=1,
@@ -195,7 +195,7 @@ class _Session:
             ) as running:
                 while self._go_on(running, device):
                     pass
-        except Exception as error:  # told by the thread that waits
+        except Exception as error:  # reported by the thread that waits
             self._error = self._error or error
             self._stop.request()
 

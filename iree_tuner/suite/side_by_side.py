@@ -10,7 +10,7 @@ from iree_tuner.suite.backends.backend import Running
 
 
 class SideBySide:
-    """What can be run so many times by each of several; for `execute.protocol.Batches`."""
+    """A job that each of several can run so many times; for `execute.protocol.Batches`."""
 
     def __init__(self, running: Sequence[Running]) -> None:
         self._running = running

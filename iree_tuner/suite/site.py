@@ -36,7 +36,7 @@ class Place:
 
     @property
     def option(self) -> str:
-        """What `--device` calls it."""
+        """Its name for `--device`."""
         return f"{self.uri}@{self.worker}" if self.worker else self.uri
 
     def __str__(self) -> str:
@@ -82,18 +82,18 @@ class Site:
         return self._cluster.device_calls(place.uri, place.worker, alone=True)
 
     def ask(self, place: Place, function: Callable[..., R], *args: object) -> R:
-        """What a function returns at a device's host. Raises what it raises, and WorkerError."""
+        """The return value of a function at a device's host. Raises what it raises, and WorkerError."""
         if self._cluster is None:
             return function(*args)
         with self._cluster.device_calls(place.uri, place.worker) as calls:
             return calls.call(function, *args)
 
     def target(self, place: Place, chip: str) -> Target:
-        """What is compiled for. Raises as `target_for_device`."""
+        """The target of the compilation. Raises as `target_for_device`."""
         return self.ask(place, target_for_device, place.uri, chip)
 
     def _facts(self, place: Place) -> DeviceFacts:
-        """What the device's host says of it."""
+        """The facts that the device's host knows about it."""
         return self.ask(place, facts_of, place.uri)
 
     def library(self, place: Place, backend: Backend) -> Library:
@@ -115,7 +115,7 @@ class Site:
     def lab(
         self, target: Target, place: Place, every: Sequence[Place], jobs: int | None, *, cold: bool
     ) -> Lab:
-        """Who compiles for a device and measures on it.
+        """The host that compiles for a device and measures on it.
 
         Args:
             target: of the device.
@@ -151,7 +151,7 @@ def site_at(scheduler: str | object | None) -> Generator[Site]:
 
 
 def library_here(backend: Backend, uri: str) -> Library:
-    """What is known of a back end's library on this host."""
+    """The facts about a back end's library on this host."""
     return Library(backend.missing(uri), backend.version())
 
 

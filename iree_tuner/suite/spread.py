@@ -28,7 +28,7 @@ class Spreads:
     """Standard deviations of logarithms of ratios of two runs' times, of the same code.
 
     Attributes:
-        devices: by name: that of the middle row.
+        devices: by name: the device of the middle row.
         rows: of those rows that differ more than their device's middle row.
     """
 
@@ -41,11 +41,11 @@ class Spreads:
 
 
 def spreads_of(history: History) -> Spreads:
-    """From neighbouring runs of equal commit, compiler, libraries and conditions, by device.
+    """From neighboring runs of equal commit, compiler, libraries and conditions, by device.
 
     The middle of the rows counts for their device, so that a few that jump do not speak for all; a row that
-    jumps has its own. What is less than usual counts together with `LEAST_PAIRS` pairs of the usual spread: a
-    handful of runs that happen to be close together does not prove that they always are.
+    jumps has its own. A spread below the usual one counts together with `LEAST_PAIRS` pairs of the usual
+    spread: a handful of runs that happen to be close together does not prove that they always are.
     """
     squares: dict[str, dict[_Place, list[float]]] = {}
     pairs: dict[str, int] = {}

@@ -39,7 +39,7 @@ class Suite:
 
 
 def suites(f8: str = DEFAULT_F8) -> list[Suite]:
-    """Those that ship, by name; `f8` as for `load_suite`."""
+    """The shipped ones, by name; `f8` as for `load_suite`."""
     return [_read(path, f8) for path in sorted(FOLDER.glob("*.toml"))]
 
 

@@ -1,6 +1,6 @@
 """Sweeps: many operations of one kind, of all combinations of their fields' values.
 
-A field's values are told as a value, as a list, or as text: `64,128,256`, or `64:1024:128` from the first to
+A field's values are given as a value, as a list, or as text: `64,128,256`, or `64:1024:128` from the first to
 the last, which belongs to them, by a step. `types` stands for all fields that say a type; see
 `Operation.of_type`.
 """

@@ -1,4 +1,4 @@
-"""A tuning run in a process of its own, beside those of other devices: z3 takes one thread of a process."""
+"""A tuning run in a process of its own, in parallel to other devices': z3 takes one thread of a process."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from iree_tuner.suite.conditions import Conditions
 
 
 class Sampled(Protocol):
-    """What can be sampled: a `BackendHost` that has an operation loaded."""
+    """A thing that can be sampled: a `BackendHost` that has an operation loaded."""
 
     def sample(self, pause_s: float) -> float:
         """Microseconds of one call. Raises BackendError where it failed."""
@@ -30,7 +30,7 @@ class Rounds:
 
     Attributes:
         samples_us: rounds by hosts, in microseconds; NaN from the round on in which a host failed.
-        failures: those that failed, by their place.
+        failures: the failed ones, by their place.
     """
 
     samples_us: npt.NDArray[np.float64]

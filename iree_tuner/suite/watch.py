@@ -1,4 +1,4 @@
-"""Who is told of a run's progress."""
+"""The observer of a run's progress."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from iree_tuner.suite.row import Row
 
 
 class Watch(Protocol):
-    """Told from several threads, one at a time."""
+    """Called from several threads, one at a time."""
 
     def planned(self, operations: int) -> None:
-        """So many operations are to be measured; those that are known already are not counted."""
+        """So many operations are to be measured; known ones are not counted."""
         ...
 
     def working(self, device: str, what: str) -> None:

@@ -76,7 +76,7 @@ class Cuda(GpuKind):
         return chip_for(found.capability) or super().chip_of(device)
 
     def devices(self) -> tuple[FoundDevice, ...]:
-        """What CUDA's driver knows."""
+        """The devices that CUDA's driver knows."""
         return tuple(
             FoundDevice(f"cuda://{each.index}", each.name, each.uuid, chip_for(each.capability) or "")
             for each in cuda_devices()

@@ -1,4 +1,4 @@
-"""What CUDA's driver says of this machine's GPUs. Nothing is imported or opened where there is no driver."""
+"""CUDA's driver's facts about this machine's GPUs. Nothing is imported or opened where there is no driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find a target by what a user writes."""
+"""Find a target by a user's text."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def target_for_device(uri: str, chip: str = "host") -> Target:
     Args:
         uri: of the device.
         chip: what it is compiled for, where that is not the machine as it is: `host+data-tiling`; for a GPU,
-            its architecture: `sm_80`; `host` is what CUDA's driver says that the GPU can run. With a target
-            before a colon, that compiles for the device.
+            its architecture: `sm_80`; `host` is the architecture that CUDA's driver reports for the GPU. With
+            a target before a colon, that compiles for the device.
     """
     kind = kind_for_device(uri, chip)
     _, colon, rest = chip.partition(":")
@@ -57,13 +57,13 @@ def target_for_device(uri: str, chip: str = "host") -> Target:
 
 
 def kind_for_device(uri: str, chip: str) -> TargetKind:
-    """What compiles for a device, which may be another machine's; see `target_for_device`."""
+    """The target kind for a device, which may be another machine's; see `target_for_device`."""
     name, colon, _ = chip.partition(":")
     return kind_named(name) if colon else kind_of_device(uri)
 
 
 def target_for_devices(uris: Sequence[str], chip: str = "host") -> tuple[Target, tuple[str, ...]]:
-    """The target of the first device, which judges, and the others, which run the same code beside it.
+    """The target of the first device, which judges, and the others, which run the same code.
 
     Raises:
         UsageError: there is none, one is given twice, or they are not of one kind.

@@ -1,4 +1,4 @@
-"""What the GPU targets share: the passes that run before tuning specs, chips by name, and options.
+"""The common base of GPU targets: the passes that run before tuning specs, chips by name, and options.
 
 Sources of the passes: buildLLVMGPUCodegenCommonConfigurationPassPipelineImpl in LLVMGPU/Passes.cpp,
 buildSPIRVCodegenConfigurationPassPipelineImpl in SPIRV/Passes.cpp, and

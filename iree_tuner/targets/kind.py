@@ -28,7 +28,7 @@ class FoundDevice:
 
 @dataclass(frozen=True)
 class GpuCodegen:
-    """What code generation for a GPU can do, beyond the numbers of `#iree_gpu.target`.
+    """The abilities of code generation for a GPU, beyond the numbers of `#iree_gpu.target`.
 
     Attributes:
         spirv: whether its pipelines are those of SPIR-V, and not LLVMGPU's.
@@ -55,7 +55,7 @@ class GpuCodegen:
 class TargetKind(Protocol):
     """A compiler backend and the devices that run what it makes. Inherit from it: most members have defaults.
 
-    It is loaded in every process, those that measure too: do not import the compiler or the runtime.
+    It is loaded in every process, also in ones that measure: do not import the compiler or the runtime.
 
     Attributes:
         name: what comes before the colon of a target; equal to the entry point's.
@@ -71,7 +71,7 @@ class TargetKind(Protocol):
         names_chips: whether a device's driver says what it is.
         emits_constraints: whether the compiler has constraints for its dispatches.
         compiles_on_load: whether a driver compiles when an executable is loaded, which takes time.
-        several_drivers: whether one device may have several drivers, which then are told apart.
+        several_drivers: whether one device may have several drivers, which must then be distinguished.
         memory_checker: what sees accesses behind the end of memory; empty where nothing does.
     """
 
@@ -103,7 +103,7 @@ class TargetKind(Protocol):
         ...
 
     def chip_of(self, device: str) -> str:
-        """What to compile for on a device. Raises UsageError where its driver does not say that."""
+        """The target to compile for on a device. Raises UsageError where its driver does not say that."""
         known = ", ".join(self.chips[:8])
         raise UsageError(
             f"the chip of '{device}' is unknown, because its driver is not available",
@@ -115,7 +115,7 @@ class TargetKind(Protocol):
         return ()
 
     def codegen(self, arch: str) -> GpuCodegen:
-        """What code generation for a GPU can do, by the compiler's name of its architecture."""
+        """The abilities of code generation for a GPU, by the compiler's name of its architecture."""
         del arch
         return GpuCodegen()
 

@@ -1,4 +1,4 @@
-"""What a target can hold, read off the executable target attribute that the compiler attaches."""
+"""The limits of a target, read off the executable target attribute that the compiler attaches."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class GpuLimits:
 
     @property
     def codegen(self) -> GpuCodegen:
-        """What code generation for it can do."""
+        """The abilities of code generation for it."""
         return kind_named(self.backend).codegen(self.arch)
 
     @property

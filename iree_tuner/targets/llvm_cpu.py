@@ -7,7 +7,7 @@ from iree_tuner.targets.kind import FoundDevice, TargetKind
 from iree_tuner.targets.options import LEVELS, flags_of
 from iree_tuner.targets.target import Target
 
-# What runs before MaterializeTuningSpecs. Source: addCommonTargetExecutablePreprocessingPasses,
+# The passes that run before MaterializeTuningSpecs. Source: addCommonTargetExecutablePreprocessingPasses,
 # iree/compiler/Codegen/Common/Passes.cpp. Matchers made from what these leave must fire in the compiler's
 # own pipeline: test/unit/ops/test_matchers_in_pipeline.py.
 _PREPARATION = (
@@ -35,7 +35,7 @@ OPTIONS = {
     "im2col": "--iree-global-opt-use-im2col-for-convs",
     **LEVELS,
 }
-"""What can be asked for beside a CPU, and the flag for it."""
+"""The options in addition to a CPU, and their flags."""
 
 AXES = (
     (_DATA_TILING, f"{_DATA_TILING}+no-microkernels", f"{_DATA_TILING}+all-microkernels"),
@@ -46,7 +46,7 @@ AXES = (
 most, by up to 2.8 times (docs/models.md)."""
 
 
-# Elementwise ops are put into those that use them. A dispatch that was dumped may be what it has made.
+# Elementwise ops are put into their users. A dispatch that was dumped may be what it has made.
 _MERGING = ("iree-codegen-rematerialize-parallel-ops",)
 
 
@@ -92,5 +92,5 @@ class LlvmCpu(TargetKind):
 
 
 def host_target() -> Target:
-    """This machine's processor, for code that is compiled beside a target's."""
+    """This machine's processor, for code that is compiled in addition to a target's."""
     return LlvmCpu().target("host", None)

@@ -1,4 +1,4 @@
-"""What a machine can do: the facts that a model of costs needs, as plain data."""
+"""The abilities of a machine: the facts that a model of costs needs, as plain data."""
 
 from __future__ import annotations
 

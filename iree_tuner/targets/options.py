@@ -1,4 +1,4 @@
-"""What can be asked for beside a chip: compiler flags of a whole program, by short names.
+"""Options in addition to a chip: compiler flags of a whole program, by short names.
 
 They stand behind the chip: `host+im2col+O2`, `sm_80+O3`. They decide what a program's dispatches are, so that
 a tuning spec belongs to the options it was made with.
@@ -42,7 +42,7 @@ def options_of(target: Target) -> tuple[str, ...]:
 
 
 def flags_for_options(target: Target) -> tuple[str, ...]:
-    """The compiler flags of a target's options: what stands on a command line beside the chip's."""
+    """The compiler flags of a target's options, which go on a command line together with the chip's."""
     end = len(target.flags) - len(target.user_flags)
     return target.flags[end - len(options_of(target)) : end]
 

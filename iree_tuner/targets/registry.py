@@ -9,7 +9,7 @@ from iree_tuner.installed import members
 from iree_tuner.targets.kind import TargetKind
 
 GROUP = "iree_tuner.targets"
-"""The entry-point group: the name of an entry is what comes before the colon of a target."""
+"""The entry-point group: the name of an entry is the part of a target before the colon."""
 
 DEFAULT_DEVICE = "local-task"
 """The processor, with all of its cores."""
@@ -17,7 +17,7 @@ DEFAULT_DEVICE = "local-task"
 
 @cache
 def kinds() -> dict[str, TargetKind]:
-    """All of them by name, those that compute on the host first."""
+    """All of them by name; the ones that compute on the host come first."""
     found = members(GROUP, "target", TargetKind)
     return dict(sorted(found.items(), key=lambda each: (not each[1].on_host, each[0])))
 
@@ -31,7 +31,7 @@ def kind_named(name: str) -> TargetKind:
 
 
 def kind_of_device(uri: str) -> TargetKind:
-    """What compiles for a device unless another target is asked for, which may be another machine's.
+    """The default target kind for a device, which may be another machine's.
 
     Raises UsageError for a device that nothing compiles for.
     """
@@ -65,5 +65,5 @@ def on_one_core(uri: str) -> bool:
 
 @cache
 def _by_driver() -> dict[str, TargetKind]:
-    """What compiles for each driver where nothing else is asked for."""
+    """The default target kind of each driver."""
     return {driver: kind for kind in kinds().values() if kind.usual for driver in kind.drivers}

@@ -11,7 +11,7 @@ import numpy as np
 from iree_tuner.errors import TunerError
 
 RUNTIME_ERRORS = (RuntimeError, ValueError, IndexError)
-"""What the runtime's statuses become in Python: INVALID_ARGUMENT, OUT_OF_RANGE, and all others."""
+"""The Python exceptions of the runtime's statuses: INVALID_ARGUMENT, OUT_OF_RANGE, and all others."""
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Compiler flags of a user's own, beside those that select a target: part of it like the others.
+"""Compiler flags of a user's own, in addition to a target's: they are part of the target like the others.
 
 They may decide what a program's dispatches are. Trials are kept and used again for the same flags only, and a
-spec names those that it was made with.
+spec names the flags that it was made with.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Baseline:
 
     @property
     def weight_us(self) -> float:
-        """What the program spends on the task, if it runs as it does alone: microseconds an invocation."""
+        """The program's time for the task, if it runs as it does alone: microseconds per invocation."""
         return self.default_us * self.task.calls
 
 

@@ -1,4 +1,4 @@
-"""Who is to blame where a version of the program computes something else: the dispatches, one by one."""
+"""Find the dispatches that make a version of the program compute something else, one by one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS: dict[Fault, str] = {
 
 @dataclass(frozen=True)
 class Blame:
-    """What is wrong with a version.
+    """The faults of a version.
 
     Attributes:
         version: it.

@@ -1,9 +1,9 @@
-"""Who owns a run's time: what is to come is predicted from what was measured, and the search gets the rest.
+"""The plan of a run's time: later steps are predicted from measurements, and the search gets the rest.
 
 A budget is a promise: a run ends within it, and at least half of it goes into candidates, three fifths from
-three minutes up, unless the program takes too long to compile and to run for that. What comes before
-the search has a part each; what comes after it (finals, proof, the program's verdict) is predicted from how
-long the program takes to compile and to run, and the search ends in time for it. Nothing optional starts
+three minutes up, unless the program takes too long to compile and to run for that. Each step before the
+search has a part of the budget; what comes after it (finals, proof, the program's verdict) is predicted from
+how long the program takes to compile and to run, and the search ends in time for it. Nothing optional starts
 that would not end.
 """
 
@@ -30,10 +30,10 @@ _END_S = 1.0
 """To write everything down and stop the workers."""
 
 LEAST_FINAL_S = 0.75
-"""A final takes no less, its check apart: that of one finalist, which is only compared once."""
+"""A final takes no less, without its check: the final of one finalist, which is only compared once."""
 _USUAL_FINAL_S = 2 * LEAST_FINAL_S  # one finalist of several is chosen first
 _ONE_FINAL_PART = 0.025  # of the budget
-_BESIDE = 1.4  # a compilation takes so much longer beside others, whose memory and caches it shares
+_BESIDE = 1.4  # a compilation takes so much longer during others, whose memory and caches it shares
 _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
 _LEAST_ROUNDS = SCREENED + LEAST_PAIRS
@@ -47,7 +47,7 @@ _MARGIN = 1.1  # what is predicted takes a little longer
 
 @dataclass
 class MeasuredTimes:
-    """What is known of the program's own times so far, in seconds; 0 where nothing was measured yet.
+    """The known times of the program itself so far, in seconds; 0 where nothing was measured yet.
 
     Attributes:
         build_s: of the whole program, alone in a worker.
@@ -131,7 +131,8 @@ class Budget:
         """When the search has to end: not before it had its part, unless what must follow would not fit.
 
         Args:
-            versions: of the program that are compared in the end, beside the one that is built already.
+            versions: of the program that are compared in the end, in addition to the one that is built
+            already.
             workloads: that will have finals.
             checks_s: to check the numbers of their winners.
             begun: when it did.
@@ -160,7 +161,7 @@ class Budget:
     def explanation_fits(self, use: TimeUse) -> bool:
         """Whether there is time to find out why a version is wrong that is not used.
 
-        Checks and explanations share a part of the budget, of which checks have taken theirs.
+        Checks and explanations share a part of the budget; checks have taken theirs.
 
         Args:
             use: of the run's time so far. An explanation takes as long as the checks of dispatches took.
@@ -218,7 +219,7 @@ class Budget:
         return next(fits, 1) if self.limited else places
 
     def comparison_s(self, versions: int, places: int, most_s: float) -> float:
-        """What the rounds of the last comparison may take, of the time that is left."""
+        """The part of the remaining time that the rounds of the last comparison may take."""
         if self.stop.requested:
             return min(most_s, 2.0 * _LEAST_VERDICT_S)
         if not self.limited:
@@ -244,7 +245,7 @@ class Budget:
             places: addresses of the code.
             left: comparisons that are not made yet, this one too.
             keep: candidates to name.
-            after_s: what comes after all finals, and the checks of those that are left.
+            after_s: the time of steps after all finals, and of checks of the remaining ones.
         """
         if self.stop.requested:  # who waits wants no more than the least that a verdict takes
             return FinalPlan(2, min(2, places), _QUICK_ROUNDS, _USUAL_FINAL_S, keep)

@@ -1,8 +1,8 @@
-"""What can be tried: candidates of one kind for one workload, whatever makes them.
+"""Candidates of one kind for one workload: the protocol between the engine and their makers.
 
 The engine knows only this: a candidate has a key (an `Assignment`), can be compiled in a worker, is timed in
-its kind's bench beside that bench's default, and can be described. The compiler's configurations are here;
-external kernels' variants are in `kernels.variants`, scripts' knobs in `transforms.choices`.
+its kind's bench next to that bench's default, and can be described. The compiler's configurations are here;
+external kernels' variants are in `kernels.variants`, scripts' knobs in `script.choices`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _EACH = 3
 
 @dataclass(frozen=True)
 class CompileLimits:
-    """What a candidate may take to compile.
+    """The limits of a candidate's compilation.
 
     Attributes:
         compile_s: seconds on an idle machine.
@@ -79,7 +79,7 @@ class CandidateKind(Protocol):
 
     @property
     def bench(self) -> AnyBench:
-        """What candidates are timed in."""
+        """The bench that candidates are timed in."""
         ...
 
     @property
@@ -88,11 +88,11 @@ class CandidateKind(Protocol):
         ...
 
     def strategy(self, name: str, seed: int) -> Strategy:
-        """Who proposes candidates."""
+        """The strategy that proposes candidates."""
         ...
 
     def study(self) -> StudyKey:
-        """What has to be equal for the trials of another run to stand for those of this one."""
+        """The facts that must be equal for trials of another run to be used in this one."""
         ...
 
     def submit(
@@ -177,7 +177,7 @@ class Configurations:
         )
 
     def first(self, records: Records) -> list[Assignment]:
-        """What is tried first: what specs say, then what was best for workloads like this one."""
+        """The first candidates: from specs, then the best ones of similar workloads."""
         wanted = [
             starting_point_of(self.space, each.lowering_config, each.translation_info)
             for each in self._starters
@@ -186,7 +186,7 @@ class Configurations:
         return list(dict.fromkeys(each for each in wanted if each is not None and each != self._start))
 
     def doubts(self) -> list[str]:
-        """What is wrong with what specs say of the workload, seen before any of it is compiled."""
+        """Faults in the specs' configurations of the workload, found before any of them is compiled."""
         if not self._starters:
             return []
         constraints = Constraints(self.space.spaces, self.baseline.task.dispatches[0].limits)
@@ -202,7 +202,7 @@ class Configurations:
         ]
 
     def configuration(self, assignment: Assignment) -> Configuration:
-        """What an assignment stands for."""
+        """The meaning of an assignment."""
         return self.space.configuration(assignment)
 
     def submit(
@@ -224,6 +224,6 @@ class Configurations:
 
 
 def best_of_relatives(records: Records, key: StudyKey) -> list[Assignment]:
-    """What was best for workloads like one, the best of each first."""
+    """The best candidates of similar workloads, the best of each first."""
     found = records.relatives(key, _RELATIVES, _EACH)
     return [each.best[place].assignment for place in range(_EACH) for each in found if place < len(each.best)]

@@ -20,8 +20,8 @@ class CompilerFlags:
     Attributes
     ----------
     compiler_flags
-        Pass this flag to the compiler: --compiler-flag=--iree-opt-level=O3. Repeatable. A run reuses earlier
-        trials only if they were compiled with the same flags. The spec records the flags.
+        Pass this flag to the compiler: --compiler-flag=--iree-opt-level=O3. Repeatable. Trials and specs
+        record the flags: `tune` reuses only trials with the same flags.
     flags_file
         Read compiler flags from this file, one per line.
     """

@@ -1,4 +1,4 @@
-"""What a run was taken under, for its records and for the annotations of its specs."""
+"""The conditions of a run, for its records and for the annotations of its specs."""
 
 from __future__ import annotations
 

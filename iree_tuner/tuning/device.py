@@ -23,8 +23,9 @@ _SUSPECT = 1.05
 """Times its last time: so much slower, the default is timed again before that is believed."""
 
 _APART = 4
-"""Trials between two such looks where others compile meanwhile. On an H200 beside compilers on all cores, one
-look of some 25 found the default 1.5 times as slow as all others, and so did the next, at once."""
+"""Trials between two such looks where others compile meanwhile. On an H200, with compilers on all cores,
+about one measurement in 25 found the default 1.5 times as slow as all others, and so did the next, at once.
+"""
 
 _LOOKS = 3
 """That say so, where they are apart; two in a row, where what disturbs one disturbs all."""
@@ -87,8 +88,8 @@ class Track:
     def take(self, time_us: float) -> None:
         """Take its time.
 
-        What disturbs a run makes it longer, and then candidates look better than they are: a much longer time
-        is taken only when others say so too.
+        Disturbances make a run of the default longer, and then candidates look better than they are: a much
+        longer time is taken only if others confirm it.
         """
         looks = _LOOKS if self.apart else 2
         slow = time_us > _SUSPECT * (self.last_us or self.expected_us or math.inf)
@@ -169,7 +170,7 @@ class DeviceRunner:
 
 
 class RunDevices:
-    """The devices of a run, of which further ones may join, and some may leave and come back.
+    """The devices of a run. More may join, and some may leave and come back.
 
     Args:
         measurers: of all; it grows where devices join.
@@ -179,8 +180,7 @@ class RunDevices:
 
     Attributes:
         every: all so far.
-        working: those that candidates are given to. Where none is there any more, those that were there last:
-            their calls wait for them.
+        working: the devices that get candidates. If none is left, the last ones: their calls wait for them.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class RunDevices:
         self.look()
 
     def look(self) -> list[DeviceRunner]:
-        """Find out who is there; those that have left, whose work others can do."""
+        """Find out who is there; devices that have left, whose work others can do."""
         if self._clock() - self._looked < _LOOK_S:
             return []
         self._looked = self._clock()
@@ -220,7 +220,7 @@ class RunDevices:
         return left
 
     def note(self, bench: AnyBench) -> str:
-        """What is to be said of them in a bench; empty when its default was steady."""
+        """The message about them in a bench; empty when its default was steady."""
         moved = max(self.every, key=lambda device: abs(device.track(bench).drift))
         by = moved.track(bench).drift
         return (

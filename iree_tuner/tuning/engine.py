@@ -70,7 +70,7 @@ class Engine:
         clock: the time, in seconds.
 
     Attributes:
-        devices: of the lab; those that join it meanwhile work, too.
+        devices: of the lab; devices that join it meanwhile work, too.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Engine:
     def run(
         self, source: SearchSource, until: Callable[[], float] = lambda: math.inf
     ) -> Iterator[tuple[Search, Trial]]:
-        """Trials as they end, told to their search and recorded.
+        """Trials as they end, reported to their search and recorded.
 
         Nothing is asked for that would probably not end by a time of the clock, and what has not been
         measured then is dropped. `until` is asked again and again, as what is to follow changes.
@@ -165,7 +165,7 @@ class Engine:
                 return  # what is known already goes out first: a strategy may learn from it
 
     def _ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
-        """The source's next ones. Devices of their own go on meanwhile; what they find is told afterwards."""
+        """The source's next ones. Other devices go on meanwhile; their findings are reported later."""
         assert self._source is not None, "it runs"
         if self._asker is None:
             return self._source.ask(count)
@@ -283,7 +283,7 @@ class Engine:
             self._cancel()
 
     def _take_in(self, future: Future[Any]) -> None:
-        """What has ended, unless nobody waits for it any more."""
+        """Calls that have ended, unless nothing waits for them any more."""
         if future in self._compiling:
             self._built(*self._compiling.pop(future), self._lab.builder.result(future))
         elif future in self._loading:
@@ -293,7 +293,7 @@ class Engine:
             self._timed(device, bench, made, device.measurer.result(future))
 
     def _compile_limit_s(self, search: Search) -> float:
-        """What a compilation may take now, the compiler's or the driver's: longer than on an idle machine."""
+        """The current time limit of a compilation or of the driver's: longer than on an idle machine."""
         crowding = statistics.median(self._crowded or [search.kind.default.crowding])
         return min(search.kind.limits.compile_s * crowding, self._lab.builder.timeout_s)
 
@@ -371,13 +371,13 @@ class Engine:
         self._done.append((search, trial))
 
     def _cost_s(self, trial: Trial) -> float:
-        """What a trial took of the run's time, as others are compiled and measured beside it."""
+        """A trial's part of the run's time, as others are compiled and measured at the same time."""
         compiling = trial.compile_s / self._lab.jobs
         measuring = trial.measure_s / len(self.devices.working)
         return compiling + measuring if self._lab.alternate else max(compiling, measuring)
 
     def _cancel(self) -> None:
-        """Drop what is not measured yet; what compiles and disturbs nobody ends: its worker is warm then."""
+        """Drop what is not measured yet; compilations that disturb no measurement end."""
         go_on = not self._lab.alternate and not self._stop.requested
         for future in (*self._compiling, *self._loading):
             if not (go_on and future.running()):

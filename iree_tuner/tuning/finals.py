@@ -2,8 +2,8 @@
 
 The samples that choose are not the samples that judge: the best of several noisy numbers looks better than
 it is. Nothing compiles while something is timed on the host's cores, so that the finals of all searches go
-through each step together: all finalists are built, then each search chooses, then the chosen ones are built
-at other places of the code, then each is judged. A single finalist is chosen already, by the search.
+through each step together. All finalists are built, each search chooses, the chosen ones are built at other
+places of the code, and each is judged. A single finalist is chosen already, by the search.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from iree_tuner.tuning.task import Task
 
 _PROMISING = 1.05  # relative to the default: noise may have held back a better one by so much
 NEARLY = 0.6
-"""What the compiler did not make may be worth it in the program where it is so many times as fast alone."""
+"""Code that the compiler did not make may be worth it in the program if it is so many times as fast alone."""
 
 ANY = 0.0
 """Where the default is wrong, what is right is worth it however long it takes."""
@@ -81,7 +81,7 @@ class Final:
 
     Attributes:
         winner: the best, if it won.
-        comparison: its last one with the default, or that of the best that did not win.
+        comparison: its last one with the default, or the comparison of the best that did not win.
         note: why others did not.
         others: what else is named, best first, each with its comparison: winners first.
         built: the winner, at the first place.
@@ -124,7 +124,7 @@ class _Finals:
 
     @property
     def note(self) -> str:
-        """Why others did not win; where nobody did, also who could not be built."""
+        """Why others did not win; if none did, also the ones that could not be built."""
         if self.final.winner is not None:
             return self.final.note
         if self.final.comparison is None and not self.final.note and not self.refused:
@@ -143,7 +143,7 @@ def play_finals(
         searches: what was tried.
         lab: where finalists are built and compared.
         plan_of: how each is played, when so many comparisons are left at most; asked again before each.
-        done: told of each that has ended.
+        done: called with each that has ended.
         fits: whether there is time for one, asked when it is its turn, and so many are to be judged.
 
     Returns:
@@ -188,7 +188,7 @@ def play_finals(
 
 
 def _settle(lab: Lab, futures: Sequence[Future[Built]]) -> None:
-    """Nothing is timed beside compilations on the same cores."""
+    """Nothing is timed during compilations on the same cores."""
     if lab.alternate:
         wait(futures)
 
@@ -266,7 +266,7 @@ def _in_turns(
 
 
 def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
-    """Finalists that build, with the next ones in the places of those that do not."""
+    """Finalists that build; the next ones replace the ones that do not."""
     ready: dict[Trial, Built] = {}
     building = finals.building
     while building:

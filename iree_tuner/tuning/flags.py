@@ -56,8 +56,8 @@ def try_options(
 ) -> list[FlagChoice]:
     """Add options one axis after the other, each time the best one, while that wins; the best comes first.
 
-    Those of one axis may only show their worth beside those of another, so that all the rest is tried with
-    the best so far.
+    Flags of one axis may only show their worth together with flags of another, so that all the rest is tried
+    with the best so far.
 
     Args:
         whole: the program.
@@ -108,7 +108,7 @@ def _with_one_more(base: Target, axes: Sequence[tuple[str, ...]]) -> Iterator[Ta
 def _compared(
     whole: ProgramVersions, base: FlagChoice, candidates: Sequence[Target], look: ComparisonPlan
 ) -> list[FlagChoice]:
-    """Those that run and compute the same."""
+    """Versions that run and compute the same."""
     versions = [untuned(each) for each in candidates]
     found = whole.compare(untuned(base.target), versions, look)
     return [

@@ -1,4 +1,4 @@
-"""What more tries of a workload may be worth to the program: share times headroom times chance, per second.
+"""The expected gain of more tries of a workload: share times headroom times chance, per second.
 
 After the task scheduler of MetaSchedule's ancestor (L. Zheng et al., *Ansor*, OSDI 2020, section 6.2), which
 mixes what the last tries have gained with what the next may gain at best. Here the best is bounded by the
@@ -85,7 +85,7 @@ class Prospects:
         return self.weight_us * self.next_gain(elsewhere)
 
     def slice_s(self, unknown_s: float) -> float:
-        """What a slice takes; `unknown_s` before the first."""
+        """The time of a slice; `unknown_s` before the first."""
         return self.seconds / len(self.bests) if self.bests else unknown_s
 
 

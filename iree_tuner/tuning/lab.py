@@ -50,7 +50,7 @@ class Lab:
         target: what is tuned for, on its device.
         jobs: compile workers; one a core by default.
         devices: further devices of the same kind, on which candidates are measured side by side.
-        cluster: whose workers compile candidates and measure, instead of this machine. What only one
+        cluster: whose workers compile candidates and measure, instead of this machine. Code that only one
             candidate needs is compiled by `slots`; what is of the program, here, and what no slot has the
             tools for.
         owned: the cluster's devices that are measured on, each with its worker; the first is the target's.
@@ -63,7 +63,7 @@ class Lab:
 
     Attributes:
         slots: who compile candidates; `compilers`, where there is no cluster.
-        measurers: of the devices; of a cluster's, those that join meanwhile are added (`let_join`).
+        measurers: of the devices; devices of a cluster that join meanwhile are added (`let_join`).
         news: of devices and workers that came or went, for people.
         loader: has the driver compile ahead of measuring, where it does so at all.
         alternate: whether the devices compute on the cores that compile: nothing may compile meanwhile.
@@ -134,7 +134,7 @@ class Lab:
         """Have devices that join the cluster take part.
 
         Args:
-            uris: of those that may.
+            uris: of devices that may join.
             target: of the devices that are there, as these say.
             chip: what is compiled for.
         """

@@ -1,4 +1,4 @@
-"""What is written down of a search, and what is known from earlier ones."""
+"""The records of a search, and known results of earlier ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Records:
         return Ledger(self, made, study, known, reproduce)
 
     def relatives(self, key: StudyKey, studies: int, trials: int) -> list[Relative]:
-        """What is known of workloads like one (see `store.relatives`); nothing for a fresh run."""
+        """Known results of similar workloads (see `store.relatives`); nothing for a fresh run."""
         if self.store is None or self.fresh or self.failure is not None:
             return []
         try:
@@ -140,7 +140,7 @@ class Ledger:
         self._reproduce = reproduce
 
     def known(self, assignment: Assignment) -> Trial | None:
-        """What became of an assignment in an earlier run under the same setting."""
+        """The result of an assignment in an earlier run under the same setting."""
         return self._known.get(assignment)
 
     @property
@@ -149,7 +149,7 @@ class Ledger:
         return sorted(self._known, key=lambda assignment: self._known[assignment].at)
 
     def record(self, trial: Trial) -> Trial:
-        """Keep a trial that has just ended; a failure gets its reproducer."""
+        """Keep a trial that has ended; a failure gets its reproducer."""
         if trial.outcome not in _FINE and not trial.message.startswith(GIVEN_UP):
             trial = replace(trial, reproducer=self._reproduce(trial))
         if self._key is None:

@@ -14,7 +14,7 @@ from iree_tuner.tuning.options import TuningOptions
 
 @dataclass(frozen=True)
 class TuningPlan:
-    """What a run goes by.
+    """The plan of a run.
 
     Attributes:
         options: what was asked for.

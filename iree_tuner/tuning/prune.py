@@ -13,12 +13,12 @@ _KEPT_PROMISE = 0.5
 """Part of what its parts promise that the program must gain, or they are looked at."""
 
 _WORTH_A_LOOK = 0.02
-"""Of the program's time: what promises less cannot be told from what gains nothing."""
+"""Of the program's time: a smaller promise cannot be distinguished from no gain."""
 
 
 @dataclass
 class Patience:
-    """What the search for what hurts may take: so many comparisons, while there is time."""
+    """The limit of the search for harmful entries: so many comparisons, while there is time."""
 
     steps: int
     is_time: Callable[[], bool] = lambda: True
@@ -47,14 +47,14 @@ def prune(
 ) -> ProgramVersion:
     """The version without the entries that make the program slower, or its results wrong.
 
-    What is left out: entries without which the program is measurably faster (or right again), found by
-    leaving out halves of halves. Where a half hurts and neither of its own halves does, all of it goes.
+    The entries to leave out: without them the program is measurably faster (or right again). They are found
+    by leaving out halves of halves. Where a half hurts and neither of its own halves does, all of it goes.
 
     Args:
         whole: the program.
         version: with all entries.
         found: what is wrong with it.
-        base: the same without any entry but those that stay whatever they cost.
+        base: the same with only the entries that stay at any cost.
         look: how versions are compared.
         patience: how long to look; the version as it is by then is returned.
     """

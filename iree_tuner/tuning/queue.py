@@ -27,7 +27,7 @@ from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.workload_search import WorkloadSearch
 
 Competing = Callable[[str], Sequence[tuple[CandidateKind, float]]]
-"""For a workload's key: kinds of candidates beside configurations, and how many of each are tried at most."""
+"""For a workload's key: other kinds of candidates, and how many of each are tried at most."""
 
 NOT_TRIED = "not tried: other workloads promised a larger gain"
 
@@ -41,7 +41,7 @@ _WORTH_A_FINAL = 0.003
 """Of the program's time."""
 
 _IN_FLIGHT = 0.5
-"""What a slice that has not ended leaves to hope for."""
+"""The expected gain that is left after a slice that has not ended."""
 
 _UNKNOWN_S, _LEAST_S = 1.0, 1e-3
 _LEAST_GROUP = 8
@@ -57,10 +57,10 @@ class WorkloadQueue:
         lab: where.
         roofline: of the device, where it is known.
         findings, plan: of the run.
-        watch: told who goes on, and how all stand.
+        watch: gets the workload that goes on, and the state of all.
         timeline: of the run.
         competing: what else computes a workload, by its key, and how many candidates of each are tried.
-        beside: workloads that have nothing but these, and what the program spends on them.
+        extra_tasks: workloads that have only these, and the program's time for them.
         measure: measures defaults.
 
     Attributes:
@@ -72,7 +72,7 @@ class WorkloadQueue:
     def __init__(
         self, tasks: Sequence[Task], weights_us: Mapping[str, float], lab: Lab, roofline: Roofline | None,
         findings: RunContext, plan: TuningPlan, watch: Observer, timeline: Timeline,
-        *, competing: Competing = lambda _: (), beside: Sequence[tuple[Task, float]] = (),
+        *, competing: Competing = lambda _: (), extra_tasks: Sequence[tuple[Task, float]] = (),
         measure: Callable[..., list[Baseline]] = measure_baselines,
     ) -> None:  # fmt: skip
         self.workloads: list[WorkloadSearch] = []
@@ -91,10 +91,10 @@ class WorkloadQueue:
             self._waiting: list[Task] = []
             self._enter(measure(tasks, lab, findings.stop))
             self.total_us = sum(each.weight_us for each in self.workloads)
-            self._enter_beside(beside)
+            self._enter_extra(extra_tasks)
             return
         self.total_us = sum(map(self._spent_us, tasks))
-        self._enter_beside(beside)
+        self._enter_extra(extra_tasks)
         worth_it = [task for task in tasks if not self._is_small(task)]
         self._waiting = sorted(worth_it, key=self._spent_us, reverse=True)
         self.results += [
@@ -136,7 +136,7 @@ class WorkloadQueue:
             self._watch.standing([standing_of(each) for each in self.workloads])
 
     def left(self) -> list[WorkloadResult]:
-        """Those that never had their turn."""
+        """Searches that never had their turn."""
         return [self._unmeasured(task, NOT_TRIED) for task in self._waiting]
 
     def _choose(self, *, may_admit: bool) -> tuple[WorkloadSearch, Search] | None:
@@ -162,7 +162,7 @@ class WorkloadQueue:
 
     @property
     def _least_us(self) -> float:
-        """What a slice has to promise; where time is no matter, nothing."""
+        """The gain that a slice has to promise; where time is no matter, nothing."""
         return 0.0 if self._plan.options.budget_s is None else _LEAST_GAIN * self.total_us
 
     def _worth(self, workload: WorkloadSearch, search: Search) -> float:
@@ -171,7 +171,7 @@ class WorkloadQueue:
         return self._gain_us(workload, search) / max(seconds, _LEAST_S)
 
     def _gain_us(self, workload: WorkloadSearch, search: Search) -> float:
-        """What the next slice may save, when those on their way do not."""
+        """The possible saving of the next slice, if the running ones save nothing."""
         in_flight = -(-search.pending // self._slice)
         return search.prospects.gain_us(workload.best_score) * _IN_FLIGHT**in_flight
 
@@ -190,8 +190,8 @@ class WorkloadQueue:
         """Measure the defaults of the next few; the first one's candidates do not wait for the others."""
         count = max(_LEAST_GROUP, self._lab.jobs) if self._lab.alternate or self.searches else 1
         group, self._waiting = self._waiting[:count], self._waiting[count:]
-        beside = not self._lab.alternate and any(search.pending for search in self.searches)
-        with self._timeline.stage("baselines") if not beside else nullcontext():
+        overlapping = not self._lab.alternate and any(search.pending for search in self.searches)
+        with self._timeline.stage("baselines") if not overlapping else nullcontext():
             found = self._measure(group, self._lab, self._findings.stop)
         missed = [task for task in group if all(each.task is not task for each in found)]
         self._waiting = [*missed, *self._waiting]  # a request to stop came between
@@ -219,8 +219,8 @@ class WorkloadQueue:
                 search.add(kind, cap)
             self.workloads.append(search)
 
-    def _enter_beside(self, beside: Sequence[tuple[Task, float]]) -> None:
-        for task, spent_us in beside:
+    def _enter_extra(self, extra_tasks: Sequence[tuple[Task, float]]) -> None:
+        for task, spent_us in extra_tasks:
             share = spent_us / (self.total_us or spent_us)
             search = WorkloadSearch(task, share, Prospects(spent_us), self._slice, self._findings, self._plan)
             for kind, cap in self._competing(task.workload.key):

@@ -20,7 +20,7 @@ _ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
 
 
 def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> list[Task]:
-    """What can be tuned in a program, or in some of its functions; see `read_dispatches`."""
+    """The workloads of a program, or of some of its functions; see `read_dispatches`."""
     return read_dispatches(program, lab, watch, functions)[1]
 
 

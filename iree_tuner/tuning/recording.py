@@ -26,7 +26,7 @@ _ROUNDS = 20
 
 @dataclass(frozen=True)
 class SampledSpace:
-    """What was measured of a space.
+    """The measurements of a space.
 
     Attributes:
         trials: what became of each member of the sample, in the order in which they ended.
@@ -63,7 +63,7 @@ def sample_space(
 
 
 def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:
-    """The least of many noisy times is too low by chance; those that take turns meet the same noise."""
+    """The least of many noisy times is too low by chance; candidates that take turns meet the same noise."""
     kind = search.kind
     chosen = _best(search.trials, kind.own_digest)
     futures = [kind.submit(trial.assignment, CompileLimits(), place=0, verify=True) for trial in chosen]

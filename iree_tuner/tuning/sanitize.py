@@ -41,7 +41,7 @@ _IN = re.compile(rf"^=+ .*?\bat (?:0x[0-9a-f]+ in )?(?:.*?:)?{_NAME}(?:\+0x[0-9a
 
 @dataclass(frozen=True)
 class MemoryFault:
-    """What a checker says of a dispatch.
+    """A checker's finding about a dispatch.
 
     Attributes:
         dispatch: its export.
@@ -58,7 +58,7 @@ class MemoryFault:
 
 @dataclass(frozen=True)
 class Sanitized:
-    """What was found.
+    """The findings.
 
     Attributes:
         hits: for each dispatch and kind.
@@ -118,7 +118,7 @@ def find_checker(device: str) -> str:
 
 
 def _guarded(watched: Watched, lab: Lab) -> tuple[list[MemoryFault], int]:
-    """Again and again without those that died of it."""
+    """Repeated without the dispatches that died."""
     hits: list[MemoryFault] = []
     skipped: list[int] = []
     parts: Sequence[ProgramPart] = watched.pieces.parts.parts
@@ -137,7 +137,7 @@ def _guarded(watched: Watched, lab: Lab) -> tuple[list[MemoryFault], int]:
 
 
 def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list[MemoryFault]:
-    """What a tool says, run again without the dispatches after which a process does not go on."""
+    """A tool's output; it is run again without dispatches that end the process."""
     asked, log = folder / "watched", folder / f"{tool}.txt"
     asked.write_bytes(pickle.dumps(watched))
     hits: list[MemoryFault] = []
@@ -145,7 +145,7 @@ def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list
     parts = watched.pieces.parts.parts
     while True:
         log.unlink(missing_ok=True)
-        # What has an error ends there, and what follows it goes on, with these.
+        # With these, a kernel with an error ends there, and later ones go on.
         command = [
             checker, "--tool", tool, "--log-file", str(log), "--print-limit", "100",
             "--destroy-on-device-error", "kernel",
@@ -192,7 +192,7 @@ def _marked(marker: Path) -> int | None:
 
 
 def hits_in(text: str, tool: str) -> list[MemoryFault]:
-    """What a report of compute-sanitizer says, each kind of a dispatch once."""
+    """The findings in a report of compute-sanitizer, each kind once for a dispatch."""
     counts: dict[tuple[str, str], int] = {}
     message = ""
     for line in text.splitlines():

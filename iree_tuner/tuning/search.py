@@ -26,11 +26,11 @@ class Search:
         first: tried before anything that the strategy asks for.
         prospects: what more tries may be worth.
         cap: candidates at most.
-        slice_trials: how many are tried before `prospects` is told how it went.
+        slice_trials: how many are tried before `prospects` gets their results.
 
     Attributes:
         trials: what became of the candidates so far, in the order in which they ended.
-        best: of these; where the default is wrong, of those that are right.
+        best: of these; if the default is wrong, of the correct ones.
         corrects: whether some of these are right where the default is wrong.
         begun: candidates that were asked for.
         tried: of these, how many have ended.
@@ -93,7 +93,7 @@ class Search:
         return asked
 
     def known(self, assignment: Assignment, patience_s: float) -> Trial | None:
-        """What became of one earlier; None for what was given up sooner than it would be now."""
+        """Its earlier result; None for what was given up sooner than it would be now."""
         known = self.ledger.known(assignment)
         if known is None or known.outcome != "compile_timeout":
             return known
@@ -124,7 +124,7 @@ class Search:
         self.begun -= count
 
     def amend(self, trial: Trial, found: Trial) -> None:
-        """Replace a trial by what was found out later."""
+        """Replace a trial by a later finding."""
         self.trials[self.trials.index(trial)] = found
         self.corrects = any(each.corrects for each in self.trials)
         ran = [each for each in self.trials if self._counts(each)]
@@ -140,7 +140,7 @@ class Search:
 
 
 class SearchSource(Protocol):
-    """Who is asked for candidates: a queue of searches."""
+    """The source of candidates: a queue of searches."""
 
     def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
         """Up to `count` candidates; none where there are none now, which is the end if none is under way."""

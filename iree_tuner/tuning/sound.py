@@ -34,7 +34,7 @@ Asked = tuple[Program, Target, frozenset[str] | None]
 
 @dataclass(frozen=True)
 class Soundness:
-    """What was found out about entries in their program.
+    """The findings about entries in their program.
 
     Attributes:
         wrong: entries with which a dispatch computes something else, and what was found.
@@ -48,7 +48,7 @@ class Soundness:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of it."""
+        """The message about it."""
         found = [
             f"left out, because {fault.dispatch} computes wrong results with it: {entry.workload.name}: "
             f"{fault.message}"
@@ -95,7 +95,7 @@ class EntryCheck:
                 each.add_done_callback(partial(_load_ahead, lab.loader))
 
     def result(self, seconds: float = math.inf) -> Soundness:
-        """What is found out.
+        """The findings.
 
         Args:
             seconds: see `judge_here`.
@@ -121,7 +121,7 @@ class EntryCheck:
 
 
 def _load_ahead(loader: Loader, begun: Future[Parts]) -> None:
-    """Have the driver compile what was taken apart, beside what is still being compiled."""
+    """Have the driver compile parts of the program while others are still being compiled."""
     if not begun.cancelled() and begun.exception() is None:
         with suppress(RuntimeError):  # all is being closed
             loader.submit(begun.result().vmfb, _TIMEOUT_S)
@@ -140,7 +140,7 @@ def names_of(
 
 
 def sums_of(dispatches: Sequence[Dispatch]) -> Mapping[str, Tolerance]:
-    """What each dispatch sums, by its export."""
+    """The sums of each dispatch, by its export."""
     return {each.name: tolerance_of(each.workload) for each in dispatches if each.workload is not None}
 
 

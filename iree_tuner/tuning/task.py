@@ -11,7 +11,7 @@ from iree_tuner.program.dispatch import Dispatch
 
 @dataclass(frozen=True)
 class Task:
-    """A workload to tune once. `dispatches` are those that have it, the most called first."""
+    """A workload to tune once. `dispatches` are the ones that have it, the most called first."""
 
     workload: Workload
     dispatches: tuple[Dispatch, ...]

@@ -82,7 +82,7 @@ class TimeUse:
 
     @property
     def checked_s(self) -> float:
-        """What comparing results of finalists, dispatches and versions of the program took."""
+        """The time of comparing results of finalists, dispatches and versions of the program."""
         apart = [stage for stage in self.stages if stage.name == APART]
         elsewhere = [
             end - begin
@@ -128,7 +128,7 @@ class Timeline:
         return self.clock() - self.began
 
     def use(self, pools: Sequence[tuple[str, Sequence[Span]]]) -> TimeUse:
-        """Where the time went so far; neighbouring stages of one name are joined.
+        """Where the time went so far; neighboring stages of one name are joined.
 
         Args:
             pools: names of the pools of workers, and what these did.
@@ -138,7 +138,7 @@ class Timeline:
         return TimeUse(tuple(_joined(self._stages)), tuple(lanes))
 
     def _lanes(self, name: str, spans: Sequence[Span]) -> list[WorkerTimeline]:
-        """What each worker of a pool did, on this run's clock."""
+        """The work of each worker of a pool, on this run's clock."""
         calls: dict[int, list[tuple[str, float, float]]] = {}
         for each in spans:
             row = calls.setdefault(each.worker, [])

@@ -30,7 +30,7 @@ KIND = "flags"
 
 @dataclass(frozen=True)
 class FlagChoices:
-    """What was found when choices of flags were tried.
+    """The findings of trying choices of flags.
 
     Attributes:
         choices: the fastest first.
@@ -45,7 +45,7 @@ class FlagChoices:
 
 
 def choices_key(program: Program, target: Target, effort: Effort) -> str:
-    """What must be the same for choices to be taken over."""
+    """The facts that must be equal for choices to be taken over."""
     parts = (
         hashlib.sha256(program.data).hexdigest(), str(target), target.device, target.axes, RELEASE,
         effort.options, effort.program_rounds, effort.program_batch_s,

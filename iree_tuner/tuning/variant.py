@@ -55,7 +55,7 @@ class FlagVariant:
 
     @property
     def weights_us(self) -> Mapping[str, float]:
-        """What the program spends on each workload, by its key, in microseconds an invocation."""
+        """The program's time for each workload, by its key, in microseconds per invocation."""
         if self.profile is None:
             return {}
         return {each.workload: each.time_us for each in self.profile.by_workload() if each.workload}
@@ -64,7 +64,7 @@ class FlagVariant:
 def tune_variant(
     variant: FlagVariant, findings: RunContext, plan: TuningPlan, budget: Budget, watch: Observer,
     *, versions: int, part: float = 1.0, competing: Competing = lambda _: (),
-    beside: Sequence[tuple[Task, float]] = (),
+    extra_tasks: Sequence[tuple[Task, float]] = (),
 ) -> list[WorkloadResult]:  # fmt: skip
     """Search, then finals; results by share, largest first.
 
@@ -73,10 +73,10 @@ def tune_variant(
         findings: where trials are kept, and who may ask to stop.
         plan: how to tune.
         budget: of the run.
-        watch: told of progress.
+        watch: gets the progress.
         versions: of the program that are compared in the end.
         part: of the search's time that is this variant's; others follow.
-        competing, beside: what else computes workloads (`WorkloadQueue`).
+        competing, extra_tasks: other candidates for workloads (`WorkloadQueue`).
     """
     timeline, lab = budget.timeline, variant.lab
     watch.working("measuring the baselines")
@@ -86,7 +86,7 @@ def tune_variant(
     with timeline.stage("baselines"):
         queue = WorkloadQueue(
             variant.tasks, variant.weights_us, lab, variant.roofline, findings, plan, watch, timeline,
-            competing=competing, beside=beside,
+            competing=competing, extra_tasks=extra_tasks,
         )  # fmt: skip
     engine = Engine(lab, findings.stop, plan.effort.batch)
     start = timeline.clock()
@@ -201,12 +201,12 @@ def _ranked(workload: WorkloadSearch) -> list[Search]:
 
 
 def _check_s(workload: WorkloadSearch, lab: Lab) -> float:
-    """What checking the numbers of a workload's winners takes, as it seems."""
+    """The expected time of checking the numbers of a workload's winners."""
     return sum(lab.measurer.check_s(search.kind.bench) for search in workload.searches if search.trials)
 
 
 def _final_s(workload: WorkloadSearch, lab: Lab) -> float:
-    """What its final takes longer than the least: the check, and the least pairs of slow dispatches."""
+    """The time of its final above the least: the check, and the least pairs of slow dispatches."""
     pairs_s = sum(_PAIRS * search.kind.default_us * 1e-6 for search in workload.searches if search.trials)
     return _check_s(workload, lab) + max(0.0, pairs_s - LEAST_FINAL_S)
 
@@ -215,7 +215,7 @@ def note_of(
     workload: WorkloadSearch, final: Final | None, engine: Engine, lost: str, findings: RunContext,
     *, promised: bool,
 ) -> str:  # fmt: skip
-    """What is to be said of a workload beside its final; why it had none, where it was worth one or not."""
+    """The message about a workload in addition to its final: why it had none, for example."""
     if lost:
         return lost
     if not workload.tried:
@@ -229,7 +229,7 @@ def note_of(
 
 
 def _bytes(task: Task) -> float:
-    """What its dispatches read and write in one invocation of the program."""
+    """The bytes that its dispatches read and write in one invocation of the program."""
     return sum(each.calls.count * each.harness.buffer_bytes for each in task.dispatches if each.harness)
 
 

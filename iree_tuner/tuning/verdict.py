@@ -25,7 +25,7 @@ _LONG_BUILD_S = 2.0
 
 @dataclass(frozen=True)
 class TunedVariant:
-    """What came of one choice of flags.
+    """The result of one choice of flags.
 
     Attributes:
         target: with these flags.
@@ -48,7 +48,7 @@ class TunedVariant:
         return ProgramVersion(f"{base.what} with the spec", self.target, self.reached)
 
     def promised_us(self, entries: Sequence[SpecEntry]) -> float:
-        """What some entries are to save, by their own verdicts: microseconds an invocation."""
+        """The expected saving of some entries, by their own verdicts: microseconds per invocation."""
         return sum(result.saved_us for result in self.results if result.entry in entries)
 
     @property
@@ -58,21 +58,21 @@ class TunedVariant:
         return tuple(entry for entry in self.reached if entry in wanted)
 
     def versions(self, given: Target) -> list[ProgramVersion]:
-        """What is compared with the program as it is for a target, as it was given."""
+        """The version that is compared with the program as it is for a target, as it was given."""
         base = untuned(self.target)
         flags = [base] if base.target != given else []
         return [*flags, *([self.version] if self.reached else []), *self.more]
 
     @property
     def promising(self) -> list[WorkloadResult]:
-        """Workloads with further entries to try in the program, those that weigh most first."""
+        """Workloads with further entries to try in the program, the heaviest first."""
         named = [result for result in self.results if result.others]
         return sorted(named, key=lambda result: (-result.saved_us, -result.weight_us))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the program is to be compiled with.
+    """The spec, flags and kernels that the program is to be compiled with.
 
     Attributes:
         tuned: the choice of flags.

@@ -79,7 +79,7 @@ class ProgramVersions:
         program: the program, with its sizes.
         run: how it is run.
         lab: where it is compiled and run.
-        watch: told of each comparison.
+        watch: gets each comparison.
         depth: where errors of its results come from.
         measured: where it is noted what things took.
 
@@ -178,7 +178,8 @@ class ProgramVersions:
                 known[key] = self._lab.compilers.wait(future).data
             except TunerError as error:
                 failed[key[0]] = error
-        # What is not asked for any more is let go, as programs have weights; all is compared with the first.
+        # Versions that are not needed any more are released, because programs have weights; all is compared
+        # with the first.
         self._known, self._kept = known, self._kept or {versions[0]}
         return [
             failed.get(version) or [known[version, place] for place in range(places)] for version in versions

@@ -57,7 +57,7 @@ class WorkloadSearch:
         self._plan = plan
 
     def configure(self, baseline: Baseline, lab: Lab) -> list[str]:
-        """Let configurations compete; returns what is wrong with those that specs say to begin with."""
+        """Let configurations compete; returns the faults of the specs' candidates to begin with."""
         plan, records = self._plan, self._findings.records
         starters = plan.starters.get(baseline.task.workload.key, ())
         self.configurations = Configurations(baseline, lab, plan.effort, records, starters)
@@ -114,7 +114,7 @@ class WorkloadSearch:
         return any(search.open for search in self.searches)
 
     def result(self, finals: Mapping[Search, Final], note: str, lab: Lab) -> WorkloadResult:
-        """What came of it, with finals or without."""
+        """Its result, with finals or without."""
         searches, final = self.searches, Final(None, None)
         if self.configurations is not None:
             final = finals.get(searches[0], final)
@@ -153,7 +153,7 @@ class WorkloadSearch:
             return effort.trials_for(1.0) * _BUDGETED
         if self.share >= effort.least_share:
             return effort.trials_for(self.share)
-        # What is too small to be searched may still take what was found elsewhere.
+        # Workloads that are too small to be searched may still take results from elsewhere.
         return suggested if has_starters else 0
 
 

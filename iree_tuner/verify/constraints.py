@@ -21,7 +21,7 @@ from iree_tuner.verify.finding import ConfigurationFinding
 
 @dataclass(frozen=True)
 class CheckedConfiguration:
-    """What was found of a configuration, and by the constraints of which space."""
+    """The findings about a configuration, and the space whose constraints gave them."""
 
     findings: tuple[ConfigurationFinding, ...]
     space: str = ""
@@ -56,7 +56,7 @@ class Constraints:
         return cls(spaces, dispatch.limits)
 
     def judge(self, written: Written) -> CheckedConfiguration:
-        """By the pipeline's own constraints; where there are several sets, by those that it fits best."""
+        """By the pipeline's own constraints; if there are several sets, by the ones that it fits best."""
         if not self._rules:
             return CheckedConfiguration((ConfigurationFinding("unchecked", self._why),))
         if not written.translation:

@@ -1,4 +1,4 @@
-"""What verification finds."""
+"""The findings of verification."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Verified:
 
     @property
     def subject(self) -> str:
-        """What messages begin with, as the compiler's own: `'linalg.matmul' op`, or `@matcher`."""
+        """The beginning of messages, as the compiler's own: `'linalg.matmul' op`, or `@matcher`."""
         return f"@{self.matcher}" if self.matcher else f"'{self.op}' op"
 
     def diagnostics(self) -> Iterator[str]:

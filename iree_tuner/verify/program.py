@@ -91,7 +91,7 @@ def _is_followed(each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedCon
 def _found(
     each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]
 ) -> tuple[Dispatch, CheckedConfiguration] | None:
-    """What was found of it; equal dispatches are one, so that one of its ops stands for the others."""
+    """The findings about it; equal dispatches are one, so that one of its ops stands for the others."""
     if each in judged:
         return judged[each]
     alike = (known for known in judged if replace(known, location=each.location) == each)

@@ -46,7 +46,7 @@ def verify_spec(
         target: what it is for.
         name: what locations call the spec.
         program: where the ops are. Without, each op is made of what its matcher says of it.
-        workers: to compile in, as far as to dispatches; one is started and stopped when not given.
+        workers: to compile in, up to dispatches; one is started and stopped when not given.
 
     Raises:
         TunerError: the program does not compile without a spec, or the compiler crashed.
@@ -86,7 +86,7 @@ def _hits(spec: ir.Module, program: Program, target: Target, workers: Workers) -
 
 
 def _settings(pair: Pair, name: str) -> Iterator[tuple[Verified, Written]]:
-    """What a pair sets: the constants of its matcher, or of its action."""
+    """The attributes that a pair sets: the constants of its matcher, or of its action."""
     sequences = [each for each in (pair.matcher_op, pair.action_op) if each is not None]
     constants = [op for each in sequences for op in walk(each) if op.name == _CONSTANT]
     values = [(op, op.attributes["value"]) for op in constants]

@@ -24,7 +24,7 @@ HERE = Path(__file__).parents[1]
 INPUTS = {
     "p.mlir": ZERO_MATMUL.encode(),
     "w.jsonl": (HERE / "spec" / "Inputs" / "matmul.jsonl").read_bytes(),
-    "t.jsonl": (HERE / "db" / "Inputs" / "trials.jsonl").read_bytes(),
+    "t.jsonl": (HERE / "store" / "Inputs" / "trials.jsonl").read_bytes(),
     "r.jsonl": (HERE / "replay" / "Inputs" / "flat_h200.jsonl").read_bytes(),
     "s.toml": b'summary = "one"\n[[matmul]]\nm = [16, 32]\nn = 16\nk = 16\n',
 }

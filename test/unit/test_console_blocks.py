@@ -191,7 +191,7 @@ JSON = re.compile(r"^    (iree-tuner [^\n]* --json)\n\n((?:\|.*\n)+)", re.MULTIL
 def test_the_keys_of_json_are_those_of_its_page(tmp_path, monkeypatch):
     record_pages.link_folders(tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert called("iree-tuner db import test/db/Inputs/trials.jsonl --db trials.db", tmp_path)[0] == 0
+    assert called("iree-tuner db import test/store/Inputs/trials.jsonl --db trials.db", tmp_path)[0] == 0
     sections = JSON.findall((ROOT / "docs" / "reference" / "json.md").read_text())
     assert len(sections) == 5
     for command, table in sections:

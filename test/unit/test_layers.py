@@ -32,7 +32,7 @@ ORDER = (
     "profiling",
     "tuning",
     "kernels",
-    "transforms",
+    "script",
     "report",
     "tuned",
     "tune",

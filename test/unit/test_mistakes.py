@@ -50,7 +50,7 @@ func.func @main(%a: tensor<?x64xf32>, %b: tensor<64x64xf32>) -> tensor<?x64xf32>
 }
 """
 OTHER_SPEC = Path(__file__).parents[1] / "spec" / "Inputs" / "other_matmul.jsonl"
-TRIALS = Path(__file__).parents[1] / "db" / "Inputs" / "trials.jsonl"
+TRIALS = Path(__file__).parents[1] / "store" / "Inputs" / "trials.jsonl"
 INPUT = "the output would overwrite an input (name another output)"
 
 

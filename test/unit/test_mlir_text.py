@@ -86,12 +86,12 @@ EXCEPTIONS: dict[tuple[str, str], tuple[int, str]] = {
     ("store/recordings.py", "map"): (2, "recordings of others write maps with names of loops: `(m, k)`"),
     ("suite/kinds/layer.py", "pattern"): (1, NO_IR + ": sizes as arguments have them"),
     ("targets/limits.py", "pattern"): (2, NO_ACCESSOR + " that reads what `TargetInfo` leaves out"),
-    ("transforms/build.py", "assemble"): (1, "what a script must leave, in a message"),
-    ("transforms/diagnose.py", "parse"): (1, STORED),
-    ("transforms/diagnose.py", "pattern"): (4, MESSAGE),
-    ("transforms/knobs.py", "assemble"): (1, "an example in a message"),
-    ("transforms/script.py", "parse"): (3, STORED),
-    ("transforms/stages.py", "printed"): (1, COMPARED),
+    ("script/build.py", "assemble"): (1, "what a script must leave, in a message"),
+    ("script/diagnose.py", "parse"): (1, STORED),
+    ("script/diagnose.py", "pattern"): (4, MESSAGE),
+    ("script/knobs.py", "assemble"): (1, "an example in a message"),
+    ("script/script.py", "parse"): (3, STORED),
+    ("script/stages.py", "printed"): (1, COMPARED),
 }
 """By file and kind: how many places there are, and why."""
 

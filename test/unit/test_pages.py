@@ -1,19 +1,35 @@
-"""Pages: relative links lead to files that exist, README stays short, and a table has its data's numbers."""
+"""Pages: links lead to files that exist, README is short, badges and tables agree with their data."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+from badges import badges
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "programs" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 README_LINES = 120
 
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
+NAMED = re.compile(
+    r"(?<![\w/.~%-])(?:benchmarks|codegen_scripts|docs|examples|iree_tuner|programs|recordings|scripts|specs|test)"
+    r"/(?:[\w.-]+/)*[\w.-]+\.(?:gz|ipynb|json|jsonl|md|mlir|py|sh|svg|test)\b"
+)
+"""Files by their paths in the repository, also in code."""
+PLACEHOLDERS = ("NAME", "FILE", "KIND", "MODEL")
 NOT_A_FILE = re.compile(r"[a-z]+:|#")
 
 
@@ -33,8 +49,23 @@ def test_links_are_found() -> None:
     assert targets(text) == ["c.md", "k.svg"]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_named_files_exist(page: Path) -> None:
+    named = (each for each in NAMED.findall(page.read_text()) if Path(each).stem not in PLACEHOLDERS)
+    assert [each for each in named if not (ROOT / each).exists()] == []
+
+
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
+
+
+def test_badges_are_true() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for path, svg in badges().items():
+        assert path.read_text() == svg, "run scripts/badges.py"
+        (value,) = re.findall('aria-label="(.*)"', svg)
+        shown = value.replace(": ", " ").replace(" | ", ", ")
+        assert f"![{shown}]({path.relative_to(ROOT).as_posix()})" in readme
 
 
 def test_the_table_of_the_cluster_has_the_numbers_of_the_figure() -> None:

@@ -1,11 +1,16 @@
-"""The prose of pages and help texts: short sentences, and no phrase that readers stumbled over.
+"""The prose of pages, help, docstrings and comments: short sentences, no phrase that readers stumbled over.
 
 `PHRASES` grows by what a review finds. A phrase that a page has to quote stands in code marks.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import io
 import re
+import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +18,29 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "specs/README.md")),
+    *(
+        ROOT / name
+        for name in (
+            "README.md",
+            "CONTRIBUTING.md",
+            "benchmarks/README.md",
+            "programs/README.md",
+            "specs/README.md",
+        )
+    ),
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 HELP = tuple(sorted((Path(__file__).parent / "help").glob("*.txt")))
+PACKAGE = ROOT / "iree_tuner"
+UNREAD = ("kernels",)
+"""Rooms whose docstrings and comments were not gone through."""
+SOURCES = tuple(
+    path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in UNREAD
+)
 WORDS = 40
+REPEATED = 8
+"""A sentence of more words than this, twice on a page, was left over by an edit."""
+
 
 PHRASES = {
     r"(?<!\bsay )\bbeside\b": "next to, compared with, or in addition to",
@@ -46,6 +69,14 @@ PHRASES = {
     r"\bwarm up\b|\bwarmup\b": "warm-up",
 }
 """Patterns, and what to write instead."""
+
+IN_CODE = {
+    r"\bthose that\b": "name them: 'devices that', 'the ones that'",
+    r"\btold\b": "reported, described, distinguished",
+    r"\bnothing but\b": "only",
+    r"^What [^?]*[^.?]$": "name the subject: 'The result of ...'",
+}
+"""Further patterns for docstrings and comments."""
 
 _CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|^<!--.*?-->$", re.DOTALL | re.MULTILINE)
 _INDENTED = re.compile(r"^(?: {4}|\t)(?! *(?:[*-]|\d+\.) ).*$", re.MULTILINE)
@@ -92,8 +123,8 @@ def prose(page: Path) -> str:
     return "\n".join("" if line == "\0" else line for line in kept)
 
 
-def findings(text: str) -> list[str]:
-    """What is wrong with the sentences of a text."""
+def findings(text: str, phrases: dict[str, str] = PHRASES) -> list[str]:
+    """The faults of a text's sentences."""
     found: list[str] = []
     for sentence in sentences(text):
         count = len(re.findall(r"[\w'-]+", sentence))
@@ -101,7 +132,7 @@ def findings(text: str) -> list[str]:
             found.append(f"{count} words, at most {WORDS}: {sentence}")
         found += [
             f"'{match[0][:40]}' ({better}): {sentence}"
-            for pattern, better in PHRASES.items()
+            for pattern, better in phrases.items()
             if (match := re.search(pattern, sentence, re.IGNORECASE if pattern[0] != "^" else 0))
         ]
     return found
@@ -113,9 +144,69 @@ def cells(text: str) -> list[str]:
     return [cell.strip() for row in rows for cell in row.strip("|").split(" | ") if cell.count(" ") > 1]
 
 
+_SECTION = re.compile(r"^(?:Args|Attributes|Members|Raises|Returns|Yields):$")
+_NAMED = re.compile(r"^ {4}(?=[\w*]+(?:, [\w*]+)*: )")
+_OPTIONS = re.compile(r"^(?:Parameters|Attributes)\n-{3,}.*", re.DOTALL | re.MULTILINE)  # tested as help
+_DEEPER = re.compile(r"(?<=\n\n)(?: {4,}(?!\w+: ).*\n?)+")  # code
+_FOR_TOOLS = re.compile(r"#+:? *(?:noqa|type:|pyright|fmt:|pragma)")
+
+
+def docstrings(source: str) -> Iterator[str]:
+    """The docstrings of a file, also of names; attributes and arguments become items of lists."""
+    for node in ast.walk(ast.parse(source)):
+        body = getattr(node, "body", None)
+        for each in body if isinstance(body, list) else []:
+            value = each.value if isinstance(each, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                lines = _OPTIONS.sub("", inspect.cleandoc(value.value)).splitlines()
+                split = ("\n" if _SECTION.match(line) else _NAMED.sub("* ", line) for line in lines)
+                yield _DEEPER.sub("\n", "\n".join(split))
+
+
+def comments(source: str) -> Iterator[str]:
+    """The comments of a file; lines below each other are one."""
+    block: list[str] = []
+    last = 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and not _FOR_TOOLS.match(token.string):
+            alone = token.line.strip().startswith("#")
+            if not (alone and last == token.start[0] - 1):
+                yield " ".join(block)
+                block = []
+            block.append(token.string.partition("# noqa")[0].lstrip("#: "))
+            last = token.start[0] if alone else 0
+    yield " ".join(block)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_sentences_of_code(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    texts = [*docstrings(source), *comments(source)]
+    assert [wrong for text in texts for wrong in findings(text, PHRASES | IN_CODE)] == []
+
+
+def test_faults_of_code_are_found() -> None:
+    source = (
+        '"""One.\n\nArgs:\n    a, b: those that\n        are.\n    c: What it is.\n"""\n'
+        "x = 1  # noqa: those that\n# It is\n# told.\n\n# Nobody.\n"
+    )
+    found = [
+        wrong.rpartition(": ")[2]
+        for text in (*docstrings(source), *comments(source))
+        for wrong in findings(text, PHRASES | IN_CODE)
+    ]
+    assert found == ["those that are.", "What it is.", "It is told.", "It is told.", "Nobody."]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_sentences_of_pages(page: Path) -> None:
     assert findings(prose(page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_says_things_once(page: Path) -> None:
+    long = [each for each in sentences(prose(page)) if each.count(" ") >= REPEATED]
+    assert [each for each, count in Counter(long).items() if count > 1] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -40,7 +40,7 @@ def write_ahead(harness: Harness, prefix: str, seeds: Sequence[int]) -> None:
 
 
 def read_ahead(harness: Harness, prefix: str, seed: int) -> list[Array] | Unsupported | None:
-    """What was found out for a seed, in the order of `execute.data.written`; None where nothing was, yet."""
+    """The results for a seed, in the order of `execute.data.written`; None where nothing was, yet."""
     path = _path(prefix, seed)
     if not prefix or not path.exists():
         return None

@@ -80,7 +80,7 @@ def _softmax_product(
 def _elementwise(
     op: ir.Operation, scores: Value, score_loops: list[int], sizes: dict[int, int], body: Body
 ) -> Value:
-    """What the op's region makes of the scores."""
+    """The op's region applied to the scores."""
     block = op.regions[0].blocks[0]
     axis = {loop: i for i, loop in enumerate(score_loops)}
     loops = _Scores([sizes.get(loop, 1) for loop in range(max(sizes) + 1)], axis)

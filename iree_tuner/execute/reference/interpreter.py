@@ -178,7 +178,7 @@ class Interpreter:
             int(self._get(next(sizes))) if kind.is_dynamic_dim(i) else kind.shape[i] for i in range(kind.rank)
         ]
         holds_floats = ElementType.of(kind).is_float
-        # What was never written must not look like a result.
+        # Unwritten elements must not look like a result.
         self._set(op, np.full(shape, np.nan) if holds_floats else np.full(shape, 0x55, np.int64))
 
     def _fill(self, op: ir.Operation) -> None:

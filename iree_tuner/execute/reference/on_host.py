@@ -44,7 +44,7 @@ class OnHost:
         self._loaded: LoadedDispatch | Unsupported | None = None
 
     def outputs(self, seed: int) -> list[npt.NDArray[np.generic]] | Unsupported:
-        """What it makes of a seed's inputs, in the order of `execute.data.written`; or why nothing."""
+        """Its results for a seed's inputs, in the order of `execute.data.written`; or why nothing."""
         if self._loaded is None:
             self._loaded = self._load()
         if isinstance(self._loaded, Unsupported):

@@ -19,7 +19,7 @@ from iree_tuner.program.harness import find_function
 def reference_outputs(
     harness: Harness, buffer: npt.NDArray[np.uint8]
 ) -> list[npt.NDArray[np.generic]] | Unsupported:
-    """What the dispatch makes of a buffer, in the order of `execute.data.written`; or why that is not known.
+    """The dispatch's results for a buffer, in the order of `execute.data.written`; or why that is not known.
 
     Args:
         harness: its module has the dispatch as the compiler got it.

@@ -172,7 +172,7 @@ def _convert(op: ir.Operation, value: Value, kind: ElementType) -> Value:
 
 
 def _to_integer(value: Value, bits: int) -> Value:
-    """Towards zero. What does not fit is poison in MLIR, so that anything will do."""
+    """Towards zero. A value that does not fit is poison in MLIR, so that any result is right."""
     whole = np.nan_to_num(np.trunc(value), nan=0.0, posinf=2.0**62, neginf=-(2.0**62))
     return wrap(np.clip(whole, -(2.0**62), 2.0**62).astype(np.int64), bits)
 

@@ -28,7 +28,7 @@ _SEGMENT = {"offsets": -3, "sizes": -2, "strides": -1, "low": 1, "high": 2}
 
 
 def _mixed(op: ir.Operation, name: str, get: Get) -> list[int]:
-    """Integers of which some are attributes and some operands."""
+    """Integers, some as attributes and some as operands."""
     segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     place = _SEGMENT[name] % len(segments)
     start = sum(segments[:place])

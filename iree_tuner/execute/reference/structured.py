@@ -73,7 +73,7 @@ class Loops:
 def evaluate(
     op: ir.Operation, operands: Sequence[Value], body: Body, spend: Callable[[int], None]
 ) -> list[Value]:
-    """The results of a linalg op. `operands` are whole tensors or scalars; `spend` is told the work."""
+    """The results of a linalg op. `operands` are whole tensors or scalars; `spend` gets the work."""
     maps = indexing_maps(op)
     if len(maps) != len(operands):
         raise UnsupportedError(op.name)

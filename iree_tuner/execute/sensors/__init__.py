@@ -1,4 +1,4 @@
-"""What the machine says about itself while it is measured: clocks, throttling, temperature, load.
+"""The machine's sensors, read while it is measured: clocks, throttling, temperature, load.
 
 One file a source. A source that is not there, or breaks, is None in the readings, never an error.
 """

@@ -15,7 +15,7 @@ from iree_tuner.execute.sensors.clock import ClockWatch
 R = TypeVar("R")
 
 _COUNTERS = ("acc_prochot_thrm", "acc_ppt_pwr", "acc_socket_thrm", "acc_vr_thrm", "acc_hbm_thrm")
-"""What `amdsmi_get_violation_status` counts, on MI300 and newer."""
+"""The counters of `amdsmi_get_violation_status`, on MI300 and newer."""
 
 
 class AmdSensors:
@@ -58,7 +58,7 @@ class AmdSensors:
     def memory_bytes(self) -> int | None:
         """All of its memory."""
         found = self._ask("amdsmi_get_gpu_vram_usage").get("vram_total")
-        return found << 20 if isinstance(found, int) else None  # told in MiB
+        return found << 20 if isinstance(found, int) else None  # reported in MiB
 
     def _clock_mhz(self) -> float | None:
         graphics = _try(lambda: self._smi.AmdSmiClkType.GFX)
@@ -105,7 +105,7 @@ def _number(value: object) -> float | None:
 
 
 def _try(action: Callable[[], R]) -> R | None:
-    """What it returns; None for whatever goes wrong in a foreign library, which sensors survive."""
+    """Its return value; None for whatever goes wrong in a foreign library, which sensors survive."""
     try:
         return action()
     except Exception:

@@ -1,4 +1,4 @@
-"""What all sources of clocks have in common."""
+"""The protocol of all sources of clocks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _MOVED = 0.10
 
 
 class ClockWatch:
-    """Follows a clock, in MHz; None is a clock that is not told.
+    """Follows a clock, in MHz; None is a clock that is not reported.
 
     The first look of a measurement only sets the mark: a device that was idle before clocks up.
     For the same reason the mean begins there, if there is a look.

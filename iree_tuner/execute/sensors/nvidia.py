@@ -87,7 +87,7 @@ def open_nvidia(uuid: str) -> NvidiaSensors | None:
 
 
 def _try(action: Callable[[], R]) -> R | None:
-    """What it returns; None for whatever goes wrong in a foreign library, which sensors survive."""
+    """Its return value; None for whatever goes wrong in a foreign library, which sensors survive."""
     try:
         return action()
     except Exception:

@@ -1,4 +1,4 @@
-"""What each workload gained, with its interval, and the program as a whole."""
+"""The gain of each workload, with its interval, and of the program as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all charts have in common.
+"""The common look of all charts.
 
 Colors of text, lines and background are the page's CSS variables, so that one drawing is right in light, in
 dark and on paper: Vega's SVG renderer writes colors as they stand.
@@ -18,7 +18,7 @@ FAST, SAME, SLOW = "#1f7ae0", "#9aa3ad", "#e0762a"
 INK, FAINT, LINES = "var(--ink)", "var(--faint)", "var(--line)"
 VERDICTS = {"win": "#1f7ae0", "tie": "#8a94a3", "lose": "#cf3f4f", "": "#8a94a3"}
 SERIES = ("#1f7ae0", "#e0762a", "#1d9a77", "#b64fc0", "#c9a100", "#cf3f4f", "#5b6ee1", "#4f8a10")
-"""Told apart, also by people who see few colors, and readable on white and on near-black."""
+"""Distinct, also for people who see few colors, and readable on white and on near-black."""
 
 OTHERS = "#9aa3ad"
 ROW_PX = 24

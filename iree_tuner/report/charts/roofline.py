@@ -1,4 +1,4 @@
-"""What was reached of what the device could do."""
+"""The part of the device's limits that was reached."""
 
 from __future__ import annotations
 

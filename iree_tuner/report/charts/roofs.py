@@ -21,7 +21,7 @@ _MARGIN = 2.0  # of both axes, beyond points and corners
 
 @dataclass(frozen=True)
 class Behind:
-    """What is drawn behind points, and what they are drawn with.
+    """The lines behind points, and the marks of points.
 
     Attributes:
         x, y: axes: operations for each byte, and operations a second.
@@ -36,7 +36,7 @@ class Behind:
 
 
 def roofs_behind(points: Rows, roof: Roof) -> Behind:
-    """Roofs for points, of which there is at least one.
+    """Roofs for at least one point.
 
     Args:
         points: each with its `intensity`, `rate` and element `type`.
@@ -104,7 +104,7 @@ def _level_name(capacity_bytes: float | None) -> str:
 
 
 def told_apart(levels: Sequence[RoofLevel]) -> list[RoofLevel]:
-    """Levels without those that the next larger one is nearly as fast as."""
+    """Levels, without ones that the next larger level is nearly as fast as."""
     return [
         level
         for level, larger in zip_longest(levels, levels[1:])

@@ -162,7 +162,7 @@ def _layers(points: Sequence[TrialPoint], varied: Sequence[str]) -> tuple[alt.Ch
 
 
 def _colors(points: Sequence[TrialPoint]) -> alt.Scale:
-    """From the best over the default's time to the slow ones, of which the slowest tenth look alike."""
+    """From the best over the default's time to the slow ones; the slowest tenth look alike."""
     scores = sorted(each.score for each in points if each.score is not None)
     low = min([0.95, *scores[:1]])
     high = max([1.05, *scores[len(scores) * 9 // 10 :][:1]])

@@ -20,7 +20,7 @@ def adds_in_place(draft: Draft) -> bool:
 
 
 def _limit_shared_memory(draft: Draft) -> None:
-    """All three operands are in shared memory at once; the sum is what the compiler reports, to the byte."""
+    """All three operands are in shared memory at once; the sum is exactly the compiler's number."""
     workload, limit = draft.workload, draft.limits.shared_memory_bytes
     rows = product([draft.value(f"wg_{loop}") for loop in workload.role("m")])
     columns = product([draft.value(f"wg_{loop}") for loop in workload.role("n")])

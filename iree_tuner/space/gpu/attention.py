@@ -134,7 +134,7 @@ def _open_promotion(draft: Draft) -> None:
         tiles = attention_tiles(draft)
         for operand, promoted in enumerate(promoted_operands(draft)):
             shape = operand_tile(draft.workload, operand, tiles)
-            # What is not promoted has a layout without further ado: that of a single element.
+            # Operands that are not promoted have a layout of their own: a single element.
             asked = [if_else(promoted, size, 1) for size in shape]
             bits = draft.workload.types[operand].bits
             require_thread_layout(asked, draft.value("wg_size_x"), bits, f"the {_OPERANDS[operand]}")
@@ -160,7 +160,7 @@ def _promotions(knob: str, choices: Sequence[Sequence[int]]) -> dict[str, ir.Att
 
 
 def attention_tiles(draft: Draft) -> dict[int, Integer | int]:
-    """What a workgroup works on at a time, by loop."""
+    """The elements that a workgroup works on at a time, by loop."""
     k1 = _loop(draft, "k1")
     return {
         _loop(draft, "m"): draft.value("m_tile"),

@@ -1,7 +1,7 @@
 """Attention without matrix instructions: keys are spread over lanes and subgroups, and reduced.
 
 The compiler's choice for few rows, for types without an instruction, and for sizes that fit none
-(setAttentionReductionConfig, LLVMGPU/KernelConfig.cpp). What it fixes by seeds are knobs here.
+(setAttentionReductionConfig, LLVMGPU/KernelConfig.cpp). Its fixed seeds are knobs here.
 """
 
 from __future__ import annotations

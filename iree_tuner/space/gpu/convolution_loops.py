@@ -14,7 +14,7 @@ from iree_tuner.space.gpu.instructions import shape_of
 
 @dataclass(frozen=True)
 class Roles:
-    """What the loops of a convolution are to the matrix instructions that compute it.
+    """The roles of a convolution's loops for the matrix instructions that compute it.
 
     Attributes:
         rows: loops whose product is m; the last one is cut into instructions.
@@ -35,7 +35,7 @@ class Roles:
 
 
 def roles_of(draft: Draft) -> Roles:
-    """Pixels are the rows and output channels the columns, but for IGEMM with the channels outside.
+    """Pixels are the rows and output channels the columns, except for IGEMM with the channels outside.
 
     There the filter becomes the left operand (getExpandedIGEMMGenericConvDetails, LinalgExt/Utils/Utils.cpp).
     """

@@ -1,4 +1,4 @@
-"""What of a convolution has to fit in shared memory, and how it gets there."""
+"""The parts of a convolution that must fit in shared memory, and how they get there."""
 
 from __future__ import annotations
 

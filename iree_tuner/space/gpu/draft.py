@@ -65,7 +65,7 @@ class Draft:
 
     @contextmanager
     def extending(self) -> Generator[None]:
-        """What is built inside goes to the end of the op's body."""
+        """Ops that are built inside go to the end of the op's body."""
         with ir.InsertionPoint(self._body):
             yield
 

@@ -22,8 +22,8 @@ _FILL = "fill"
 def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
     """TileAndFuse, and VectorDistribute where subgroups share reductions or matrix instructions fit.
 
-    None for floats of a byte or less, for products beside other reductions, and for copies between buffers,
-    which these pipelines do not tile.
+    None for floats of a byte or less, for products together with other reductions, and for copies between
+    buffers, which these pipelines do not tile.
     """
     if facts_of(workload.dag).on_buffers:
         return []

@@ -62,7 +62,7 @@ def _keeps_images(workload: Workload, actual: Entries) -> bool:
 
 
 def _tiles(actual: Entries) -> list[int]:
-    """What a workgroup has of each loop at a time, in elements."""
+    """The part of each loop that a workgroup has at a time, in elements."""
     tiles = _numbers(actual["workgroup"])
     steps = _numbers(actual["reduction"]) if "reduction" in actual else []
     inner = max((place for place, step in enumerate(steps) if step), default=-1)

@@ -30,7 +30,7 @@ _VERY_SKINNY = 4
 def fitting_instructions(
     types: Sequence[ElementType], rows: int, columns: int, limits: GpuLimits
 ) -> list[iree_gpu.MMAAttr]:
-    """Those that getCompatibleMMAAttrs (LLVMGPUConstraintGenerator.cpp) takes; call in a context.
+    """Instructions that getCompatibleMMAAttrs (LLVMGPUConstraintGenerator.cpp) takes; call in a context.
 
     All instructions of a target run on subgroups of the size that the target prefers, so that is not asked.
 

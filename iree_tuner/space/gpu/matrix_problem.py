@@ -15,14 +15,14 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True)
 class MatrixProblem:
-    """What a lowering config for matrix instructions tiles.
+    """The problem that a lowering config for matrix instructions tiles.
 
     Attributes:
         loops: sizes of the loops that the config's lists go by.
         batch: the loops that both operands and the result have.
         m: those of the left operand and the result.
         n: those of the right operand and the result.
-        k: those that are reduced.
+        k: the reduced loops.
         types: element types of left, right and result.
         left: the loops that walk the left operand's dimensions.
         right: the same for the right operand.
@@ -109,9 +109,9 @@ def fused_problem(workload: Workload) -> MatrixProblem | None:
 def igemm_problem(workload: Workload) -> MatrixProblem | None:
     """A convolution as the compiler gathers it; None for one without channels to multiply.
 
-    Reduction loops go into the order of the gathered image, and neighbours that are neighbours in the
-    filter too become one loop; the left operand is the filter where the result has channels before
-    pixels (getIGEMMGenericConvDetails, LinalgExt/Utils/Utils.cpp).
+    Reduction loops go into the order of the gathered image, and neighbors that are neighbors in the filter
+    too become one loop; the left operand is the filter where the result has channels before pixels
+    (getIGEMMGenericConvDetails, LinalgExt/Utils/Utils.cpp).
     """
     channels, image = workload.role("output_channel"), workload.role("output_image")
     if not (channels and image and workload.role("input_channel")):
@@ -198,7 +198,7 @@ def _place_of_tap(order: list[int], pixel: int, channels: Group, window: Group) 
 
 
 def _collapsed(workload: Workload, *maps: list[int]) -> list[list[int]]:
-    """Groups of loops that become one: neighbouring reductions that stay neighbours in both operands."""
+    """Groups of loops that become one: neighboring reductions that stay neighbors in both operands."""
     groups: list[list[int]] = []
     for loop, kind in enumerate(workload.iterators):
         before = groups[-1][-1] if groups else None

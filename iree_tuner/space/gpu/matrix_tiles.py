@@ -102,7 +102,7 @@ class MatrixTiles:
     def _declare_batch(self) -> None:
         """How many elements of the batch a workgroup computes: as many as instructions have blocks, or few.
 
-        Like the compiler's own choice, which takes up to four where neither rows nor columns fill an
+        Like the compiler's own choice, which takes up to four if the rows and the columns do not fill an
         instruction (deduceMMASchedule, GPUHeuristics.cpp).
         """
         problem = self.problem
@@ -181,7 +181,7 @@ class MatrixTiles:
         require(count <= _MOST_INSTRUCTIONS, message, count)
 
     def limit_gathering(self) -> None:
-        """What a thread gathers of an image's patches is unrolled, and again for each image of a subgroup.
+        """A thread's gathers from an image's patches are unrolled, and again for each image of a subgroup.
 
         Such code takes LLVM more than linear time: 2 s for 64 elements, 30 s for 150, minutes for 200
         (grouped 2x4x64x32x32x32x3x3 f16 on sm_80 and gfx942).
@@ -279,5 +279,5 @@ def is_padded(problem: MatrixProblem, mmas: Sequence[Instruction]) -> bool:
 
 
 def _padded_bound(size: int) -> int:
-    """What the compiler rounds a size up to: the same limits that its emitter has (emitOverpaddedBound)."""
+    """The bound that the compiler rounds a size up to: the limits of its emitter (emitOverpaddedBound)."""
     return round_up(size, 128) if size > 128 else round_up(size, 32) if size > 32 else size

@@ -51,7 +51,7 @@ def fits_matrix_instructions(workload: Workload, limits: GpuLimits) -> bool:
 
 
 def _problem(workload: Workload, limits: GpuLimits) -> _Matrices | None:
-    """What is to be multiplied with which instructions; None where there are none."""
+    """The products and their instructions; None where there are none."""
     query, key, value = workload.types[:3]
     rows = math.prod(workload.sizes("m"))
     if not workload.role("m") or not workload.role("n") or rows <= _SKINNY:

@@ -1,4 +1,4 @@
-"""What the root op reads and writes, in the terms of its tiles."""
+"""The operands and results of the root op, in the terms of its tiles."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Options of the pipelines that the compiler pins, opened where they change the code on a target.
 
-What they change was found by comparing executables (test/unit/space/test_gpu_options.py): on CUDA the
+Their effects were found by comparing executables (test/unit/space/test_gpu_options.py): on CUDA the
 number of prefetch stages and the flushing of denormals change nothing; reordering workgroups changes
-nothing in TileAndFuse anywhere; a wish for one wave per execution unit is what the backend does anyway.
+nothing in TileAndFuse anywhere; the backend tries for one wave per execution unit anyway.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sizes that no tile divides: TileAndFuse pads operands as far as the configuration says."""
+"""Sizes that no tile divides: TileAndFuse pads operands up to the sizes in the configuration."""
 
 from __future__ import annotations
 

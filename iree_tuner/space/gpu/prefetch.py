@@ -23,8 +23,8 @@ def require_even_copies(
     """With three stages, each operand's tile is copied by all threads, the same number of elements each.
 
     ROCDLPrefetchSharedMemory keeps what is in flight in registers. A copy that some threads take no part in
-    is guarded by `scf.if` and passes a dynamic private buffer on, which the prefetcher carries around the
-    loop and PadDynamicAlloc then erases: the compiler crashes, or makes a loop that does not verify
+    is guarded by `scf.if` and passes a dynamic private buffer on. The prefetcher carries the buffer around
+    the loop, and PadDynamicAlloc then erases it: the compiler crashes, or makes a loop that does not verify
     (docs/upstream/prefetch_uneven_copy.md). Call with an insertion point in the op's body.
     """
     even = [(product([*tiles, depth]) % threads).equals(0) for tiles in (rows, columns)]

@@ -12,7 +12,7 @@ from iree_tuner.space.gpu.supplement import Supplement
 
 
 def fitting(draft: Draft) -> list[int]:
-    """Places, among the space's instructions, of those that accumulate in the type of the op's result."""
+    """Indices of the space's instructions that accumulate in the type of the op's result."""
     wanted = draft.workload.types[-1]
     return [place for place, mma in enumerate(draft.mma()) if _accumulator(mma) == wanted]
 

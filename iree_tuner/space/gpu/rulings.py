@@ -1,4 +1,4 @@
-"""What the compiler insists on in configurations for CUDA and ROCm."""
+"""The compiler's requirements for configurations for CUDA and ROCm."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def _tile_and_fuse(draft: Draft) -> None:
 def _stage_results(
     draft: Draft, problem: MatrixProblem, tiles: Mapping[int, Integer], depth: Integer, wanted: Integer
 ) -> None:
-    """Another number of threads than that of the subgroups' tiles moves the results to shared memory.
+    """If the number of threads differs from the subgroups' tiles, results move to shared memory.
 
-    The sum is what "uses N bytes of shared memory; exceeded the limit" goes by. Copies of three prefetch
-    stages need not be even then.
+    The sum is N in the compiler's message "uses N bytes of shared memory; exceeded the limit". Copies of
+    three prefetch stages need not be even then.
     """
     threads, limit = _threads(draft), draft.limits.shared_memory_bytes
     rows, columns = (product([tiles[loop] for loop in group]) for group in (problem.m, problem.n))

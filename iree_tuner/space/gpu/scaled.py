@@ -25,7 +25,7 @@ _DEPTHS = (1, 2, 4)
 _MOST_ACCUMULATORS = 256
 """32-bit accumulators of one thread: half of its registers."""
 _ROW_PADDING_BYTES = 8
-"""What GPUReduceBankConflicts adds to each row of an allocation, where rows are not shuffled."""
+"""The padding that GPUReduceBankConflicts adds to each row of an allocation, if rows are not shuffled."""
 _SHUFFLED = (
     "#iree_gpu.swizzle_operand<copy_config = #iree_gpu.derived_thread_config, "
     "swizzle = #iree_codegen.xor_shuffle<256, 32>>"

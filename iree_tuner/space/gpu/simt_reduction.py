@@ -1,8 +1,8 @@
 """VectorDistribute for reductions that subgroups share: of contractions with one or few rows or columns,
 and of generic ops such as a softmax or a norm.
 
-The compiler chooses it for them (setReductionConfig, ReductionConfigUtils.cpp): the lanes of all subgroups of
-a workgroup are spread along the innermost reduction loop, each lane reads a vector at a time, and partial
+The compiler chooses it for them (setReductionConfig, ReductionConfigUtils.cpp). The lanes of all subgroups of
+a workgroup are spread along the innermost reduction loop, and each lane reads a vector at a time. Partial
 results are combined with shuffles and, across subgroups, through shared memory. Other ops of the dispatch
 that walk the same loop are spread in the same way, step by step where they do not reduce it.
 """
@@ -136,7 +136,7 @@ class Reduction:
         return found | ({COMPANIONS: ir.DictAttr.get(spread)} if spread else {})
 
     def _beside(self, companion: Companion) -> ir.Attribute | None:
-        """What another op of the dispatch is told; None for one that does not walk the loop."""
+        """The attributes of another op of the dispatch; None for one that does not walk the loop."""
         if self.inner not in companion.shared:
             return None
         loop, count = companion.shared.index(self.inner), len(companion.loops)

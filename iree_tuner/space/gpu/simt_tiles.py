@@ -211,7 +211,7 @@ def is_promotable(workload: Workload) -> bool:
 def is_by_rows(workload: Workload, limits: GpuLimits) -> bool:
     """Whether the compiler's choice comes from setContractConfig, which counts threads by rows and columns.
 
-    It leaves multiplications with one or very few rows or columns to reductions.
+    It leaves multiplications with one or a few rows or columns to reductions.
     """
     if not is_promotable(workload):
         return False

@@ -35,7 +35,7 @@ def gpu_constraints(
     emitted: Sequence[bytes],
     builders: Sequence[Builder],
     supplements: Sequence[Supplement] | None,
-    beside: Mapping[str, Builder],
+    added: Mapping[str, Builder],
 ) -> list[ir.Module]:
     """Modules with one constraints op each: the compiler's with supplements, or ops built here.
 
@@ -46,11 +46,11 @@ def gpu_constraints(
         emitted: the compiler's own constraints.
         builders: tried in turn where there are none; the first that has a space is used.
         supplements: to the compiler's; None uses them as they are.
-        beside: of spaces beside the compiler's, by the names of their variants.
+        added: of spaces in addition to the compiler's, by the names of their variants.
     """
     found = _matrix_or_threads(workload, limits, context, emitted, builders, supplements)
     if supplements is not None and emitted:
-        for variant, build in beside.items():
+        for variant, build in added.items():
             found += [_named(module, variant) for module in build(workload, limits, context)]
     if supplements is not None and _reads_on(found, workload, limits):
         found += [_named(module, "simt") for module in simt_constraints(workload, limits, context)[:1]]
@@ -100,7 +100,7 @@ def _is_tiny(workload: Workload) -> bool:
 def _reads_on(modules: Sequence[ir.Module], workload: Workload, limits: GpuLimits) -> bool:
     """Whether no member may be right: on CUDA, sums that no instruction divides go on behind an operand.
 
-    What threads compute themselves does not (docs/upstream/cuda_padded_reduction_reads_on.md).
+    Code without matrix instructions does not (docs/upstream/cuda_padded_reduction_reads_on.md).
     """
     if limits.codegen.pads_reductions or not is_contraction(workload):
         return False

@@ -1,4 +1,4 @@
-"""What this project adds to a constraints op, each piece with its reason and the releases it holds for."""
+"""This project's additions to a constraints op, each with its reason and the releases it holds for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiler can spread over threads: the layout of a read that is promoted to shared memory.
+"""The layouts that the compiler can spread over threads, for a read that is promoted to shared memory.
 
 In VectorDistribute, an operand that goes through shared memory is read by all threads of the workgroup,
 in a layout that is derived from its shape alone. Shapes that it cannot derive one for end the
@@ -23,7 +23,7 @@ from iree_tuner.space.expressions import (
 )
 
 COPY_BITS = 128
-"""What one thread reads at a time (kPreferredCopyNumBits)."""
+"""The bits that one thread reads at a time (kPreferredCopyNumBits)."""
 
 
 def require_thread_layout(shape: Sequence[Integer | int], threads: Integer, bits: int, what: str) -> None:
@@ -52,7 +52,7 @@ def minimum(first: Integer, second: Integer | int) -> Integer:
 
 
 def _element_tiles(ranges: list[Integer], threads: Integer, vector: int) -> list[Integer]:
-    """What one thread reads at once along each dimension (getVectorTileSizesFromLoopRanges)."""
+    """The elements that one thread reads at once along each dimension (getVectorTileSizesFromLoopRanges)."""
     trips = product(list(ranges))
     inner = ranges[-1]
     spread = (trips % threads).equals(0)

@@ -55,7 +55,7 @@ def lowering_config(levels: Mapping[str, Sequence[int]]) -> ir.Attribute:
 
 
 def cpu_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, object]) -> Configuration:
-    """What a knobs dictionary, substituted, puts on the root op and its companions."""
+    """The attributes of the root op and its companions, from a knobs dictionary with values filled in."""
     options = cast(Mapping[str, int], knobs.get(OPTIONS, {}))
     enabled: dict[str, ir.Attribute] = {name: ir.UnitAttr.get() for name, value in options.items() if value}
     info = iree_codegen.CompilationInfoAttr.get(

@@ -1,4 +1,4 @@
-"""Reductions, softmax, elementwise ops and the like, with the other compute ops of their dispatch."""
+"""Reductions, softmax and elementwise ops, with the other compute ops of their dispatch."""
 
 from __future__ import annotations
 

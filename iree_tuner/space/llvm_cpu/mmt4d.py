@@ -8,7 +8,7 @@ addMmt4dTilingExpertPassPipeline in LLVMCPU/Passes.cpp.
 Where the target's microkernel takes the types, it is called on the tiles that `vector_common_parallel` puts
 together, with the loop over k1 inside. Elsewhere the tiles are vectorized.
 
-What has no knob is refused, or changes no byte of code:
+Attributes without a knob are refused by the compiler, or change no byte of code:
 
 * the inner loops. With smaller vector tiles a workgroup's result is not unpacked tile by tile but in one
   vector as large as itself, which the compiler refuses from 32 KiB on.

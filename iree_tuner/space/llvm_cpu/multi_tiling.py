@@ -27,8 +27,8 @@ class Tiling:
     A loop of size 1 has the tile 1 and no knob. The distribution tile of a reduction loop is 0: the
     compiler distributes parallel loops only. `distribution`, `cache` and `vector` give the tiles by loop.
 
-    The tiles of a dynamic loop do not depend on the size that stands for it, but for how large they get: they
-    are those of the next power of two. Whether they divide is not known.
+    The tiles of a dynamic loop do not depend on the size that stands for it, except for the largest: they are
+    the tiles of the next power of two. Whether they divide is not known.
 
     Args:
         workload: the root op.
@@ -104,7 +104,7 @@ class Tiling:
     def _limit_initial_value(self, name: str, cache: Integer) -> None:
         """A loop over cache tiles of a reduction stands around the loops over vector tiles.
 
-        What fills the result is then fused no deeper than into the distribution tile, and becomes one vector.
+        The fill of the result is then fused only into the distribution tile, and becomes one vector.
         """
         limit = self.limits.max_stack_bytes
         size = product([*self.distribution.values(), self.workload.types[-1].bytes])
@@ -211,7 +211,7 @@ def _rounded_up(workload: Workload) -> Workload:
 
 
 def _own_loops(companion: Companion, workload: Workload) -> list[int]:
-    """Loops that take no tile from the root op: reductions, and those that are not parallel in the root."""
+    """Loops that take no tile from the root op: reductions, and loops that are not parallel in the root."""
     return [
         loop
         for loop, (iterator, shared) in enumerate(zip(companion.iterators, companion.shared, strict=True))

@@ -1,4 +1,4 @@
-"""What the compiler insists on in configurations for llvm-cpu."""
+"""The compiler's requirements for configurations for llvm-cpu."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _cut(space: Space, values: Mapping[str, int]) -> Mapping[str, int]:
                 around = found[name] = min(found[name], around)
         outer, cached = found.get(f"distribution_{loop}"), values.get(f"cache_{loop}")
         if outer and cached:
-            # What fills the result is fused into the outermost loop that is cut for caches. Where a
+            # The fill of the result is fused into the outermost loop that is cut for caches. Where a
             # workgroup's tile leaves a rest, its size is not known there: the cache tile alone bounds it.
             found[f"distribution_{loop}"] = min(outer, cached) if size % outer == 0 else cached
     return found

@@ -49,7 +49,7 @@ def lowering_config(levels: Sequence[Sequence[int]], interchange: Sequence[int] 
 
 
 def spirv_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, object]) -> Configuration:
-    """What a knobs dictionary, substituted, puts on the root op and its companions."""
+    """The attributes of the root op and its companions, from a knobs dictionary with values filled in."""
     levels = cast(Sequence[Sequence[int]], knobs[TILE_SIZES])
     order = _order(len(levels[0]), cast(Mapping[str, int], knobs.get(INTERCHANGE, {})))
     options = cast(Mapping[str, int], knobs.get(OPTIONS, {}))

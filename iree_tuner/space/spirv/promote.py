@@ -60,7 +60,7 @@ def _vector(problem: Problem, operand: int) -> int:
 def _copyable(problem: Problem, operand: int) -> bool:
     """`contractOpFilter` (GPUTensorAlloc.cpp, Codegen/Common/GPU) copies rows of whole vectors only.
 
-    What is not copied is tiled for threads all the same, and has no use for this pipeline.
+    Operands that are not copied are tiled for threads all the same, and do not need this pipeline.
     """
     columns = problem.operand(operand)[1]
     return problem.workload.loops[columns] % _vector(problem, operand) == 0

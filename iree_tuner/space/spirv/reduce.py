@@ -81,7 +81,7 @@ def _sizes(workload: Workload, loop: int, largest: int) -> list[int]:
 
 
 def _distributable(companion: Companion, workload: Workload, group: int) -> bool:
-    """`isConsumerCompatible`, KernelConfig.cpp: loops but for the root's parallel ones fill the threads."""
+    """`isConsumerCompatible`, KernelConfig.cpp: loops except the root's parallel ones fill the threads."""
     left = group
     for size, shared in zip(companion.loops, companion.shared, strict=True):
         if shared is not None and workload.iterators[shared] == "parallel":

@@ -1,4 +1,4 @@
-"""What the compiler insists on in configurations for Vulkan."""
+"""The compiler's requirements for configurations for Vulkan."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the SPIR-V pipelines share: loops are tiled for workgroups, and these tiles for threads.
+"""The common tiling of the SPIR-V pipelines: loops are tiled for workgroups, and these tiles for threads.
 
-A workgroup's tile is what its threads compute together: along each loop that is distributed to threads, the
-tile of one thread times the number of threads. Up to three loops are: the innermost parallel ones that are
-longer than 1 (`getPartitionableLoops(kNumMaxParallelDims)`,
+A workgroup's tile is the tile of all its threads together: along each loop that is distributed to threads,
+the tile of one thread times the number of threads. Up to three loops are: the innermost parallel ones that
+are longer than 1 (`getPartitionableLoops(kNumMaxParallelDims)`,
 Codegen/Interfaces/PartitionableLoopsInterface.cpp), the last of them along x. Loops around these are cut into
 workgroup tiles of 1.
 """

@@ -72,7 +72,7 @@ class FailedCondition:
 
 
 def conditions_of(matcher: ir.Operation) -> tuple[Condition, ...]:
-    """The conditions of a matcher that takes one op, in order. Their sequences are put beside it."""
+    """The conditions of a matcher that takes one op, in order. Their sequences are put next to it."""
     with matcher.context, ir.Location.unknown(matcher.context):
         whole = _sequence_beside(matcher, "whole")
         block = whole.regions[0].blocks[0]
@@ -94,7 +94,7 @@ def first_failure(conditions: Sequence[Condition], op: ir.Operation) -> int | No
 
 
 def said_by(condition: Condition, op: ir.Operation) -> str | None:
-    """What the interpreter says where a condition, or one before it, fails on an op; None where all hold."""
+    """The interpreter's message if a condition, or one before it, fails on an op; None where all hold."""
     assert condition.sequence.parent is not None, "it stands in a module"
     try:
         interpreter.apply_named_sequence(op, condition.sequence, condition.sequence.parent)

@@ -1,6 +1,6 @@
 """The first difference between ops that a matcher holds and ops of a dispatch, in words.
 
-What is compared, and in what order, is what the compiler compares for
+It compares the same things in the same order as the compiler does for
 `transform.iree.match.cast_compatible_dag_from_root` and `transform.iree.match.regions`
 (PreprocessingExtensions.cpp and EquivalenceUtils.cpp of release 3.13). It judges; this says why.
 """
@@ -21,7 +21,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Difference:
-    """What a matcher asks for, and what is there instead.
+    """The value that a matcher asks for, and the actual one.
 
     Attributes:
         kind: a fixed word for scripts: `size`, `map`, `element_type`, ...
@@ -42,7 +42,7 @@ class Difference:
 
 
 Comparisons = Iterator[Difference | None]
-"""One after the other; None for those that hold."""
+"""One after the other; None for conditions that hold."""
 
 
 def first_difference(comparisons: Iterable[Difference | None]) -> Difference | None:
@@ -189,7 +189,7 @@ def text_of(value: object) -> str:
 
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    """All but what follows from the number of operands, which is compared before."""
+    """All attributes except the ones that follow from the number of operands, which is compared before."""
     return {name: op.attributes[name] for name in op.attributes if name != _SEGMENTS}
 
 

@@ -1,4 +1,4 @@
-"""What the handles of a matcher stand for in a dispatch, and what messages call it."""
+"""The ops and values that the handles of a matcher stand for in a dispatch, and their names in messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBERS = {
 
 
 def called(handle: ir.Value) -> str:
-    """What the op of a handle is called: `the producer of operand 0`."""
+    """The name of a handle's op: `the producer of operand 0`."""
     owner = handle.owner
     if isinstance(owner, ir.Block):
         return "the op" if is_sequence(owner.owner.operation) else called(owner.owner.operation.operands[0])

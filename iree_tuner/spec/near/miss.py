@@ -45,7 +45,7 @@ class NearMiss:
 
     @property
     def reason(self) -> str:
-        """What differs, with its values."""
+        """The difference, with its values."""
         return f"{self.what}: {self.found}, expected {self.expected}" if self.expected else self.what
 
 
@@ -66,7 +66,7 @@ def near_misses(
     hits: Collection[tuple[str, int]],
     unseen: Collection[int] = (),
 ) -> tuple[NearMiss, ...]:
-    """The near misses of a spec, those first of which most holds. Runs in workers.
+    """The near misses of a spec, the nearest first. Runs in workers.
 
     Args:
         session: to compile in.
@@ -87,7 +87,7 @@ def near_misses(
 
 
 def _groups(module: ir.Module, unseen: Collection[int]) -> list[list[_Matcher]]:
-    """The matchers of each `foreach_match`, but those that are given more than an op, or cannot be seen."""
+    """The matchers of each `foreach_match`, except the ones that take more than an op, or cannot be found."""
     groups: dict[ir.Operation, list[_Matcher]] = {}
     for index, pair in enumerate(pairs(module)):
         matcher = pair.matcher_op
@@ -102,7 +102,7 @@ def _groups(module: ir.Module, unseen: Collection[int]) -> list[list[_Matcher]]:
 def _nearest(
     matcher: _Matcher, earlier: Sequence[_Matcher], dispatch: str, ops: Sequence[ir.Operation]
 ) -> NearMiss | None:
-    """How a matcher misses the op of which most holds; None where there is no op of its kind.
+    """How a matcher misses the op that is nearest to it; None where there is no op of its kind.
 
     None as well where all of it holds and nothing before it takes the op: then the pipeline, which did not
     hit it, knows something that is not seen here.

@@ -32,7 +32,7 @@ _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def listed_numbers(failure: FailedCondition) -> Comparisons:
-    """Sizes of a role, strides or dilations that are not those that `dims_equal` lists."""
+    """Sizes of a role, strides or dilations that differ from the list of `dims_equal`."""
     param = failure.match.operands[0]
     wanted = list(ir.DenseI64ArrayAttr(failure.match.attributes["expected_values"]))
     what, found, is_size = _numbers(failure, param)
@@ -49,7 +49,7 @@ def listed_numbers(failure: FailedCondition) -> Comparisons:
 
 
 def _numbers(failure: FailedCondition, param: ir.Value) -> tuple[str, Sequence[int | None] | None, bool]:
-    """What a parameter holds, in a word and in numbers, and whether they are sizes; None if not found."""
+    """A parameter's contents, as a word and as numbers, and whether they are sizes; None if not found."""
     owner = param.owner
     if isinstance(owner, ir.Block):
         return "", None, True
@@ -70,7 +70,7 @@ def _numbers(failure: FailedCondition, param: ir.Value) -> tuple[str, Sequence[i
 
 
 def compared_numbers(failure: FailedCondition) -> Comparisons:
-    """Two numbers of which one is mostly a constant."""
+    """Two numbers, one of them usually a constant."""
     predicate = transform.MatchCmpIPredicate(ir.IntegerAttr(failure.match.attributes["predicate"]).value).name
     found, wanted = failure.match.operands
     if _constant(found) and not _constant(wanted):
@@ -86,7 +86,7 @@ def compared_numbers(failure: FailedCondition) -> Comparisons:
 
 
 def _not_found(failure: FailedCondition, search: ir.Operation) -> Comparisons:
-    """What differs in the only op of a name that is searched for, or that there is none."""
+    """The difference in the only op of a name that is searched for, or that there is none."""
     names = names_searched(search)
     for op in failure.ops(search.operands[0]):
         named = [each for each in walk(op) if each.name in names]

@@ -52,7 +52,7 @@ def reason(failure: FailedCondition) -> Difference:
 
 
 def kind_asked(condition: Condition) -> Callable[[ir.Operation], bool] | None:
-    """What says whether an op is of the kind that a condition asks for; None where it asks for none.
+    """The test whether an op is of the kind that a condition asks for; None where it asks for none.
 
     It makes a miss a near one, and is not the interpreter's to say: that stops at whatever fails first.
     """
@@ -76,7 +76,7 @@ def _is_named(op: ir.Operation, names: Sequence[str]) -> bool:
 
 
 def _is_linalg(op: ir.Operation) -> bool:
-    """Whether an op is one of linalg that computes: a fill is near to nothing but a matcher that names it."""
+    """Whether an op is one of linalg that computes: a fill is near only to a matcher that names it."""
     return op.name.startswith("linalg.") and op.name not in ("linalg.fill", "linalg.index", "linalg.yield")
 
 
@@ -212,7 +212,7 @@ def _loops(failure: FailedCondition) -> Comparisons:
 
 
 def _body(failure: FailedCondition) -> Comparisons:
-    """Ops of a body that are not those that `transform.match.structured.body` asks for."""
+    """Ops of a body that differ from the ones that `transform.match.structured.body` asks for."""
     asked = failure.match.attributes
     for op in failure.ops(failure.match.operands[0]):
         names = ", ".join(each.operation.name for each in list(op.regions[0].blocks[0])[:-1]) or "no ops"

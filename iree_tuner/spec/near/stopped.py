@@ -23,7 +23,7 @@ class Stopped:
 
     Attributes:
         program: it holds the ops.
-        ops: those that the `foreach_match` would visit, by executable, in its order; none for an executable
+        ops: the ops that the `foreach_match` would visit, by executable, in its order; none for an executable
             that the spec is not applied to.
     """
 

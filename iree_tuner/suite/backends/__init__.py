@@ -1,1 +1,1 @@
-"""What computes operations: one file a library, each an optional extra that says when it is missing."""
+"""Libraries that compute operations: one file each, an optional extra that says when it is missing."""

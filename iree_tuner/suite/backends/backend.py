@@ -1,4 +1,4 @@
-"""The protocol of back ends. What is here is pickled and sent to the process in which a back end computes."""
+"""The protocol of back ends. Its objects are pickled and sent to the process in which a back end computes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Running(Protocol):
         ...
 
     def result(self) -> Array:
-        """What it computes of the first copy, on the host, as NumPy has its type."""
+        """The result for the first copy, on the host, in NumPy's type."""
         ...
 
 

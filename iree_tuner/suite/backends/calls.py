@@ -69,5 +69,5 @@ class Calls(Generic[A, R]):
         return time.perf_counter() - start
 
     def result(self) -> Array:
-        """What it computes of the first copy."""
+        """The result for the first copy."""
         return self._read(self._call(self._first))

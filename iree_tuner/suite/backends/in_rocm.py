@@ -1,6 +1,7 @@
-"""AMD's libraries for products of matrices, each through PyTorch for ROCm, which can be told which to use.
+"""AMD's libraries for products of matrices, each through PyTorch for ROCm, which has an option for the
+library.
 
-They were not run on hardware here: what is tested is that PyTorch is told, and when they are missing.
+They were not run on hardware here: tests check that PyTorch's option is set, and when they are missing.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class _RocmProducts:
         return rocm_of_torch()
 
     def refuses(self, operation: Operation, device: str) -> str:
-        """What is no product of matrices."""
+        """The reason why an operation is not supported: it is no product of matrices."""
         del device
         return "" if "matmul" in operation.kind else f"{self.title} supports only matrix products"
 
@@ -54,7 +55,7 @@ class _RocmProducts:
 
 @dataclass(frozen=True)
 class RocBlas(_RocmProducts):
-    """rocBLAS, which is what hipBLAS calls: PyTorch keeps CUDA's names for both."""
+    """rocBLAS, which hipBLAS calls: PyTorch keeps CUDA's names for both."""
 
     name: str = "rocblas"
     title: str = "rocBLAS"

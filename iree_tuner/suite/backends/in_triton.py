@@ -1,4 +1,4 @@
-"""Triton: products, attention, softmax, reductions and chains of functions, by the kernels beside it."""
+"""Triton: products, attention, softmax, reductions and chains of functions, by kernels next to this file."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class _Whole:
         self._next = 0
 
     def run(self, count: int) -> float:
-        """Seconds of so many calls, each of which is waited for."""
+        """Seconds of so many calls; each is waited for."""
         start = time.perf_counter()
         for _ in range(count):
             self._context.invoke(self._function, self._arguments[self._next], rt.VmVariantList(1))
@@ -138,7 +138,7 @@ class _Whole:
         return time.perf_counter() - start
 
     def result(self) -> Array:
-        """Of inputs of its own: IREE 3.13 may write to those that it is called with."""
+        """Of inputs of its own: IREE 3.13 may write to the arguments that it is called with."""
         results = rt.VmVariantList(1)
         self._context.invoke(self._function, _copies(self._job, 1)[0], results)
         view = cast(rt.HalBufferView, results.get_variant(0).deref(rt.HalBufferView))
@@ -160,7 +160,7 @@ def _copies(job: Job, count: int) -> list[rt.VmVariantList]:
 
 @lru_cache(maxsize=4)
 def _memory(harness: Harness, device: str, copies: int) -> Memory:
-    """What dispatches run on that have the same bindings."""
+    """The buffers of dispatches that have the same bindings."""
     return Memory.for_timing(harness, device, copies)
 
 

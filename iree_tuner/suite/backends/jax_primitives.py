@@ -82,7 +82,7 @@ class JaxPrimitives:
         )
 
     def layer(self, layer: Layer, lhs: Traced, rhs: Traced, element_type: str) -> Traced:
-        """`conv_general_dilated`, and its transposes, which are what JAX's gradients are."""
+        """`conv_general_dilated`, and its transposes, as in JAX's gradients."""
         wide = _wide(lhs, element_type)
 
         def convolve(image: Traced, filters: Traced) -> Traced:

@@ -23,7 +23,7 @@ def is_gpu(device: str) -> bool:
 
 
 def lacks(title: str, modules: Sequence[str], install: str = _EXTRA) -> str:
-    """What to install for a library; empty where its modules are there.
+    """The packages to install for a library; empty where its modules are there.
 
     Args:
         title: of the library, for people.
@@ -45,7 +45,7 @@ def versions(*distributions: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, in one line, with its type's name."""
+    """An exception's message, in one line, with its type's name."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 

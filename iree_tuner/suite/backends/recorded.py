@@ -15,13 +15,13 @@ from iree_tuner.suite.primitives import Binary, FilterLayout, ImageLayout, Layer
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """What a primitive gives.
+    """The result of a primitive.
 
     Attributes:
         primitive: its name; `input` for an input of the operation. Of `unary`, `binary` and `reduce`
             the name of the function.
         shape: sizes.
-        element_type: MLIR's name; of products and attention that of their sums.
+        element_type: MLIR's name; of products and attention the type of their sums.
         operands: nodes that it takes.
         facts: its other arguments.
     """

@@ -1,4 +1,4 @@
-"""Back ends by name: those here, and those that other packages bring."""
+"""Back ends by name: from this package, and from other installed packages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def backends() -> Mapping[str, Backend]:
 
 
 def backend(name: str) -> Backend:
-    """The back end of that name. Raises UsageError where there is none, with those that are meant perhaps."""
+    """The back end of that name. Raises UsageError where there is none, with similar names."""
     known = backends()
     if name in known:
         return known[name]

@@ -53,7 +53,7 @@ def type_of(element_type: str) -> Any:  # noqa: ANN401
 
 
 class TorchPrimitives:
-    """Functions of PyTorch; `Primitives[Tensor]`. What layouts say is a view: nothing is copied for it."""
+    """Functions of PyTorch; `Primitives[Tensor]`. Layouts become views: nothing is copied for them."""
 
     def __init__(self) -> None:
         self._masks: dict[tuple[Any, ...], Tensor] = {}
@@ -164,7 +164,7 @@ class TorchPrimitives:
         square = causal and mask is None and queries == keys
         if (
             causal and not square
-        ):  # its own `is_causal` counts from the first key, and takes no mask beside it
+        ):  # its own `is_causal` counts from the first key, and takes no mask in addition
             if mask is None and q.is_cuda:
                 mask = bias.causal_lower_right(queries, keys)
             else:

@@ -16,7 +16,8 @@ _FLOATS = ("f", "b")  # how names of floating types begin
 
 
 def torch_reference(operation: Operation, inputs: Sequence[Array]) -> Array:
-    """What an operation gives, in double precision, of very large ones on a processor in single precision.
+    """The result of an operation in double precision; in single precision for the largest ones on a
+    processor.
 
     Integers are exact: products of i8 and their sums are numbers of either type.
     """

@@ -70,7 +70,7 @@ def torch_device(uri: str) -> Any:  # noqa: ANN401
 
 
 def tensor_of(array: Array, element_type: str) -> Tensor:
-    """A tensor with the array's elements; those that NumPy lacks by their bits."""
+    """A tensor with the array's elements; types that NumPy lacks by their bits."""
     kind = type_of(element_type)
     plain = np.ascontiguousarray(array)
     if plain.dtype.kind not in "fi" or plain.dtype.type.__module__ != "numpy":
@@ -213,7 +213,7 @@ def _compiled(operation: Operation) -> Callable[..., Tensor]:
     """Through `torch.compile`, as one graph, forgetting what was compiled for the operation before."""
     torch.compiler.reset()
     config: Any = import_module("torch._inductor.config")
-    config.compile_threads = 1  # no processes that wait beside what is timed
+    config.compile_threads = 1  # no waiting processes during timing
     return torch.compile(_function(operation), fullgraph=True, dynamic=False)
 
 

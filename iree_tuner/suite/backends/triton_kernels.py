@@ -1,6 +1,6 @@
 """Kernels in Triton: products, attention, softmax, reductions and chains of functions, for all sizes.
 
-Sizes and strides are compile-time constants. What follows a product is done before its result is stored:
+Sizes and strides are compile-time constants. Steps after a product run before its result is stored:
 `STEPS` names what is done, `SLOTS` which of three further tensors it takes (-1 for none), and `STRIDES` how
 these lie: three numbers each, of batch, row and column, 0 where they are broadcast.
 """
@@ -212,7 +212,7 @@ def flash(
     `Q`, `K`, `V` and `MASK`: strides of batch, head, row and column. `SHARED`: heads for each key head.
     `SIZE_2`, `VALUES_2`: sizes of a head, rounded up to powers of two.
     """
-    block = tl.num_programs(0) - 1 - tl.program_id(0)  # those that see the most keys first
+    block = tl.num_programs(0) - 1 - tl.program_id(0)  # the ones that see the most keys first
     batch, head = (tl.program_id(1) // HEADS).to(tl.int64), tl.program_id(1) % HEADS
     rows, sizes = block * BM + tl.arange(0, BM), tl.arange(0, SIZE_2)
     values = tl.arange(0, VALUES_2)

@@ -41,7 +41,7 @@ _FLASH = (
 
 @dataclass(frozen=True)
 class Epilogue:
-    """What is done with sums before they are stored; see `triton_kernels`.
+    """The steps on sums before they are stored; see `triton_kernels`.
 
     Attributes:
         steps: names.
@@ -56,7 +56,7 @@ class Epilogue:
     extras: tuple[Tensor, ...]
 
     def pointers(self, unused: Tensor) -> list[Tensor]:
-        """Three tensors; one that is not read for those that there are not."""
+        """Three tensors; a pointer that is not read stands for missing ones."""
         return [*self.extras, *[unused] * (3 - len(self.extras))]
 
     @property

@@ -20,7 +20,7 @@ _COMBINED = frozenset(("add", "subtract", "multiply", "divide", "maximum", "mini
 _ORDERED = frozenset(("subtract", "divide"))
 _TYPES = frozenset(("f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i32", "i8"))
 _EXTRAS = 3
-"""Tensors that a chain can take beside its own."""
+"""Tensors that a chain can take in addition to its own."""
 
 Launch = Callable[[], object]
 
@@ -88,7 +88,7 @@ class Plan:
                 return self._launched(node, lambda out: launches.chain(x, epilogue, out))
 
     def _alone(self, base: Node, node: Node) -> Tensor:
-        """What has no epilogue but the conversion to the node's type."""
+        """A node whose only epilogue is the conversion to its type."""
         operands = [self.make(each) for each in base.operands]
         match base.primitive:
             case "attention":
@@ -160,7 +160,7 @@ def plans_of(node: Node, copies: Sequence[Sequence[Tensor]]) -> list[Plan]:
 
 
 def _unwound(node: Node) -> tuple[Node, list[tuple[str, Node | None]]]:
-    """What a chain of functions begins with, and its steps, each with its other operand.
+    """The input of a chain of functions, and its steps, each with its other operand.
 
     The conversion to the type of the result is none of them: it is made when the result is stored.
     """

@@ -195,7 +195,7 @@ class Convolution(Operation):
         return collapse(sums, (1, 1, 1, 2))
 
     def _in_groups(self, image: ir.Value, filters: ir.Value) -> ir.Value:
-        """With a dimension of groups before that of channels in images, and of filters in filters."""
+        """With a dimension of groups before the channels of images, and before the filters of filters."""
         images, layout = self._layouts
         image = expand(image, self._split(image, images, "c"))
         filters = expand(filters, self._split(filters, layout, "f"))

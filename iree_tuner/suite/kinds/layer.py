@@ -31,8 +31,8 @@ class ConvolutionLayer(Operation):
     """A convolution of a network's layer, or one of its gradients; sums are held in f32.
 
     Attributes:
-        direction: `forward`; `data`, the gradient of the images from that of the result and the filters;
-            `weights`, the gradient of the filters from that of the result and the images.
+        direction: `forward`; `data`, the gradient of the images from the result's gradient and the filters;
+            `weights`, the gradient of the filters from the result's gradient and the images.
         n, c, k: images, their channels, and filters.
         image, kernel: sizes of images and filters, `58x58`: as many dimensions as both have.
         strides, padding, dilations: of each dimension; padding is zeros on both sides.

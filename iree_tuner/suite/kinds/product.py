@@ -1,4 +1,4 @@
-"""What products of matrices have in common, one or a batch of them."""
+"""The common base of products of matrices, one or a batch of them."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class Reduction(Operation):
 
     @property
     def _held(self) -> str:
-        """What values are reduced in: comparisons need no other type."""
+        """The type that values are reduced in: comparisons need no other type."""
         return sums_of(self.element_type) if self._adds else self.element_type
 
     @property
@@ -133,7 +133,7 @@ class Reduction(Operation):
 
     @property
     def _first(self) -> float:
-        """What a reduction begins with."""
+        """The initial value of a reduction."""
         if self._adds:
             return 0
         sign = -1 if self.function == "max" else 1

@@ -32,7 +32,7 @@ class BackEndSummary:
     Attributes:
         backend, device: the back end and the device.
         ratio: the geometric mean of the rows' speedups.
-        rows: the number of rows, of which `paired` were interleaved with the earlier code.
+        rows: the number of rows; `paired` of them were interleaved with the earlier code.
         faster, slower: the number of rows that became faster or slower.
     """
 

@@ -1,4 +1,4 @@
-"""Who is compared with IREE's default: back ends, each with the best of its configurations."""
+"""Contenders that are compared with IREE's default: back ends, each with the best of its configurations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Gain:
 
 
 def contender_of(row: Row) -> str:
-    """What the page calls who computed it."""
+    """The page's name of the contender that computed it."""
     return BEST if row.backend == BASE and row.configuration not in _DEFAULTS else row.backend
 
 
@@ -107,5 +107,5 @@ def contenders(found: Iterable[Standing]) -> tuple[str, ...]:
 
 
 def labels_of(operations: Sequence[str]) -> Mapping[str, str]:
-    """What charts call operations, by their names."""
+    """The charts' names of operations, by their full names."""
     return dict(zip(operations, unlike([short(each) for each in operations]), strict=True))

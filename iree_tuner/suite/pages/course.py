@@ -25,7 +25,7 @@ class Point:
     """A row of a run.
 
     Attributes:
-        place: of the run among those that are shown, from 0 on.
+        place: of the run among the shown ones, from 0 on.
         time_us: of the row.
         ratio: times as fast as in the first run that timed it.
     """
@@ -53,13 +53,13 @@ def lines_of(runs: Sequence[Results], device: str) -> Mapping[str, Lines]:
 
 
 def series_of(row: Row) -> str:
-    """What a line is of: the back end, and its configuration where that is one of several."""
+    """The contender of a line: the back end, and its configuration if there are several."""
     plain = row.configuration in ("", "default", "spec")
     return row.backend if plain else f"{row.backend} {row.configuration}"
 
 
 def device_of(row: Row) -> str:
-    """What runs on one machine are kept together by."""
+    """The key that groups runs on one machine."""
     return f"{row.device_name} ({row.device})" if row.device_name else row.device
 
 
@@ -69,7 +69,7 @@ def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Seq
     Args:
         operation: for those who cannot see it.
         lines: at least one, of this operation.
-        runs: those that are shown.
+        runs: the shown ones.
         all_: lines of the page, for their colors.
     """
     rows = list(_rows(lines, runs))

@@ -15,7 +15,7 @@ from iree_tuner.report.reading import positive
 from iree_tuner.suite.changes import Change
 
 MOST = 60
-"""Rows; of more, those that changed, and then those that are farthest from 1."""
+"""Rows; if there are more, the changed ones, and then the ones that are farthest from 1."""
 
 COLORS = {"SLOWER": VERDICTS["lose"], "FASTER": VERDICTS["win"], "AMBIGUOUS": "#c9a100", "SAME": SAME}
 

@@ -1,4 +1,4 @@
-"""What back ends reach of what a device could do at best."""
+"""The part of a device's limits that back ends reach."""
 
 from __future__ import annotations
 

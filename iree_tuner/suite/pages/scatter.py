@@ -64,7 +64,7 @@ def draw_scatter(found: Sequence[Standing]) -> Drawing | None:
 
 
 def scatter_rows(found: Sequence[Standing]) -> list[look.Row]:
-    """Operations that have both; the interval is that of the speedup, at the default's time."""
+    """Operations that have both; the interval is the speedup's, at the default's time."""
     default = {each.row.operation: each.time_us for each in found if each.contender == BASE}
     rows: list[look.Row] = []
     for each in found:

@@ -1,4 +1,4 @@
-"""Back ends beside IREE's default, operation by operation."""
+"""Back ends compared with IREE's default, operation by operation."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def conditions_words(conditions: Conditions) -> tuple[tuple[str, str], ...]:
     """The conditions of samples, as readable names and values."""
     size = conditions.copies_bytes
     cold = f"cold: inputs rotate through {_size(size)} of copies"
-    neighbour = conditions.neighbour_s
+    background_load = conditions.background_load_s
     return (
         ("timing", _TIMING[conditions.timing]),
         ("caches", cold if size else "warm: one copy of the inputs"),
@@ -41,7 +41,9 @@ def conditions_words(conditions: Conditions) -> tuple[tuple[str, str], ...]:
         ("streams", f"{conditions.streams} concurrent copies" if conditions.streams > 1 else "1"),
         (
             "background load",
-            f"a large product for {_short(neighbour)} before each sample" if neighbour else "none",
+            f"a large product for {_short(background_load)} before each sample"
+            if background_load
+            else "none",
         ),
         (
             "samples",

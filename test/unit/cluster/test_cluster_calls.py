@@ -60,7 +60,7 @@ def test_a_call_that_is_cancelled_is_ended_there(calls, tmp_path):
     assert not wait(both, timeout=30).not_done, "both slots are free again"
 
 
-def test_large_bytes_and_files_travel_beside(calls, tmp_path):
+def test_large_bytes_and_files_travel_on_their_own(calls, tmp_path):
     data = bytes(range(256)) * 4096
     for _ in range(3):  # inside the call, scattered, and in a reply
         assert calls.call(cluster_calls_here.size_here, data) == (len(data), data)

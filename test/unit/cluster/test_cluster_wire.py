@@ -38,7 +38,7 @@ def test_values_come_back(value):
 def test_large_bytes_travel_once(data, times):
     large = data + bytes(LARGE)
     parcel = write([large, b"small"] * times)
-    assert len(parcel.beside) == 1
+    assert len(parcel.attached) == 1
     assert len(parcel.data) < LARGE
     assert there_and_back([large] * times) == [large] * times
 

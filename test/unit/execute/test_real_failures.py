@@ -13,7 +13,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
 
 UPSTREAM = Path(__file__).parents[2] / "upstream"
-PROGRAMS = Path(__file__).parents[3] / "benchmarks" / "programs"
+PROGRAMS = Path(__file__).parents[3] / "programs" / "ops"
 
 
 @pytest.fixture(scope="module")

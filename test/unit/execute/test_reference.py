@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 TOO_LARGE = {"cpu_matmul_f32", "cpu_matmul_f16"}
 FILES = [
     *sorted((ROOT / "examples").glob("*.mlir")),
-    *sorted(path for path in (ROOT / "benchmarks/programs").glob("cpu_*.mlir") if path.stem not in TOO_LARGE),
+    *sorted(path for path in (ROOT / "programs/ops").glob("cpu_*.mlir") if path.stem not in TOO_LARGE),
 ]
 
 MASKED_ATTENTION = """

@@ -65,7 +65,7 @@ def test_the_script_says_whether_the_failure_shows(failure, tmp_path, outcome, s
 
 def test_a_slow_compilation_shows_and_leaves_no_process(only_dispatch, tmp_path):
     target = parse_target("llvm-cpu:znver4")
-    dispatch = only_dispatch(ROOT / "benchmarks" / "programs" / "cpu_matmul_one_row.mlir", target)
+    dispatch = only_dispatch(ROOT / "programs" / "ops" / "cpu_matmul_one_row.mlir", target)
     chosen = configured(dispatch, SLOW_TILES)
     failed = FailedCandidate(
         "slow", dispatch.harness, chosen, target.flags, "compile_timeout", "", limit_s=3.0

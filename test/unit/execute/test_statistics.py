@@ -81,7 +81,7 @@ def test_spikes_move_neither_the_speedup_nor_its_interval_much():
     assert spiked.interval[1] - spiked.interval[0] < 2 * (calm.interval[1] - calm.interval[0])
 
 
-def test_neighbours_that_are_alike_widen_the_interval():
+def test_neighbors_that_are_alike_widen_the_interval():
     rng = np.random.default_rng(6)
     values = rng.normal(100, 5, 160)
     alike = compare_pairs([(np.repeat(values[:16], 10), np.full(160, 100.0))])

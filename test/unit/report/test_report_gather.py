@@ -99,7 +99,7 @@ def test_kernels_stand_beside_the_configurations_of_their_workload(store):
     configurations, kernels = report.workloads
     assert (configurations.share, configurations.compared.verdict) == (0.5, "tie")
     assert (kernels.share, kernels.compared.verdict, kernels.tried) == (None, "win", 2)
-    assert [each.told for each in report.failures] == ["mine: no", "no"]
+    assert [each.named_cause for each in report.failures] == ["mine: no", "no"]
     assert report.use.commands == (), "a kernel that wins is no entry of a tuning spec"
 
 

@@ -10,7 +10,7 @@ from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.measurer import Measurer
 from iree_tuner.space.build import build_space
 
-PROGRAM = Path(__file__).parents[3] / "benchmarks" / "programs" / "cpu_attention.mlir"
+PROGRAM = Path(__file__).parents[3] / "programs" / "ops" / "cpu_attention.mlir"
 
 
 @pytest.fixture(scope="module")

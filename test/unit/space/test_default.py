@@ -26,7 +26,7 @@ from iree_tuner.space.expressions import require
 from iree_tuner.space.starting_point import starting_point
 from iree_tuner.targets import GpuLimits, parse_target
 
-PROGRAMS = Path(__file__).parents[3] / "benchmarks" / "programs"
+PROGRAMS = Path(__file__).parents[3] / "programs" / "ops"
 
 CPU = "llvm-cpu:znver4"
 MMT4D = "llvm-cpu:znver4+data-tiling"

@@ -24,7 +24,7 @@ from iree_tuner.space.llvm_cpu.rulings import CPU_RULINGS
 from iree_tuner.space.spirv.rulings import SPIRV_RULINGS
 from iree_tuner.targets import CpuLimits, parse_target
 
-PROGRAMS = Path(__file__).parents[3] / "benchmarks" / "programs"
+PROGRAMS = Path(__file__).parents[3] / "programs" / "ops"
 DOUBLE_TILING = "#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>"
 
 

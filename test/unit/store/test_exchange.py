@@ -322,7 +322,7 @@ def test_failures_of_kernels_are_their_own(store):
     for number, label in enumerate(labels):
         study = store.study(replace(KEY, space=label, space_label=label))
         store.add(study, run, [trial(each, "run_error", message="no") for each in range(3 - number)])
-    found = [(each.kernel, each.cause, each.count, each.told) for each in failures(store, cause_of)]
+    found = [(each.kernel, each.cause, each.count, each.named_cause) for each in failures(store, cause_of)]
     assert found == [("", "no", 3, "no"), ("mine", "no", 2, "mine: no"), ("yours", "no", 1, "yours: no")]
 
 

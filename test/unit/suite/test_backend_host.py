@@ -260,11 +260,11 @@ def test_streams_share_the_time_of_a_batch(host, job, want):
     assert 200 <= four_us < one_us
 
 
-def test_a_neighbour_computes_before_each_sample(host, job, monkeypatch, tmp_path):
+def test_a_background_load_computes_before_each_sample(host, job, monkeypatch, tmp_path):
     log = tmp_path / "log"
     monkeypatch.setenv("FAKE_LOG", str(log))
     one = host(Counts())
-    one.load(job(conditions=replace(QUICK, neighbour_s=0.005)))
+    one.load(job(conditions=replace(QUICK, background_load_s=0.005)))
     log.write_text("")
     one.sample()
     lines = log.read_text().splitlines()
@@ -279,9 +279,9 @@ def test_a_neighbour_computes_before_each_sample(host, job, monkeypatch, tmp_pat
     assert [line.split()[0] for line in log.read_text().splitlines()] == ["made"]
 
 
-def test_a_neighbour_of_a_real_library_takes_its_time(host, job):
+def test_a_background_load_of_a_real_library_takes_its_time(host, job):
     one = host(Numpy())
-    one.load(job(conditions=replace(QUICK, neighbour_s=0.2)))
+    one.load(job(conditions=replace(QUICK, background_load_s=0.2)))
     start = time.monotonic()
     one.sample()
     assert time.monotonic() - start >= 0.2

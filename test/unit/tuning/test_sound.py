@@ -13,7 +13,7 @@ from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.sound import EntryCheck
 
-ATTENTION = Path(__file__).parents[3] / "benchmarks" / "programs" / "cpu_attention.mlir"
+ATTENTION = Path(__file__).parents[3] / "programs" / "ops" / "cpu_attention.mlir"
 
 
 PRODUCT = """

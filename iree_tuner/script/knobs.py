@@ -9,7 +9,7 @@ import numpy as np
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.transforms.places import place_of, walk
+from iree_tuner.script.places import place_of, walk
 
 KNOB = "iree_tuner.knob"
 VALUES = "iree_tuner.values"
@@ -56,7 +56,7 @@ def read_knobs(module: ir.Module) -> tuple[ScriptKnob, ...]:
 
 
 def set_knobs(module: ir.Module, values: Mapping[str, int]) -> None:
-    """Give the knobs of a script values, in place; those that are not named keep theirs.
+    """Give the knobs of a script values, in place; others keep their values.
 
     They need not be among those to search: the caller that names one knows what for.
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from products import expected, inputs, matmul, matmul_bias_relu
 
 from iree_tuner.program.source import load_program
-from iree_tuner.transforms.build import compile_with_script
-from iree_tuner.transforms.script import load_script, shipped
+from iree_tuner.script.build import compile_with_script
+from iree_tuner.script.script import load_script, shipped
 
 PROGRAMS = {"cpu_matmul": matmul, "cpu_matmul_elementwise": matmul_bias_relu}
 SCRIPTS = {name: load_script(name) for name in PROGRAMS}

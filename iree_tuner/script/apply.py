@@ -8,9 +8,9 @@ from iree.compiler.dialects.transform import interpreter
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.program.extract import prepare
 from iree_tuner.program.harness import run_passes
+from iree_tuner.script.places import symbol_of, walk
+from iree_tuner.script.script import ENTRY
 from iree_tuner.targets import Target
-from iree_tuner.transforms.places import symbol_of, walk
-from iree_tuner.transforms.script import ENTRY
 
 # The compiler makes it when it begins to configure executables; scripts set the number of workgroups in it.
 _DISPATCH_CONFIG = (

@@ -12,9 +12,9 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.transforms.check import bench_of
-from iree_tuner.transforms.choices import ScriptChoices, Subject
-from iree_tuner.transforms.script import Script
+from iree_tuner.script.check import bench_of
+from iree_tuner.script.choices import ScriptChoices, Subject
+from iree_tuner.script.script import Script
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab
@@ -25,17 +25,17 @@ from iree_tuner.tuning.stop import StopRequest
 ROUNDS, _FINAL_S = 64, 10.0
 
 Watch = Callable[[str], None]
-"""Told what is going on, a line at a time."""
+"""Gets messages of progress, a line at a time."""
 
 
 @dataclass(frozen=True)
 class ScriptSearch:
-    """What became of a search.
+    """The result of a search.
 
     Attributes:
         subjects: the dispatches that were timed.
         trials: all choices, in the order in which they ended; the script's own is among the first.
-        ranked: those that are right on more than one seed, fastest first in turns, a few.
+        ranked: a few that are right on more than one seed, fastest first when timed in turns.
         members: how many choices there are.
         left_out: dispatches that the script lowers and that cannot be timed alone, with the reason.
     """
@@ -71,7 +71,7 @@ def search_script(
         seed: of everything random.
         finalists: how many are checked on more than one seed, and ranked in turns.
         rounds: of these turns, at most.
-        watch: told of progress.
+        watch: gets the progress.
         records: keep the trials, and know those of earlier runs.
 
     Raises:
@@ -104,7 +104,7 @@ def search_script(
 def _subjects(
     program: Program, lowered: Sequence[str], lab: Lab
 ) -> tuple[tuple[Subject, ...], tuple[str, ...], Dispatch | None]:
-    """Dispatches to time; those that cannot be, with the reason; and one with a workload."""
+    """Dispatches to time; dispatches that cannot be, with the reason; and one with a workload."""
     subjects: list[Subject] = []
     left_out: list[str] = []
     one: Dispatch | None = None

@@ -22,15 +22,15 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.script.build import build_here
+from iree_tuner.script.script import Script
+from iree_tuner.script.space import ScriptLandscape, own_choice, script_space
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.spec.embed import embed
 from iree_tuner.store.study import StudyKey
 from iree_tuner.targets import Target
-from iree_tuner.transforms.build import build_here
-from iree_tuner.transforms.script import Script
-from iree_tuner.transforms.space import ScriptLandscape, own_choice, script_space
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.lab import Lab
@@ -58,7 +58,7 @@ class Subject:
 
 
 class ScriptChoices:
-    """What a script's knobs can be: a `CandidateKind`.
+    """The choices of a script's knobs: a `CandidateKind`.
 
     Args:
         script: with one knob at least.

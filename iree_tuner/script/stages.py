@@ -11,11 +11,11 @@ from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
+from iree_tuner.script.apply import apply, functions_of, prepare_for_scripts
+from iree_tuner.script.diagnose import explain
+from iree_tuner.script.places import symbol_of, symbols_in, walk
+from iree_tuner.script.script import ENTRY, Script
 from iree_tuner.targets import Target
-from iree_tuner.transforms.apply import apply, functions_of, prepare_for_scripts
-from iree_tuner.transforms.diagnose import explain
-from iree_tuner.transforms.places import symbol_of, symbols_in, walk
-from iree_tuner.transforms.script import ENTRY, Script
 
 STAGES = "iree_tuner.stages"
 """Marks the sequence whose `transform.include` ops are the stages; the entry, where none is marked."""
@@ -44,7 +44,7 @@ def stages_of(program: Program, target: Target, script: Script, workers: Workers
 
     Raises:
         CompileError: the compiler refuses the program.
-        TunerError: the script fails, told with its line; or is for none of the dispatches.
+        TunerError: the script fails, with the line; or is for none of the dispatches.
         WorkerError: the compiler died or did not come back.
     """
     error = explain(program, target, script, workers)

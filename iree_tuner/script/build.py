@@ -14,11 +14,11 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.candidate import Built
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
+from iree_tuner.script.diagnose import explain
+from iree_tuner.script.places import symbol_of, walk
+from iree_tuner.script.script import Script
 from iree_tuner.spec.embed import embed
 from iree_tuner.targets import Target
-from iree_tuner.transforms.diagnose import explain
-from iree_tuner.transforms.places import symbol_of, walk
-from iree_tuner.transforms.script import Script
 
 _CONFIGURED: Phase = "executable-configurations"
 _INFO = "translation_info"
@@ -32,7 +32,7 @@ class Scripted:
     Attributes:
         vmfb: the VM module.
         lowered: functions of dispatches that the script lowered.
-        others: those that it left to the compiler.
+        others: dispatches that it left to the compiler.
     """
 
     vmfb: bytes
@@ -41,11 +41,11 @@ class Scripted:
 
 
 def compile_with_script(program: Program, target: Target, script: Script, workers: Workers) -> Scripted:
-    """Compile a program, its dispatches by a script as far as it is for them.
+    """Compile a program; a script lowers the dispatches that it is for.
 
     Raises:
         CompileError: the compiler refuses the program, whatever the script.
-        TunerError: the script fails, told with its line; or it lowers none of the dispatches.
+        TunerError: the script fails, with the line; or it lowers none of the dispatches.
         WorkerError: the compiler died or did not come back.
     """
     try:

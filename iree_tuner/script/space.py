@@ -10,11 +10,11 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.cost.access import Array
 from iree_tuner.ops.workload import Workload
+from iree_tuner.script.script import Script
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.constraints import build_constraints, knob, knob_attribute
 from iree_tuner.space.expressions import require
 from iree_tuner.space.space import Space
-from iree_tuner.transforms.script import Script
 
 
 def script_space(script: Script, workload: Workload, context: ir.Context) -> Space:

@@ -15,13 +15,13 @@ from iree_tuner.execute.bench import Bench, JointBench, Tolerance, joined
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
+from iree_tuner.script.build import compile_with_script
+from iree_tuner.script.knobs import read_knobs
+from iree_tuner.script.script import load_script
+from iree_tuner.script.search import search_script
+from iree_tuner.script.space import ScriptLandscape, own_choice, script_space
 from iree_tuner.search.registry import make_strategy, strategy_names
 from iree_tuner.targets import target_for_device
-from iree_tuner.transforms.build import compile_with_script
-from iree_tuner.transforms.knobs import read_knobs
-from iree_tuner.transforms.script import load_script
-from iree_tuner.transforms.search import search_script
-from iree_tuner.transforms.space import ScriptLandscape, own_choice, script_space
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.stop import StopRequest

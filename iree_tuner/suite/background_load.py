@@ -1,4 +1,4 @@
-"""What keeps a device busy before a sample, as the rest of a model does."""
+"""Work that keeps a device busy before a sample, as the rest of a model does."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from iree_tuner.targets import on_host
 _HOST_SIZE, _GPU_SIZE = 1024, 8192
 
 
-class Neighbour:
+class BackgroundLoad:
     """A large product of f32 on the same device, by the same library, in the same process.
 
     Args:
         backend: whose.
-        job: beside which; its device and its threads count.
+        job: the job that it runs next to; its device and its threads count.
 
     Raises:
         CannotError: the back end multiplies no f32.

@@ -1,5 +1,5 @@
 // A real budget, on a real clock: the run ends, and says what it found. Everything that follows from time is tested with
-// simulated clocks (test/unit/tuning, test/unit/kernels/test_kernel_budget.py).
+// simulated clocks (test/unit/tuning).
 // REQUIRES: exhaustive
 // RUN: %iree_tuner tune %S/quick.mlir --effort quick --budget 20s --no-db --json -o %t.spec.mlir | FileCheck %s
 // RUN: %iree_tuner spec check %t.spec.mlir

@@ -1,4 +1,4 @@
-"""Scripts from files, or those that ship, linked with the library."""
+"""Scripts from files, or shipped ones, linked with the library."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from iree.compiler.dialects.transform import interpreter
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import read_bytes
-from iree_tuner.transforms.knobs import ScriptKnob, read_knobs, set_knobs
-from iree_tuner.transforms.places import place_in, place_of, symbol_of, symbols_in, walk
+from iree_tuner.script.knobs import ScriptKnob, read_knobs, set_knobs
+from iree_tuner.script.places import place_in, place_of, symbol_of, symbols_in, walk
 
 ENTRY = "__kernel_config"
 """The sequence that the compiler runs on every function of a dispatch before it chooses a pipeline."""
@@ -61,9 +61,9 @@ class Script:
 
 
 def folder() -> Path:
-    """Where the scripts are that ship: in a wheel inside the package, in a checkout beside it."""
+    """The folder of shipped scripts: inside the package in a wheel, next to it in a checkout."""
     package = Path(__file__).resolve().parents[1]
-    installed = package / "_transforms"
+    installed = package / "_codegen_scripts"
     return installed if installed.is_dir() else package.parent / "codegen_scripts"
 
 
@@ -76,7 +76,7 @@ def load_script(source: str | os.PathLike[str]) -> Script:
     """Read a script: a path, or the name of one that ships.
 
     Sequences that it declares (`transform.named_sequence private @x(...)`, without a body) are taken from the
-    library in codegen_scripts/library; those that it defines go before the library's.
+    library in codegen_scripts/library; its own sequences go before the library's.
 
     Raises:
         TunerError: there is none, it is empty or no MLIR, includes what is nowhere, or has no entry.

@@ -19,10 +19,10 @@ from iree_tuner.compiler.worker import Crash, Ok, Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
+from iree_tuner.script.apply import apply, functions_of, prepare_for_scripts
+from iree_tuner.script.places import place_of, symbol_of, symbols_in, walk
+from iree_tuner.script.script import Script
 from iree_tuner.targets import Target
-from iree_tuner.transforms.apply import apply, functions_of, prepare_for_scripts
-from iree_tuner.transforms.places import place_of, symbol_of, symbols_in, walk
-from iree_tuner.transforms.script import Script
 
 _MARK = "iree_tuner, op "
 _PRINTED = re.compile(re.escape(_MARK) + r"(\d+)[^\n]*\n(\"?)")
@@ -88,7 +88,7 @@ def _short(message: str) -> str:
 
 
 def _apply_here(data: bytes, name: str, target: Target, script: bytes, path: str) -> str:
-    """What the interpreter says of the first function on which a script fails; nothing where it does not.
+    """The interpreter's message about the first function on which a script fails; nothing where it does not.
 
     The numbers of the ops that it reaches are written to a file, for when this process dies. Runs in workers.
     """
@@ -125,7 +125,7 @@ def _mark(script: ir.Module) -> list[ir.Operation]:
 
 @contextmanager
 def _output_to(path: str) -> Generator[None]:
-    """What the compiler prints, and its complaints."""
+    """The compiler's output, and its complaints."""
     sys.stdout.flush()
     sys.stderr.flush()
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)

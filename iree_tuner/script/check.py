@@ -10,8 +10,8 @@ from iree_tuner.execute.numerics import Agreement
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.transforms.build import build_here
-from iree_tuner.transforms.script import Script
+from iree_tuner.script.build import build_here
+from iree_tuner.script.script import Script
 from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.lab import Lab
 
