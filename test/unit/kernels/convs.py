@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from kernels.epilogues import gelu
 
 BODIES = {
     "bias": "arith.addf {x}, {extra}", "gain": "arith.mulf {x}, {extra}", "minus": "arith.subf {x}, {extra}",
@@ -193,6 +194,15 @@ def _op(conv: Conv, image: str, filter_: str, sums: str) -> str:
       }} -> {sums}"""
 
 
+_FUNCTIONS = {
+    "relu": lambda x: np.maximum(x, 0),
+    "relu_ordered": lambda x: np.maximum(x, 0),
+    "at_most_6": lambda x: np.minimum(x, 6),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "gelu": gelu,
+}
+
+
 def expected(conv: Conv, images: np.ndarray, filter_: np.ndarray, extras: Sequence[np.ndarray]) -> np.ndarray:
     """The result in double precision; a truncation is none there."""
     x, w = images.astype(float), filter_.astype(float)
@@ -214,10 +224,8 @@ def expected(conv: Conv, images: np.ndarray, filter_: np.ndarray, extras: Sequen
         sums = sums.transpose(0, 3, 1, 2)
     given = iter(extras)
     for step in conv.steps:
-        if step == "relu":
-            sums = np.maximum(sums, 0)
-        elif step == "silu":
-            sums = sums / (1 + np.exp(-sums))
+        if step in _FUNCTIONS:
+            sums = _FUNCTIONS[step](sums)
         elif step != "truncf":
             extra, loops = next(given).astype(float), _loops(conv, step)
             if loops is not None:

@@ -97,6 +97,8 @@ for conv in some(CASES, 3):
     for knobs in ways.values():
         check(conv, problem, knobs)
 
-silu = Conv(steps=("silu", "factor", "truncf"))
-problem = site_in(program(replace(silu, steps=("relu", "residual", "truncf")))).problem
-check(silu, replace(problem, epilogue=silu.steps), KERNEL.variants(problem, CUDA)[0])
+# Steps that `program` does not write, with the operands of others.
+for steps in (("silu", "factor", "gelu", "truncf"), ("relu_ordered", "residual", "at_most_6", "truncf")):
+    conv = Conv(steps=steps)
+    problem = site_in(program(replace(conv, steps=("relu", "residual", "truncf")))).problem
+    check(conv, replace(problem, epilogue=steps), KERNEL.variants(problem, CUDA)[0])

@@ -150,7 +150,8 @@ def test_full_waves_come_first() -> None:
 @pytest.mark.parametrize("boxed", [0, 1])
 def test_made(boxed: int) -> None:
     """Parameters are the bindings; what the copy engine reads goes from shared memory to the product."""
-    found = problem(Conv(2, 16, 16, 64, 128, low=(1, 1), more=(1, 1), steps=("bias", "residual", "truncf")))
+    conv = Conv(2, 16, 16, 64, 128, low=(1, 1), more=(1, 1), steps=("bias", "residual", "truncf"))
+    found = replace(problem(conv), epilogue=("bias", "gelu_tanh", "residual", "truncf"))
     knobs = next(each for each in KERNEL.variants(found, CUDA) if each["boxed"] == boxed and each["bn"] >= 64)
     code = KERNEL.make(found, CUDA, knobs)
     listed = code.data.decode().partition("(")[2].partition(")")[0]
