@@ -84,7 +84,8 @@ PROGRAMS = {
         TOGETHER, ("truncf", "residual", "moved"), lambda x, w, r: x.swapaxes(1, 2).reshape(34, 48) @ w + r,
     ),
     "added": (
-        ADDED, ("truncf", "factor", "moved"), lambda x, w, r: np.moveaxis((x @ w * r).reshape(2, 17, 40), 2, 0),
+        ADDED, ("truncf", "factor", "moved"),
+        lambda x, w, r: (x @ w * r).reshape(2, 17, 40).transpose(2, 0, 1),
     ),
     "scores": (SCORES, ("moved",), lambda q, k: q @ k.swapaxes(1, 2)),
     "shared": (SHARED, ("moved",), lambda q, k: q @ np.repeat(k, 3, axis=0).swapaxes(1, 2)),
