@@ -12,6 +12,7 @@ from iree_tuner.kernels.product_shape import ADDED, BIAS, Matrices, ProductShape
 from iree_tuner.kernels.ptx import in_clusters
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled
 from iree_tuner.kernels.triton_tiles import (
+    Limits,
     constants_of,
     engine_of,
     ordered,
@@ -54,13 +55,15 @@ class TritonGemm(TritonKernel):
             return "an operand of its epilogue or its result is not f16, bf16 or f32"
         if max(math.prod(each.shape) for each in arrays) > _MOST_VALUES:
             return "an array has too many values for offsets of 32 bits"
-        return "" if next(variants(shape, 2, 0), None) else "no tile divides the innermost loop of its sums"
+        return (
+            "" if next(variants(shape, Limits(2)), None) else "no tile divides the innermost loop of its sums"
+        )
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """Tiles whose stages fit into shared memory, promising ones first."""
         del target
         shape = product_shape(problem)
-        return () if shape is None else ordered(shape, _result_bytes(problem), scratch_room(problem))
+        return () if shape is None else ordered(shape, _limits(problem))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         """Compile the source for a problem. Raises KernelError where Triton refuses it."""
@@ -79,6 +82,11 @@ class TritonGemm(TritonKernel):
             return code
         text = in_clusters(code.data.decode(), knobs["split"])
         return replace(code, data=text.encode(), scratch_bytes=partial)
+
+
+def _limits(problem: Problem) -> Limits:
+    added = not {"residual", "factor"}.isdisjoint(problem.epilogue)
+    return Limits(_result_bytes(problem), scratch_room(problem), added)
 
 
 def _result_bytes(problem: Problem) -> int:

@@ -36,6 +36,21 @@ _THREADS = 2048  # of a multiprocessor
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What of a problem limits its tiles, but its shape.
+
+    Attributes:
+        result_bytes: of an element of the result.
+        scratch_bytes: of scratch memory that there is.
+        added: whether its epilogue reads arrays of the result's shape.
+    """
+
+    result_bytes: int
+    scratch_bytes: int = 0
+    added: bool = False
+
+
+@dataclass(frozen=True)
 class Engine:
     """A problem as matrices for the bulk copy engine; `result` is None where it cannot write that."""
 
@@ -72,9 +87,9 @@ def partial_bytes(shape: ProductShape, knobs: Knobs) -> int:
     return workgroups_of(shape, knobs) * knobs["bm"] * knobs["bn"] * _SUM_BYTES
 
 
-def ordered(shape: ProductShape, result_bytes: int, scratch_bytes: int) -> tuple[Knobs, ...]:
+def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
     """All variants, promising ones first: by the estimate, but few that are alike one after the other."""
-    known = [(estimate_ns(shape, each), each) for each in variants(shape, result_bytes, scratch_bytes)]
+    known = [(estimate_ns(shape, each), each) for each in variants(shape, limits)]
     seen: Counter[tuple[int, ...]] = Counter()
     keyed: list[tuple[float, int, Knobs]] = []
     for number, (cost, knobs) in enumerate(sorted(known, key=lambda each: each[0])):
@@ -86,24 +101,30 @@ def ordered(shape: ProductShape, result_bytes: int, scratch_bytes: int) -> tuple
     return tuple(knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2]))
 
 
-def variants(shape: ProductShape, result_bytes: int, scratch_bytes: int) -> Iterator[Knobs]:
+def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
     """All legal ones, in any order."""
     if shape.m == 1:
         yield from _one_row(shape)
-    engine = engine_of(shape, result_bytes)
+    engine = engine_of(shape, limits.result_bytes)
     for tile in _tiles(shape):
         bm, bn, bk = tile["bm"], tile["bn"], tile["bk"]
         count = tiles_of(shape, tile)
         yield {**tile, "persistent": 0, "split": 1}
         for split in _SPLITS:
             few = count * split <= 2 * MULTIPROCESSORS and shape.k // bk >= 4 * split
-            if few and partial_bytes(shape, {**tile, "persistent": 0, "split": split}) <= scratch_bytes:
+            if (
+                few
+                and partial_bytes(shape, {**tile, "persistent": 0, "split": split}) <= limits.scratch_bytes
+            ):
                 yield {**tile, "persistent": 0, "split": split}
         if engine is None:
             continue
+        values_bytes = bm * bn * limits.result_bytes
         for parts, flatten in ((1, 0), (1, 1), (2, 1)):
-            written = 0 if engine.result is None else bm * bn * result_bytes // parts
-            fits = _shared(tile) + written <= SHARED_BYTES
+            written = 0 if engine.result is None else values_bytes // parts
+            # Values change their places among threads where others are read or written through pointers.
+            moved = values_bytes // 2 + 64 if limits.added or engine.result is None else 0
+            fits = _shared(tile) + written + moved <= SHARED_BYTES
             wide = parts == 1 or (bn >= 128 and engine.result is not None)
             if fits and wide and (not flatten or count > MULTIPROCESSORS):
                 yield {**tile, "persistent": 1, "parts": parts, "flatten": flatten}

@@ -5,12 +5,16 @@ import triton.language as tl
 import triton.runtime.jit
 from triton.runtime import interpreter
 
+KNOWN: list[np.ndarray] = []
+"""The arrays that a kernel may touch, and nothing else."""
+
 
 class Tensor:
     """As much of a tensor as the interpreter asks for."""
 
     def __init__(self, array):
         self.array = array
+        KNOWN.append(array)
 
     def data_ptr(self):
         return self.array.ctypes.data
@@ -53,6 +57,29 @@ def wide(operand):
     return interpreter.TensorHandle((operand.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
 
 
+def inside(pointers, mask):
+    """Fail where an address that is not masked is of no array."""
+    places, outside = pointers.data[np.broadcast_to(mask.data, pointers.data.shape)], True
+    for each in KNOWN:
+        start = each.ctypes.data
+        outside &= (places < start) | (places >= start + each.nbytes)
+    assert not np.any(outside), f"{np.count_nonzero(outside)} addresses are of no array"
+
+
+def load(self, pointers, mask, *rest, **named):
+    inside(pointers, mask)
+    return loaded(self, pointers, mask, *rest, **named)
+
+
+def store(self, pointers, value, mask, *rest, **named):
+    inside(pointers, mask)
+    return stored(self, pointers, value, mask, *rest, **named)
+
+
+loaded = interpreter.InterpreterBuilder.create_masked_load
+stored = interpreter.InterpreterBuilder.create_masked_store
+interpreter.InterpreterBuilder.create_masked_load = load
+interpreter.InterpreterBuilder.create_masked_store = store
 triton.runtime.jit.mangle_type = kind
 dot = interpreter.InterpreterBuilder.create_dot
 interpreter.InterpreterBuilder.create_dot = lambda self, a, b, *rest: dot(self, wide(a), wide(b), *rest)

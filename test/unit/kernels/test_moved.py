@@ -37,6 +37,17 @@ func.func @main(%x: tensor<34x32xf16>, %w: tensor<32x48xf16>, %b: tensor<48xf16>
   return %5 : tensor<2x3x17x16xf16>
 }
 """
+ADDED = """
+func.func @main(%x: tensor<34x32xf16>, %w: tensor<32x40xf16>, %r: tensor<34x40xf16>) -> tensor<40x2x17xf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<34x32xf16>, tensor<32x40xf16>) -> tensor<34x40xf32>
+  %1 = stablehlo.convert %0 : (tensor<34x40xf32>) -> tensor<34x40xf16>
+  %2 = stablehlo.multiply %1, %r : tensor<34x40xf16>
+  %3 = stablehlo.reshape %2 : (tensor<34x40xf16>) -> tensor<2x17x40xf16>
+  %4 = stablehlo.transpose %3, dims = [2, 0, 1] : (tensor<2x17x40xf16>) -> tensor<40x2x17xf16>
+  return %4 : tensor<40x2x17xf16>
+}
+"""
 TOGETHER = """
 func.func @main(%x: tensor<2x3x17x16xf16>, %w: tensor<48x40xf16>, %r: tensor<34x40xf16>)
     -> tensor<34x40xf16> {
@@ -71,6 +82,10 @@ PROGRAMS = {
     ),
     "together": (
         TOGETHER, ("truncf", "residual", "moved"), lambda x, w, r: x.swapaxes(1, 2).reshape(34, 48) @ w + r,
+    ),
+    "added": (
+        ADDED, ("truncf", "factor", "moved"),
+        lambda x, w, r: (x @ w * r).reshape(2, 17, 40).transpose(2, 0, 1),
     ),
     "scores": (SCORES, ("moved",), lambda q, k: q @ k.swapaxes(1, 2)),
     "shared": (SHARED, ("moved",), lambda q, k: q @ np.repeat(k, 3, axis=0).swapaxes(1, 2)),
