@@ -150,16 +150,17 @@ def in_a_process(name: str, seconds: float | None) -> str:
     command = [sys.executable, __file__, *sys.argv[1:], "--alone", name]
     if seconds is not None:
         command += ["--seconds", str(seconds)]
+    limit = None if seconds is None else max(seconds, 0.0) + GRACE_S
     with tempfile.TemporaryFile("w+") as errors:
         try:
-            limit = None if seconds is None else max(seconds, 0.0) + GRACE_S
             status = subprocess.run(command, stderr=errors, timeout=limit, check=False).returncode
+            why = f"status {status}: " if status else ""
         except subprocess.TimeoutExpired:
-            return f"took more than {limit:.0f} s"
+            why = f"took more than {limit:.0f} s: "
         errors.seek(0)
         said = errors.read()
     sys.stderr.write(said)
-    return f"status {status}: {said.strip().splitlines()[-1:]}" if status else ""
+    return why and why + "".join(said.strip().splitlines()[-1:])
 
 
 def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any]:

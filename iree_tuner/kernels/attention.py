@@ -205,9 +205,9 @@ class _Walk:
         if self.scale != 1.0 or self.bias is not None:
             return None
         for at in (0, 1):
-            walk = replace(self, atoms=self.atoms.copy())
+            walk = replace(self, atoms=self.atoms.copy(), bias=(op.operands[1 - at], names))
             found = walk.scores(op.operands[at], names)
-            if found is not None and walk.bias is None:
+            if found is not None:
                 self.atoms, self.scale, self.after, self.rows = walk.atoms, walk.scale, walk.after, walk.rows
                 self.bias = self.followed(op.operands[1 - at], names, cast=True)
                 return found
