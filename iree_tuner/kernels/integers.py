@@ -74,10 +74,11 @@ def operands_of(root: ir.Operation) -> Operands | None:
     """The operands of a root op that sums up products of 8-bit integers in 32 bits; None for others."""
     if len(root.operands) != 3 or ElementType.of(root.operands[2].type) != _SUM or "cast" in root.attributes:
         return None
+    signs = _signs(root)
     image, padding, ops = _unpadded(root.operands[0])
-    found = [_narrow(each) for each in (image, root.operands[1])]
+    found = [_narrow(each, sign) for each, sign in zip((image, root.operands[1]), signs, strict=False)]
     values = [each for each in found if each is not None]
-    if len(values) < len(found):
+    if len(values) < 2:
         return None
     (one, first, before), (other, second, more) = values
     every = dict.fromkeys([*before, *ops, *more])
@@ -101,15 +102,29 @@ def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
         or "nofold" in op.attributes
     ):
         return plain
-    if any((lows[0], lows[3], highs[0], highs[3])) or captured(op) != [constant.result]:
+    around = (lows[0], lows[3], highs[0], highs[3])
+    if any(around) or min(*lows, *highs) < 0 or captured(op) != [constant.result]:
         return plain
     return op.operands[0], Padding(lows[1], lows[2], highs[1], highs[2], int(number.constant)), [constant, op]
 
 
-def _narrow(value: ir.Value) -> tuple[ir.Value, bool, list[ir.Operation]] | None:
-    """An 8-bit operand, whether it has a sign, and the ops that widen it."""
+def _signs(root: ir.Operation) -> tuple[bool | None, bool | None]:
+    """Whether a root op reads 8-bit operands with their sign; None where its body does not say so."""
+    if root.name != "linalg.generic":
+        return True, True  # those without `cast`
+    block = root.regions[0].blocks[0]
+    found: list[bool | None] = [None, None]
+    for op in (each.operation for each in block.operations):
+        for number in (0, 1):
+            if op.name in _WIDENINGS and op.operands[0] == block.arguments[number]:
+                found[number] = _WIDENINGS[op.name]
+    return found[0], found[1]
+
+
+def _narrow(value: ir.Value, sign: bool | None) -> tuple[ir.Value, bool, list[ir.Operation]] | None:
+    """An 8-bit operand, whether it has a sign, and the ops that widen it in front of the root op."""
     if ElementType.of(value.type) == _NARROW:
-        return value, True, []
+        return None if sign is None else (value, sign, [])
     op = producer(value)
     generic = None if op is None else op.opview
     if op is None or not isinstance(generic, linalg.GenericOp) or len(op.operands) != 2:

@@ -1,6 +1,7 @@
 """Kernels of 8-bit integers compute what numpy computes, bit by bit: any sizes and knobs, extremes."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from iree_tuner.kernels import c_code
 from iree_tuner.kernels.c_code import lanes
 from iree_tuner.kernels.c_depthwise_i8 import CDepthwiseI8
 from iree_tuner.kernels.c_gemm_i8 import CGemmI8
+from iree_tuner.kernels.formula import Term
+from iree_tuner.kernels.problem import Array
 from iree_tuner.targets import parse_target
 
 GEMM, DEPTHWISE = CGemmI8(), CDepthwiseI8()
@@ -72,7 +75,8 @@ def test_without_an_instruction_for_four_products(width, monkeypatch, tmp_path):
     problem = site_in(program("matmul", (5, 130), (130, 37), (5, 37))).problem
     inputs = arrays(problem, extremes=True)
     want = finished(inputs[0].astype(np.int64) @ inputs[1].astype(np.int64), inputs[2:])
-    code = GEMM.make(problem, HOST, {**GEMM.variants(problem, HOST)[0], "lanes": width})
+    knobs = {"rows": 3, "vectors": 2, "lanes": width, "tiles": 1, "columns": 64, "unroll": 1}
+    code = GEMM.make(problem, HOST, knobs)
     np.testing.assert_array_equal(run(code, inputs, want.shape, tmp_path, np.int8), want)
 
 
@@ -164,6 +168,100 @@ def test_depthwise(
     want = finished(sums, more)
     code = DEPTHWISE.make(problem, HOST, chosen(DEPTHWISE, problem, pick, width))
     np.testing.assert_array_equal(run(code, inputs, want.shape, tmp_path, np.int8), want)
+
+
+GENERIC = """
+    #a = affine_map<(m, n, k) -> (m, k)>
+    #b = affine_map<(m, n, k) -> (k, n)>
+    #c = affine_map<(m, n, k) -> (m, n)>
+    func.func @main(%a: tensor<4x8xi8>, %b: tensor<8x16xi8>) -> tensor<4x16xi32> {
+      %zero = arith.constant 0 : i32
+      %empty = tensor.empty() : tensor<4x16xi32>
+      %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<4x16xi32>) -> tensor<4x16xi32>
+      %r = linalg.generic {indexing_maps = [#a, #b, #c],
+            iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%a, %b : tensor<4x8xi8>, tensor<8x16xi8>) outs(%init : tensor<4x16xi32>) {
+        ^bb0(%x: i8, %y: i8, %o: i32):
+          %1 = arith.extui %x : i8 to i32
+          %2 = arith.extsi %y : i8 to i32
+          %3 = arith.muli %1, %2 : i32
+          %4 = arith.addi %o, %3 : i32
+          linalg.yield %4 : i32
+      } -> tensor<4x16xi32>
+      return %r : tensor<4x16xi32>
+    }"""
+
+
+def test_signs_are_those_of_a_body():
+    assert site_in(GENERIC).problem.integers.signed == (False, True)
+    text = program("matmul", (4, 8), (8, 16), (4, 16), follows=False)
+    assert site_in(text).problem.integers.signed == (True, True)
+
+
+def test_results_without_a_sign(tmp_path):
+    """The same steps with limits of 0 and 255."""
+    text = program("matmul", (5, 30), (30, 37), (5, 37), residual=True)
+    for old, new in (("-128.0", "0.0"), ("127.0", "255.0"), ("fptosi", "fptoui")):
+        text = text.replace(old, new)
+    text = text.replace("sitofp %x0 : i8", "uitofp %x0 : i8")
+    problem = site_in(text).problem
+    one, other, scale, offset, more, times = inputs = arrays(problem)
+    offset += 100
+    first = np.clip(np.rint((one.astype(np.int64) @ other).astype(np.float32) * scale + offset), 0, 255)
+    want = np.clip(np.rint(first + more.view(np.uint8).astype(np.float32) * times), 0, 255).astype(np.uint8)
+    assert (want > 127).any()
+    code = GEMM.make(problem, HOST, GEMM.variants(problem, HOST)[0])
+    found = run(code, inputs, want.shape, tmp_path, np.int8)
+    np.testing.assert_array_equal(found.view(np.uint8), want)
+
+
+FLOATS = [
+    ("subf", lambda x, y: x - y), ("divf", lambda x, y: x / y), ("maximumf", np.maximum),
+    ("minimumf", np.minimum), ("addf", lambda x, y: x + y), ("mulf", lambda x, y: x * y),
+]  # fmt: skip
+WHOLE = [
+    ("subi", lambda x, y: x - y), ("muli", lambda x, y: x * y), ("maxsi", np.maximum), ("minsi", np.minimum),
+    ("addi", lambda x, y: x + y),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("element", ["f32", "i32"])
+def test_every_op(element, width, tmp_path):
+    """Each of the sums and a vector, a NaN in it too, added up to what came before."""
+    problem = site_in(program("matmul", (5, 30), (30, 37), (5, 37), follows=False)).problem
+    one, other = arrays(problem)
+    sums = (one.astype(np.int64) @ other).astype(np.int32)
+    kind = np.float32 if element == "f32" else np.int32
+    vector = (np.arange(37) * 100 - 1500).astype(kind)
+    ops = FLOATS if element == "f32" else WHOLE
+    terms = [Term("sum", "i32"), Term("input", element, along="last")]
+    with np.errstate(all="ignore"):
+        if element == "f32":
+            vector[5] = np.nan
+            terms += [Term("arith.sitofp", "f32", (0,)), Term("arith.negf", "f32", (2,))]
+            terms += [Term("math.roundeven", "f32", (3,))]
+            want = start = np.rint(-sums.astype(np.float32))
+        else:
+            terms += [Term("arith.trunci", "i8", (0,)), Term("arith.extui", "i32", (2,))]
+            terms += [Term("arith.extsi", "i32", (2,)), Term("arith.muli", "i32", (3, 4))]
+            narrow = sums.astype(np.int8)
+            want = start = narrow.view(np.uint8).astype(np.int32) * narrow
+        from_ = len(terms) - 1
+        for number, (name, op) in enumerate(ops):
+            operands = (from_, 1) if number % 2 else (1, from_)
+            terms.append(Term(f"arith.{name}", element, operands))
+            new = op(start, vector) if number % 2 else op(vector, start)
+            last = (len(terms) - 2, len(terms) - 1)
+            terms.append(Term("arith.addf" if element == "f32" else "arith.addi", element, last))
+            want = want + new
+    problem = replace(
+        problem, inputs=(*problem.inputs, Array((37,), element)), result=Array((5, 37), element),
+        integers=replace(problem.integers, formula=tuple(terms)),
+    )  # fmt: skip
+    assert GEMM.refuses(problem) == ""
+    code = GEMM.make(problem, HOST, chosen(GEMM, problem, 0, width))
+    np.testing.assert_array_equal(run(code, [one, other, vector], want.shape, tmp_path, kind), want)
 
 
 def test_sites_end_at_8_bits():
