@@ -98,7 +98,12 @@ def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
         form = (*tile, *kind, knobs.get("parts", 1), knobs.get("flatten", 0))
         keyed.append((cost * (1 + 0.03 * seen[tile] + 0.04 * seen[form] + 0.03 * seen[kind]), number, knobs))
         seen.update((tile, form, kind))
-    return tuple(knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2]))
+    found = [knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2])]
+    whole = next((knobs for knobs in found if knobs.get("split", 1) == 1), None)
+    if whole is not None:  # the first one is what a spec has that nothing was measured for
+        found.remove(whole)
+        found.insert(0, whole)
+    return tuple(found)
 
 
 def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
