@@ -9,7 +9,7 @@ from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.problem import Array, Problem
 
 EXACT = "-ffp-contract=off"
-"""A flag of the C compiler: what is rounded to 8 bits is compared bit by bit, and so each op is rounded."""
+"""A flag of the C compiler: 8-bit results are compared bit by bit, so nothing else is fused."""
 
 _TYPES = {"f32": "float", "i32": "int", "i8": "i8"}
 _WHOLE = ("addi", "subi", "muli", "maxsi", "minsi")
@@ -75,6 +75,11 @@ def _expression(term: Term, formula: tuple[Term, ...]) -> str:
         return f"{load}({where} + {'place' if term.along == 'all' else 'column'}, count)"
     name = _name(term)
     operands = list(term.of)
+    products = [each for each in operands if _name(formula[each]) == "mulf" and _uses(each, formula) == 1]
+    if name == "addf" and products:
+        # The compiler lets LLVM fuse them, which takes the first operand that is a product used only here.
+        product, more = products[0], operands[1 - operands.index(products[0])]
+        return f"fused({', '.join(f't{each}' for each in (*formula[product].of, more))})"
     if name in ("maximumf", "minimumf"):
         # Of a number and anything one instruction is enough: it gives its second operand for a NaN.
         constants = [each for each in operands if formula[each].op == CONSTANT]
@@ -86,6 +91,10 @@ def _expression(term: Term, formula: tuple[Term, ...]) -> str:
     if name in _BY_OPERAND:
         name = f"{name}_{formula[term.of[0]].element}"
     return f"{name}({', '.join(f't{each}' for each in operands)})"
+
+
+def _uses(number: int, formula: tuple[Term, ...]) -> int:
+    return sum(term.of.count(number) for term in formula)
 
 
 def _name(term: Term) -> str:

@@ -82,6 +82,16 @@ ALWAYS vector addf(vector one, vector other) { return one + other; }
 ALWAYS vector subf(vector one, vector other) { return one - other; }
 ALWAYS vector mulf(vector one, vector other) { return one * other; }
 ALWAYS vector divf(vector one, vector other) { return one / other; }
+// Rounded once, as the compiler of 3.13 has it.
+ALWAYS vector fused(vector one, vector other, vector more) {
+#if LANES == 16 && defined(__AVX512F__)
+  return (vector)_mm512_fmadd_ps((__m512)one, (__m512)other, (__m512)more);
+#elif LANES == 8 && defined(__FMA__)
+  return (vector)_mm256_fmadd_ps((__m256)one, (__m256)other, (__m256)more);
+#else
+  return one * other + more;
+#endif
+}
 ALWAYS vector negf(vector one) { return -one; }
 ALWAYS vector roundeven(vector x) {
 #if LANES == 16 && defined(__AVX512F__)

@@ -135,13 +135,16 @@ def arrays(problem, *, extremes=False):
 
 
 def finished(sums, more):
-    """The ops of `requantized` on sums."""
+    """The ops of `requantized` on sums, sums of products rounded once."""
     scale, offset, *rest = more
 
     def rounded(x):
         return np.clip(np.rint(x), -128, 127).astype(np.int8)
 
-    found = rounded(sums.astype(np.float32) * scale + offset)
-    if rest:
-        found = rounded(found.astype(np.float32) + rest[0].astype(np.float32) * rest[1])
-    return found
+    found = rounded(fused(sums.astype(np.float32), scale, offset))
+    return rounded(fused(rest[0].astype(np.float32), rest[1], found)) if rest else found
+
+
+def fused(one, other, more):
+    """A sum of a product, rounded to f32 once: 64 bits are enough for the product."""
+    return (one.astype(np.float64) * other + more).astype(np.float32)

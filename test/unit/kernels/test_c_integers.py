@@ -9,7 +9,7 @@ from amounts import amount
 from c_objects import run
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from integer_problems import arrays, finished, program
+from integer_problems import arrays, finished, fused, program
 from problems import matmul, site_in, sites_in
 
 from iree_tuner.kernels import c_code
@@ -207,8 +207,9 @@ def test_results_without_a_sign(tmp_path):
     problem = site_in(text).problem
     one, other, scale, offset, more, times = inputs = arrays(problem)
     offset += 100
-    first = np.clip(np.rint((one.astype(np.int64) @ other).astype(np.float32) * scale + offset), 0, 255)
-    want = np.clip(np.rint(first + more.view(np.uint8).astype(np.float32) * times), 0, 255).astype(np.uint8)
+    sums = (one.astype(np.int64) @ other).astype(np.float32)
+    first = np.clip(np.rint(fused(sums, scale, offset)), 0, 255)
+    want = np.clip(np.rint(fused(more.view(np.uint8), times, first)), 0, 255).astype(np.uint8)
     assert (want > 127).any()
     code = GEMM.make(problem, HOST, GEMM.variants(problem, HOST)[0])
     found = run(code, inputs, want.shape, tmp_path, np.int8)
@@ -254,7 +255,7 @@ def test_every_op(element, width, tmp_path):
             new = op(start, vector) if number % 2 else op(vector, start)
             last = (len(terms) - 2, len(terms) - 1)
             terms.append(Term("arith.addf" if element == "f32" else "arith.addi", element, last))
-            want = want + new
+            want = fused(start, vector, want) if name == "mulf" else want + new
     problem = replace(
         problem, inputs=(*problem.inputs, Array((37,), element)), result=Array((5, 37), element),
         integers=replace(problem.integers, formula=tuple(terms)),
