@@ -221,7 +221,7 @@ class _TuningRun:
         return self.findings.stop.cancelling(self.lab.compilers, self.lab.measurer.workers)
 
     def _find_kernels(self) -> str:
-        """Look for what kernels compute, where there are any; why nothing, if so."""
+        """Look for ops that kernels compute, if there are kernels; why nothing, if so."""
         if not self.kernels or self.plan.options.self_test or self.findings.stop.requested:
             return ""
         self.watch.working("finding dispatches for kernels")
@@ -360,7 +360,7 @@ class _TuningRun:
             self._blame(refused[0])
 
     def _profiled_after(self, variant: FlagVariant, verdict: Verdict) -> Profile | None:
-        """Where the time goes with what is used; None where nothing changes, or there is no time to look."""
+        """Where the time goes with the result; None where nothing changes, or there is no time to look."""
         measured = self.budget.measured
         if verdict.found is None or variant.profile is None or verdict.version in self.kernel_versions:
             return None  # with kernels, dispatches have other names
@@ -373,7 +373,7 @@ class _TuningRun:
             )[0]
 
     def _hitting(self, version: ProgramVersion) -> tuple[SpecEntry, ...]:
-        """Entries of a version that reach dispatches: those of others are kernels now."""
+        """Entries of a version that reach dispatches: the other dispatches are kernels now."""
         with self.timeline.stage("matcher check"), suppress(TunerError):
             return tuple(reaching(version.entries, self.program, self.lab.on(version.target))[0])
         return version.entries  # not known: the compiler does not survive the check

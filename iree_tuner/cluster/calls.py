@@ -1,4 +1,4 @@
-"""Calls on a cluster's workers, which end as those of processes on this machine do."""
+"""Calls on a cluster's workers, which end in the same ways as calls on this machine."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ class ClusterCalls(Calls):
         return None
 
     def _tell(self, call: Call, parcel: Parcel, reply: bytes, line: Line) -> None:
-        """Tell the caller how it ended. Raises UntypedError for what is no typed data."""
+        """Tell the caller how it ended. Raises UntypedError for data of other types."""
         self._at = line if self._room else None
         data, attached = unpack(reply)
         kind, value, seconds, files = read_value(data, attached)

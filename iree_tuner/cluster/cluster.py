@@ -60,7 +60,7 @@ class Member:
 class Cluster:
     """A scheduler with workers that `iree-tuner worker` started.
 
-    The scheduler says who is there. Calls go from here to the workers (`line`).
+    The scheduler lists the workers. Calls go from here to the workers (`line`).
 
     Args:
         scheduler: its address, tcp://HOST:PORT or tls://HOST:PORT, or a client that is connected.
@@ -69,7 +69,7 @@ class Cluster:
         TunerError: there is none, it has no such workers, or they have other versions.
 
     Attributes:
-        news: what happened since, for people: who of other versions came, which devices joined or left.
+        news: messages for people: workers of other versions that connected, devices that joined or left.
         watchers: called with the members whenever these are found out, on the event loop.
     """
 
@@ -132,7 +132,7 @@ class Cluster:
         return found
 
     async def _look(self, patience_s: float) -> list[str]:
-        """Find out who is there; workers with other versions are not used, and reported once."""
+        """Find the connected workers; workers with other versions are not used, and reported once."""
         found = await members_of(self.client)
         self._facts = {
             each.address: self._facts.get(each.address) or asyncio.create_task(self._ask_facts(each.address))
@@ -169,7 +169,7 @@ class Cluster:
         return cast("dict[str, str]", found) if isinstance(found, dict) else None
 
     async def _watch(self) -> None:
-        """Know who is there, and give up workers that the scheduler has given up."""
+        """Update the connected workers, and give up workers that the scheduler has given up."""
         while True:
             await asyncio.sleep(_KNOWN_S)
             self.news += [f"{problem}: it takes no part" for problem in await self._look(_KNOWN_S)]

@@ -101,7 +101,7 @@ class Line:
         return cast(bytes, reply.get("reply", b""))
 
     async def tell(self, what: str) -> bytes:
-        """The worker's answer to `facts`, of what it is, or `doing`, its calls. Raises LineLostError."""
+        """The worker's answer to `facts`, its description, or to `doing`, its calls. Raises LineLostError."""
         asking = self._ask(f"{what}?", {"ask": what})
         try:
             return cast(bytes, (await asyncio.wait_for(asking, self._timeout_s)).get("reply", b""))

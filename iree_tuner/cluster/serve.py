@@ -74,7 +74,7 @@ class Store:
 
 
 class Turns:
-    """Whose turn it is at a device: calls of one room go together, those of others when all of them ended."""
+    """Whose turn it is at a device: calls of one room go together, and others wait for all of them."""
 
     def __init__(self) -> None:
         self._groups: deque[tuple[str, list[None], asyncio.Event]] = deque()
@@ -283,7 +283,7 @@ class Host:
         return self._pools[place]
 
     def _files(self) -> Path:
-        """Where files are kept; those of long ago are deleted where there are too many."""
+        """Where files are kept; if there are too many, the oldest are deleted."""
         folder = self._folder / "files"
         folder.mkdir(exist_ok=True)
         every = sorted(folder.glob("*/*"), key=lambda path: path.stat().st_mtime)

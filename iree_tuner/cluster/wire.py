@@ -159,7 +159,7 @@ def read_call(data: bytes, attached: Mapping[str, bytes], folder: Path, written:
 
 
 def read_value(data: bytes, attached: Mapping[str, bytes]) -> Any:  # noqa: ANN401
-    """Read a worker's reply. Raises UntypedError for what is no typed data."""
+    """Read a worker's reply. Raises UntypedError for data of other types."""
     try:
         return _TypedReader(data, attached, None, None).load()
     except UntypedError:

@@ -58,7 +58,7 @@ class Calls(ABC):
 
     @property
     def there(self) -> bool:
-        """Whether somebody can make a call now; else calls wait for their worker to come back."""
+        """Whether a worker is free for a call now; else calls wait for their worker to come back."""
         return True
 
     def end(self, future: Future[R]) -> End[R]:

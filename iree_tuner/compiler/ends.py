@@ -48,7 +48,7 @@ class Crash:
 
     @classmethod
     def of(cls, exit_code: int | None, output: str, memory_bytes: int | None) -> Crash:
-        """That of a process that died, with what is known of the cause."""
+        """The end of a process that died, with the known cause."""
         if exit_code != 0 and _OUT_OF_MEMORY.search(output):
             return cls.out_of_memory(exit_code, output, memory_bytes)
         if exit_code == -signal.SIGKILL:

@@ -15,7 +15,7 @@ from iree_tuner.compiler.process import GoneError, WorkerProcess
 from iree_tuner.compiler.task import Reply
 
 _PAUSES_S = (0.0, 0.0, 0.1, 0.5, 1.0)
-"""Before each attempt to have a call begun: a worker may die before that, of what an earlier call left."""
+"""Before each attempt to begin a call: a worker may die before that, because of an earlier call."""
 
 _START_S = 120.0
 """For a worker to start and begin a call."""
@@ -49,7 +49,7 @@ class CallFuture(Future[Any]):
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call that somebody waits for.
+    """A call whose result is waited for.
 
     Attributes:
         what: the function's name.
@@ -74,7 +74,7 @@ class Call:
             self.drop()
 
     def drop(self) -> None:
-        """Cancel it, and tell those who wait."""
+        """Cancel it, and wake its waiters."""
         if self.future.cancel():
             with contextlib.suppress(InvalidStateError, RuntimeError):  # reported already
                 self.future.set_running_or_notify_cancel()

@@ -62,8 +62,8 @@ class Workers(Calls):
         tasks_per_worker: a worker is replaced after this many calls (0: never), against slow leaks.
         memory_bytes: how much data a worker may hold, and each process that it starts; `FAIR_SHARE` is
             at most 8 GiB; None is no limit, for drivers of GPUs, which map more than they use.
-        file_bytes: how large a file may get that a worker writes, its output among them; None is a quarter
-            of what is free where temporary files are, at most 8 GiB.
+        file_bytes: how large a file may get that a worker writes, its output among them; None is a quarter of
+            the free space for temporary files, at most 8 GiB.
         yielding: workers give way to other processes: set if they compile while something is timed.
     """
 
@@ -252,7 +252,7 @@ _SESSIONS_KEPT = 4
 def session_for(flags: tuple[str, ...]) -> CompilerSession:
     """This process's session with these flags. For functions that run in workers.
 
-    Some flags are global to the process although a session takes them (those of the tuner and of specs):
+    Some flags are global to the process although a session takes them (flags of the tuner and of specs):
     another session may have changed them since, so they are set again.
     """
     from iree_tuner.compiler.session import CompilerSession  # workers that never compile do without it

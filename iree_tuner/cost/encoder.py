@@ -89,5 +89,5 @@ class Encoder:
 
 
 def _logarithm(column: Array) -> Array:
-    """To base two, rounded to what all processors agree on."""
+    """To base two, rounded to digits that are equal on all processors."""
     return np.asarray(np.round(np.log2(np.maximum(column, 1e-9)), _DIGITS), np.float64)

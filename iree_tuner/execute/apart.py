@@ -60,7 +60,7 @@ class DispatchFault:
     Attributes:
         dispatch: name of its export.
         place: its number among the program's dispatches.
-        fault: `wrong` results; `unwritten` memory is read, so that results depend on what was there; or it
+        fault: `wrong` results; `unwritten` memory is read, so that results depend on its old contents; or it
             `fails` to run.
         message: one line.
         worst: the largest error as a multiple of its tolerance.
@@ -79,7 +79,7 @@ class JudgedDispatches:
 
     Attributes:
         faults: of each dispatch the first.
-        own: those of the program as the compiler makes it, which is compared with.
+        own: the dispatches of the program as the compiler makes it, the reference.
         compared: the dispatches that were compared, in the program's order.
         overflown: dispatches whose results have infinities or are no numbers for finite inputs.
         moves: for each seed, how far each result of the program moves at most if every dispatch rounds
@@ -97,15 +97,15 @@ def judge_here(
     base: Pieces, other: Pieces | None, device: str, run: ProgramRun, sums: Mapping[str, Tolerance],
     seconds: float = math.inf,
 ) -> JudgedDispatches:  # fmt: skip
-    """Compare dispatches of a version with those of the program as the compiler makes it.
+    """Compare dispatches of a version with the same ones in the program as the compiler makes it.
 
     Args:
         base: the latter, all of its dispatches.
-        other: the version; those of its dispatches that are to be compared. Without, only `own` is found out.
+        other: the version; the dispatches to compare. Without, only `own` is found out.
         device: device URI.
         run: inputs and parameters.
         sums: of each dispatch, by its export.
-        seconds: after so many no more inputs are made; all dispatches are compared on those of one seed.
+        seconds: after so many no more inputs are made; all dispatches are compared on the inputs of one seed.
 
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
@@ -145,7 +145,7 @@ class _Judge:
         return JudgedDispatches(faults, own, compared, tuple(self._overflown), moves)
 
     def go_through(self, seed: int, *, thorough: bool) -> None:
-        """All dispatches in order, on the values that the base makes of one seed."""
+        """All dispatches in order, on the base's values for one seed."""
         values: Values = dict(enumerate(map(Held, self._base.inputs(seed))))
         noise = np.random.default_rng(seed)
         moving = dict(values)
@@ -196,7 +196,7 @@ class _Judge:
     def _own_results(
         self, place: int, part: ProgramPart, read: Sequence[Held], *, thorough: bool
     ) -> list[Held]:
-        """The base's, with what it leaves as it was; and whether it depends on what was in memory."""
+        """The base's results and unwritten bytes; and whether it depends on old contents of memory."""
         expected = self._base.call(part, read, self._byte(place))
         if not thorough:
             return [Held(own, self._holes.get((place, index))) for index, own in enumerate(expected)]
@@ -298,7 +298,7 @@ def sums_in(part: ProgramPart, sums: Mapping[str, Tolerance]) -> Tolerance:
 
 
 def _matched(base: Parts, other: Parts) -> dict[int, ProgramPart]:
-    """For the base's dispatches, by number, those of another that stand in the same place."""
+    """The dispatches of another version that take the place of the base's, by number."""
     if base.values != other.values:
         return {}
     theirs = {(each.dispatch, each.writes): each for each in other.parts}

@@ -2,8 +2,8 @@
 
 The checks of a run: it must write every output, within tolerance of the default's (`execute.numerics`); write
 nothing else; do so again on the second run, and on every one after it. Where candidate and default differ, an
-interpreter of the dispatch says who is right, for small sizes, or else, for a GPU, the code for this
-machine's processor (`execute.reference`). See docs/numerics.md.
+interpreter of the dispatch decides for small sizes. For larger ones on a GPU, the code for this machine's
+processor decides (`execute.reference`). See docs/numerics.md.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ class Check:
 
 
 def _on_run(found: Agreement, seed: int, repetition: int) -> Agreement:
-    """With the seed; and that it was right at first, if so: it depends on what was there, or on timing."""
+    """With the seed; and that it was right at first, if so: it depends on old memory, or on timing."""
     again = f", right at first, on run {repetition + 1}" if repetition else ""
     return replace(found, message=f"seed {seed}{again}: {found.message}")
 

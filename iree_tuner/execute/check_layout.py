@@ -1,4 +1,4 @@
-"""How `execute.check_program` sees a buffer: for those who build it, and for those who run it."""
+"""How `execute.check_program` sees a buffer, for code that builds it and for code that runs it."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
     * `survey(expected) -> (largest, strange, sample)...`: for each row the largest finite absolute value, -1
       where none is finite, and a number other than 0 where one is not; and evenly spaced values.
     * `allow(expected, magnitudes, terms...) -> (want, scale)...`: what `check` takes, from results of the
-      default. The terms of each output are the largest value, the median and those of `numerics.Terms`.
+      default. The terms of each output are the largest value, the median and the terms of `numerics.Terms`.
 
     Buffers are bytes; `image` and `mask` are the words of one.
     """
@@ -177,7 +177,7 @@ def _allow(
 ) -> list[ir.Value]:
     """An output's expected values, limited to its type's largest number, and one over its tolerance.
 
-    That of `numerics.tolerances`, except for 1.2e-38 instead of what is less: devices flush such numbers.
+    The tolerance of `numerics.tolerances`, at least 1.2e-38: devices flush smaller numbers.
     """
     real = ir.F32Type.get()
     largest, median, rounding, functions, relative, halting, normal, least = terms

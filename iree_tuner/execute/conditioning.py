@@ -75,7 +75,7 @@ def slack_of(
     Args:
         depth: of the program.
         straight: its results.
-        again: those of nudged inputs; asked where it was not measured how results move.
+        again: results for nudged inputs; asked where it was not measured how results move.
     """
     if depth.moves and [len(each) for each in depth.moves] == [len(each) for each in straight]:
         return [[_SURELY * move for move in each] for each in depth.moves]

@@ -94,7 +94,7 @@ def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArr
 
 
 def forget_values() -> None:
-    """Let go of what `fill` keeps."""
+    """Release the data that `fill` keeps."""
     _fill.cache_clear()
     _drawn.cache_clear()
 

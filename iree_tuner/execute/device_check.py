@@ -65,8 +65,8 @@ class CheckProgram:
         """The expected floats, and one over their tolerances; and whether all values are numbers.
 
         Args:
-            expected: what it makes of inputs.
-            magnitudes: what it makes of their absolute values.
+            expected: its results for the inputs.
+            magnitudes: its results for their absolute values.
             tolerance: of results.
         """
         if not self.outputs:
@@ -151,7 +151,7 @@ class DeviceCheck:
         self._wanted = wanted
 
     def worst(self, memory: Memory) -> float:
-        """The largest error as a multiple of its tolerance, of what is in a memory now.
+        """The largest error of a memory's contents, as a multiple of its tolerance.
 
         Infinite where something else was written, or where one is not a number.
         """

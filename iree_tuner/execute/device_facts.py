@@ -43,7 +43,7 @@ class DeviceFacts:
     """The facts that the host of a device knows about it.
 
     Attributes:
-        name: of what runs the code.
+        name: of the processor that runs the code.
         driver: version of its driver.
         units: cores or multiprocessors; 0 where unknown.
         cores: of the host, that a process may use.
@@ -74,9 +74,9 @@ def facts_of(device_uri: str) -> DeviceFacts:
 def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
     """How many copies of its data a dispatch rotates through.
 
-    Cold: twice the last-level cache, at most a quarter of the device's memory or 1 GiB. It is the distance of
-    the copies that counts, not what they hold: those of a small dispatch begin at the start of a page, and so
-    compete for those cache sets only that starts of pages fall on.
+    Cold: twice the last-level cache, at most a quarter of the device's memory or 1 GiB. The distance of the
+    copies counts, not their contents: copies of a small dispatch begin at the start of a page, and so compete
+    for the few cache sets that starts of pages fall on.
     """
     if not cold:
         return 1
@@ -90,7 +90,7 @@ def rotation_bytes(device_uri: str) -> int:
 
 
 def device_setting(device_uri: str) -> tuple[str, str, int]:
-    """Name of what runs the code, version of its driver, and cores or multiprocessors (0 where unknown)."""
+    """Name of the processor, version of its driver, and cores or multiprocessors (0 where unknown)."""
     device = find_hal_device(device_uri)
     if device.on_host and not device.name:
         return processor_name(), "", usable_cores()

@@ -32,7 +32,7 @@ class Expected:
 
     Attributes:
         values: each output.
-        magnitudes: what it makes of the inputs' absolute values; see `execute.numerics`.
+        magnitudes: its results for the inputs' absolute values; see `execute.numerics`.
         kept: what a candidate must leave alone, since the default does.
         tolerance: of results.
     """
@@ -130,7 +130,7 @@ class Expectations:
         return found.checks if found else []
 
     def are_numbers(self, seed: int) -> bool:
-        """Whether all that the default makes of a seed is finite."""
+        """Whether all of the default's results for a seed are finite."""
         found = self._there(seed)
         return found.numbers if found else all(numbers(each) for each in self.of(seed).values)
 
@@ -210,7 +210,7 @@ class Expectations:
         return self._references[seed]
 
     def arbiter(self, seed: int) -> list[Array] | Unsupported:
-        """The reference, or what the processor makes of it where there is none and the device is another."""
+        """The reference, or the processor's results if there is none and the device is another."""
         found = self.reference(seed)
         if isinstance(found, list) or on_host(self._bench.device):
             return found

@@ -73,7 +73,7 @@ class _Made:
     """The results of a dispatch of the version.
 
     Attributes:
-        parents: dispatches whose results it read, where they are not those of the base.
+        parents: dispatches whose results it read, where they differ from the base's.
         found: whether all of it is among the base's values.
         message: how it differs from the nearest of these.
         worst: the same as a multiple of its tolerance.
@@ -145,7 +145,7 @@ class _Follower:
         return findings
 
     def _unwritten(self, part: ProgramPart, got: Sequence[Array]) -> tuple[str, list[Holes]]:
-        """How results depend on what was in memory, unless they vary anyway; and what is not written."""
+        """How results depend on old contents of memory, unless they vary anyway; and what is not written."""
         others = [self._call(self._other, part, self._theirs, byte) for byte in (FILLINGS[0], FILLINGS[2])]
         found: list[Holes] = []
         message = ""

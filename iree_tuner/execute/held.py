@@ -38,7 +38,7 @@ class Held:
 
     @property
     def array(self) -> Array:
-        """The value, of what a dispatch made."""
+        """The value, of a dispatch's results."""
         assert isinstance(self.value, np.ndarray)
         return self.value
 

@@ -23,7 +23,7 @@ _SHARED_OF_MULTIPROCESSOR = (("H100", 228), ("H200", 228), ("A100", 164))
 
 
 def machine_of(facts: DeviceFacts, limits: Limits) -> Machine:
-    """A device as a machine; `limits` are those of the code that it runs."""
+    """A device as a machine; `limits` are the limits of the code that it runs."""
     if isinstance(limits, CpuLimits):
         wide = limits.native_vector_bytes >= _WIDE_VECTOR
         return Machine(

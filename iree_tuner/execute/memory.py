@@ -50,7 +50,7 @@ class Memory:
 
     @classmethod
     def for_timing(cls, harness: Harness, device: str, copies: int) -> Memory:
-        """Copies in the device's own memory, each filled with what seed 0 gives."""
+        """Copies in the device's own memory, each filled with the values of seed 0."""
         opened, size = device_for(device)[0].device, harness.stride
         one, every = _own_buffer(opened, size), _own_buffer(opened, size * copies)
         _fill_there(opened, one, harness, 0)
@@ -62,7 +62,7 @@ class Memory:
         return cls(harness, every, copies)
 
     def fill_all(self) -> None:
-        """Set all copies to what seed 0 gives."""
+        """Set all copies to the values of seed 0."""
         block = fill(self.harness.bindings, self.harness.stride, 0)
         _mapped(self.buffer, block.size * self.copies).reshape(self.copies, block.size)[:] = block
 
@@ -99,7 +99,7 @@ class Arena:
         self._held: Memory | None = None
 
     def hold(self, harness: Harness, copies: int) -> Memory:
-        """So many copies for a harness, filled with what seed 0 gives. Those of another one are gone then."""
+        """So many copies for a harness, with the values of seed 0. Another harness's copies are gone then."""
         held, size = self._held, copies * harness.stride
         if held is not None and (held.harness, held.copies) == (harness, copies):
             return held
@@ -159,7 +159,7 @@ class StagedMemory(Memory):
         return _mapped(self._staging, self.harness.stride)
 
     def snapshot(self) -> rt.HalBuffer:
-        """A buffer of the device with what it holds now."""
+        """A buffer of the device with its current contents."""
         return self.copy_of(self.buffer)
 
     def restore(self, held: rt.HalBuffer) -> None:
@@ -167,7 +167,7 @@ class StagedMemory(Memory):
         self._copy(held, self.buffer)
 
     def copy_of(self, buffer: rt.HalBuffer) -> rt.HalBuffer:
-        """A buffer of the device with what another one of this size holds."""
+        """A buffer of the device with the contents of another one of this size."""
         found = _own_buffer(self._device, self.harness.stride)
         self._copy(buffer, found)
         return found

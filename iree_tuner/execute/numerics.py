@@ -174,7 +174,7 @@ def compare(
 
 
 def _ratios(got: Floats, expected: Floats, allowed: Floats, limit: float) -> Floats:
-    """How far each is off, as a multiple of what it may be off by; infinite where one is not a number."""
+    """The error of each, as a multiple of its tolerance; infinite where one is not a number."""
     with np.errstate(all="ignore"):
         ratio = np.abs(np.clip(got, -limit, limit) - np.clip(expected, -limit, limit)) / allowed
     ratio[np.isnan(got) & np.isnan(expected)] = 0.0
@@ -190,7 +190,7 @@ class Terms:
     Attributes:
         rounding: of each value, relative to it.
         functions: relative to the largest value.
-        relative: of sums and factors, relative to what partial sums reach.
+        relative: of sums and factors, relative to the largest partial sums.
         halting: of sums that come to a halt, relative to the value.
         normal: the smallest normal number where code may flush what is smaller, else 0.
         least: of every value.

@@ -71,7 +71,7 @@ class LoadedParts:
             raise TunerError(f"the program in parts does not load: {first_line(error)}") from None
 
     def inputs(self, seed: int) -> list[Array | float | int]:
-        """Values of what the function takes."""
+        """Values of the function's arguments."""
         rng = np.random.default_rng(seed)
         found: list[Array | float | int] = []
         for number, value in zip(self.parts.takes, self.parts.values, strict=False):

@@ -97,8 +97,8 @@ def compare_programs(
         run: which functions, on which inputs, with which parameters.
         batch_s: least length of a sample, in seconds.
         seconds: time that the programs may take together.
-        for_host: makes the same program for this machine's processor, or empty bytes; asked once, where
-            results differ on another device: who has the processor's is right.
+        for_host: makes the same program for this machine's processor, or empty bytes; asked once, if results
+            differ on another device: results that match the processor's are right.
 
     Returns:
         One for each other compilation, in their order.
@@ -144,7 +144,7 @@ def run_program(
     vmfb: bytes, folder: Path, device: str, workers: Calls, run: ProgramRun = _AS_GIVEN,
     *, default: bytes = b"", depth: Depth = _SHALLOW,
 ) -> Ran:  # fmt: skip
-    """Run a program, keep its results in a folder, and compare them with those of another compilation.
+    """Run a program, keep its results in a folder, and compare them with another compilation's.
 
     Args:
         vmfb: the program.
@@ -301,7 +301,7 @@ class _Bench:
         raise AssertionError("one of two attempts returns or raises")
 
     def screen(self, paths: Sequence[str], group: Sequence[int], found: dict[int, ProgramComparison]) -> None:
-        """A few rounds: who is far slower in each of them has lost, and takes no more turns."""
+        """A few rounds: a version that is far slower in each of them has lost, and takes no more turns."""
         alive = [index for index in group if found[index].ok]
         if len(alive) < _FEW:
             return
@@ -317,7 +317,7 @@ class _Bench:
         self, paths: Sequence[Sequence[str]], group: Sequence[int], found: dict[int, ProgramComparison],
         plan: JudgePlan,
     ) -> None:  # fmt: skip
-        """Time those of a group that are right and not out yet; again without one that fails."""
+        """Time the versions of a group that are right and not out yet; again without one that fails."""
         group = [index for index in group if found[index].comparison is None]
         while alive := [index for index in group if found[index].ok]:
             turns = [[here[0], *(here[index + 1] for index in alive)] for here in paths]

@@ -180,7 +180,7 @@ def _check_type(
 
 
 def _same(element_type: str, expected: np.dtype[np.generic], dtype: np.dtype[np.generic]) -> bool:
-    """Whether values of a NumPy type are those of an MLIR type, which does not tell signs of integers."""
+    """Whether values of a NumPy type fit an MLIR type, which does not distinguish signs of integers."""
     if element_type == "i1":
         return dtype.kind == "b" or dtype.itemsize == 1
     if dtype.kind == "V":  # .npy files do not name the types of ml_dtypes

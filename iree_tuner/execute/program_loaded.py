@@ -73,7 +73,7 @@ class Known:
 
     Attributes:
         results: for each seed, all results of one invocation.
-        unwritten: how they depend on what was in memory before; empty where they do not.
+        unwritten: how they depend on old contents of memory; empty where they do not.
         slack: how far they may be missed.
     """
 
@@ -93,7 +93,7 @@ class LoadedProgram:
     Args:
         path: the VM module, which is mapped: its constants are not copied where the device can use them.
         device: device URI.
-        run: which functions, on what.
+        run: the functions and their inputs.
         known: of its results, from when it was loaded before.
 
     Raises:
@@ -132,8 +132,8 @@ class LoadedProgram:
     def results(self) -> list[list[Array]]:
         """For each seed, all results of one invocation.
 
-        They are those of the first invocations after loading, as a program may have state: this has to be
-        called before the program is timed.
+        They are from the first invocations after loading, as a program may have state. So call this before
+        the program is timed.
         """
         if self.known.results is None:
             first, *others = SEEDS
@@ -174,7 +174,7 @@ class LoadedProgram:
         self._set_inputs(SEEDS[0])
 
     def _fill_differently(self, first: Sequence[Array]) -> None:
-        """Find out whether results depend on what was in memory; not of results that vary anyway."""
+        """Find out whether results depend on old contents of memory; not of results that vary anyway."""
         if not any(each.filled for each in self._functions) or not equal(self._outputs(FILLINGS[0]), first):
             return
         for byte in FILLINGS[1:]:

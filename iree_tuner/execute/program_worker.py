@@ -129,7 +129,7 @@ class Output:
 
 
 def save_here(table: Table, index: int, folder: str) -> list[Output] | Failed:
-    """Write a program's results into a folder, those of the first inputs."""
+    """Write a program's results for the first inputs into a folder."""
     with _Marked(table.marker) as mark:
         mark(index)
         try:
@@ -187,7 +187,7 @@ def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Fa
     """Rounds of one sample of each, in microseconds; fewer than asked for, at least one, when they take long.
 
     Args:
-        table: who takes turns.
+        table: the versions that take turns.
         rounds: how many.
         start: how many there have been.
     """

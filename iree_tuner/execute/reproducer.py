@@ -86,8 +86,8 @@ class FailedCandidate:
 def write_reproducer(folder: Path, failure: FailedCandidate) -> tuple[str, str]:
     """Write a failure's folder below `folder`; its path, and a note when it could not be written.
 
-    Exactly one of the two is empty. The same failure again changes nothing. Never raises for what the
-    disk or the module does: a reproducer is an extra.
+    Exactly one of the two is empty. The same failure again changes nothing. Never raises for errors of the
+    disk or the module: a reproducer is an extra.
     """
     target = folder / failure.name
     try:

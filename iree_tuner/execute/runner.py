@@ -25,7 +25,7 @@ class LoadedDispatch:
 
     Raises:
         RuntimeError, ValueError: it does not load, or does not export the harness's function.
-            (`RUNTIME_ERRORS` are those of `run`.)
+            (`RUNTIME_ERRORS` are the errors of `run`.)
     """
 
     def __init__(self, vmfb: bytes, harness: Harness, device: str, memory: Memory | None = None) -> None:

@@ -12,7 +12,8 @@ PROTOCOL = 2
 
 @dataclass(frozen=True)
 class Setting:
-    """Where and with what candidates are compiled and timed. Trials are reused only where it is equal.
+    """The machine and the software that candidates are compiled and timed with. Trials are reused only where
+    it is equal.
 
     Attributes:
         compiler: release of the compiler.
@@ -20,7 +21,7 @@ class Setting:
         target: the target as it is written: `llvm-cpu:host`.
         flags: all compiler flags of the target.
         device: device URI without what tells two equal devices apart: `local-task`, `cuda`.
-        processor: name of what runs the code: the CPU's, or the GPU's.
+        processor: name of the processor that runs the code: the CPU's, or the GPU's.
         cores: cores that the runtime may use; multiprocessors of a GPU, 0 where unknown.
         driver: version of the device's driver; empty for CPUs.
         cold: whether buffers are rotated through more memory than the last-level cache holds.

@@ -128,7 +128,8 @@ def center_of(samples_us: Sequence[float]) -> tuple[float, float]:
     """Mean of the middle half of the samples' logarithms, and its standard error.
 
     For samples of one executable alone. As in `compare_rows`, the error is the largest of the errors that
-    single samples and blocks of them give; it knows nothing of what lasts longer than the samples took.
+    single samples and blocks of them give; it does not include effects that last longer than the samples
+    took.
 
     Raises:
         ValueError: no samples, or one that is not above 0.

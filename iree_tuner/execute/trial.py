@@ -57,6 +57,6 @@ class Trial:
 
     @property
     def score(self) -> float:
-        """Time relative to the default's in the same round; infinite for what did not run."""
+        """Time relative to the default's in the same round; infinite if it did not run."""
         time_us = self.time_us
         return float("inf") if time_us is None or not self.baseline_us else time_us / self.baseline_us

@@ -24,7 +24,7 @@ class Kept:
     Attributes:
         start: its first byte.
         end: the byte behind it.
-        tensor: number of the input that it holds; None for what lies between and behind tensors.
+        tensor: number of the input that it holds; None for gaps between and behind tensors.
     """
 
     start: int

@@ -98,5 +98,5 @@ class Attention(OpFamily):
 
 
 def is_attention(workload: Workload) -> bool:
-    """Whether its loops are those of attention: pipelines for attention take it then."""
+    """Whether it has the loops of attention: pipelines for attention take it then."""
     return workload.plays(ROLES)

@@ -29,7 +29,7 @@ def clone(op: ir.Operation, values: Mapping[ir.Value, ir.Value], where: ir.Inser
 
 
 def strip_discardable(op: ir.Operation) -> None:
-    """Remove, from an op and all that is in it, attributes that are not part of what the op is."""
+    """Remove, from an op and all that is in it, attributes that are not part of the op's meaning."""
 
     def strip(inner: ir.Operation) -> ir.WalkResult:
         for name in list(inner.attributes):

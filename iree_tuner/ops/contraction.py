@@ -82,7 +82,7 @@ class Contraction(OpFamily):
 
 
 def is_contraction(workload: Workload) -> bool:
-    """Whether its loops are those of a contraction: pipelines for contractions take it then."""
+    """Whether it has the loops of a contraction: pipelines for contractions take it then."""
     return workload.plays(ROLES)
 
 

@@ -91,7 +91,7 @@ class Convolution(OpFamily):
 
 
 def is_convolution(workload: Workload) -> bool:
-    """Whether its loops are those of a convolution: pipelines for convolutions take it then."""
+    """Whether it has the loops of a convolution: pipelines for convolutions take it then."""
     return workload.plays(ROLES)
 
 

@@ -5,7 +5,7 @@ the root op and its companions are reached from the sink by walking up operands.
 
 The match op fails on a region that captures a value, unless the op that defines the value is also an
 operand of something in the DAG, and is compared before the region. A DAG with such a region is
-matched op by op, by signature: exact in sizes, types and maps, not in what a region computes.
+matched op by op, by signature: exact in sizes, types and maps, not in the region's computation.
 """
 
 from __future__ import annotations

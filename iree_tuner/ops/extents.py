@@ -1,8 +1,8 @@
 """How long a dynamic dimension is: the value that says it, and what the program says about that value.
 
 The compiler answers the same question for `transform.iree.match.dim_bounds`, by ValueBoundsOpInterface;
-it has no Python binding. Less than what the compiler knows is looked for here, never more: bounds that are
-too wide still match.
+it has no Python binding. This finds fewer facts than the compiler knows, never more: bounds that are too wide
+still match.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class OpFamily(Protocol):
         return flops_by_bodies(workload)
 
     def computed_in(self, workload: Workload) -> ElementType | None:
-        """The type of what is multiplied; of an op that does not multiply, of its result."""
+        """The type of the multiplied elements; of an op that does not multiply, of its result."""
         return result_type(workload)
 
     def sums(self, workload: Workload) -> Sums:

@@ -105,7 +105,7 @@ def _index(found: ir.AffineExpr) -> Index:
 
 
 def _terms(found: ir.AffineExpr) -> Terms:
-    """Loops and their factors; of a division or a remainder, the loops of what is divided."""
+    """Loops and their factors; of a division or a remainder, the loops of the dividend."""
     if isinstance(found, ir.AffineDimExpr):
         return ((found.position, 1),)
     if not isinstance(found, ir.AffineBinaryExpr):

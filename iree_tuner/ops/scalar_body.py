@@ -11,7 +11,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import new_context
 
 LABEL = "iree_tuner.label"
-"""The attribute that carries an op's label in a DAG's text; it is no part of what is matched."""
+"""The attribute that carries an op's label in a DAG's text; it is not matched."""
 
 _CASTS = frozenset({
     "extf", "extsi", "extui", "truncf", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "index_cast",
@@ -40,7 +40,7 @@ class ScalarBody:
 
     @property
     def arithmetic(self) -> tuple[tuple[str, str], ...]:
-        """Dialects and short names of the ops that compute: those of `math` and `arith`."""
+        """Dialects and short names of the ops that compute: ops of `math` and `arith`."""
         parts = (name.partition(".") for name in self.ops)
         return tuple((dialect, short) for dialect, _, short in parts if dialect in ("math", "arith"))
 

@@ -1,8 +1,8 @@
 """Match an op by its own properties, where the compiler's DAG match op cannot.
 
-An op's signature is its name, inherent attributes (maps among them) and operand types, and for what
-is in its region how many ops there are of each name and attributes. The order in which those are
-used, and the values of constants from outside, are not looked at.
+An op's signature is its name, inherent attributes (maps among them) and operand types, and for its region the
+number of ops of each name with its attributes. The order in which those are used, and the values of constants
+from outside, are not looked at.
 
 `transform.structured.match` can see all this, but is not allowed in a matcher; a sequence that a
 matcher includes may hold it. So each signature is a sequence, put first in the matcher's module and

@@ -58,7 +58,7 @@ class Times:
     """One invocation.
 
     Attributes:
-        us: microseconds by name. Names of what is no dispatch are in parentheses.
+        us: microseconds by name. Names of other work than dispatches are in parentheses.
         calls: how often, by name.
         span_us: from its first submission to the queue to the end of its last work; 0 where invocations
             cannot be distinguished.

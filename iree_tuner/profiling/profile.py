@@ -24,13 +24,13 @@ class ProfileRow:
 
     Attributes:
         name: of the dispatch, as the program's executables export it; in parentheses what is none.
-        kind: `dispatch`; `transfer` for fills and copies; `overhead` for what is between them.
+        kind: `dispatch`; `transfer` for fills and copies; `overhead` for the time between them.
         calls: in one invocation.
         time_us: of all of them.
         share: part of the whole's time.
         flops: arithmetic operations of all calls; 0 where they are not known.
         bytes: that all calls read and write; 0 where they are not known.
-        element_type: of what is multiplied or combined.
+        element_type: of the elements that are multiplied or combined.
         attainable_us: the least time for all calls that the roofline allows; 0 where nothing is known.
         workload: key of its workload; empty where it has none.
         workload_name: name of its workload.

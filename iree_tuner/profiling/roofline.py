@@ -36,7 +36,7 @@ class Roofline:
 
     Attributes:
         name: the device as it names itself.
-        flops_per_s: by element type of what is multiplied; `f32` stands for missing types.
+        flops_per_s: by the type of the multiplied elements; `f32` stands for missing types.
         levels: nearest first; the last one holds everything.
         how: how the numbers were obtained: a source, or what was measured.
         conditions: what they were measured under, as names and values.

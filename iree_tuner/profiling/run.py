@@ -73,7 +73,7 @@ def profile_program(
         program: with its sizes, if it was given any (`program.dynamic.sized`).
         target: what to compile for; it must have a device.
         tools: workers to use; started and stopped here where none are given. Nothing may compile meanwhile.
-        run: which functions, on what; by default, the ones that can be run on generated inputs.
+        run: the functions and their inputs; by default, the ones that can be run on generated inputs.
         dispatches: what `extract` finds in the program for these functions, where the caller has it already.
         method: `hal` or `standalone`; where none is asked for, `hal` on devices that can, and `standalone`
             where that fails.
@@ -114,7 +114,7 @@ def profile_program(
 
 
 def _can_profile(target: Target, method: Method | None) -> bool:
-    """Whether to ask the HAL. Raises UsageError for what cannot be done."""
+    """Whether to ask the HAL. Raises UsageError for impossible requests."""
     device = target.device
     if device is None:
         raise UsageError(f"target {target} has no device to measure on", hint="give a device")

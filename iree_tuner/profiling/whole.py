@@ -77,7 +77,7 @@ def measure_here(path: str, device: str, run: ProgramRun, plan: ProfilePlan) -> 
     Args:
         path: the VM module.
         device: device URI.
-        run: which functions, on what.
+        run: the functions and their inputs.
         plan: how much.
 
     Raises:
@@ -120,7 +120,7 @@ def _calls(loaded: LoadedProgram, run: ProgramRun) -> list[_Call]:
 
 
 class _Tool:
-    """`iree-benchmark-module` on one program, and `iree-profile` on what it writes."""
+    """`iree-benchmark-module` on one program, and `iree-profile` on its output."""
 
     def __init__(self, path: str, device: str, run: ProgramRun, folder: Path, calls: Sequence[_Call]) -> None:
         self._folder = folder

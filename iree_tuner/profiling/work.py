@@ -22,9 +22,9 @@ class Work:
 
     Attributes:
         flops: arithmetic operations, a multiply-add as two; 0 where they are not known.
-        read_bytes: of what it reads.
-        written_bytes: of what it writes.
-        element_type: of what is multiplied or combined; empty where it is not known.
+        read_bytes: bytes that it reads.
+        written_bytes: bytes that it writes.
+        element_type: of the elements that are multiplied or combined; empty where it is not known.
     """
 
     flops: float = 0.0
@@ -66,7 +66,7 @@ def flops_of(workload: Workload) -> float:
 
 
 def element_type_of(workload: Workload) -> str:
-    """Type of what is multiplied; for an op that does not multiply, the type of its result."""
+    """Type of the multiplied elements; for an op that does not multiply, the type of its result."""
     found = family_of(workload).computed_in(workload)
     return found.name if found else ""
 
@@ -74,7 +74,7 @@ def element_type_of(workload: Workload) -> str:
 def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:
     """Bytes read and written. The known tensors of a binding count, else the whole binding.
 
-    A gather may use a small part of what it is given: no more elements count than the root op has iterations.
+    A gather may use a small part of its input: no more elements count than the root op has iterations.
     """
     read = written = 0.0
     most = math.prod(workload.loops) if workload and not workload.dynamic else None

@@ -39,7 +39,7 @@ def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
 
     Of a program that the compiler has brought to its executables, these are taken.
 
-    Raises what `load_program` raises, and CompileError for what is no MLIR.
+    Raises the errors of `load_program`, and CompileError for text that is not MLIR.
     """
     program = read_program(source)
     module = parse_module(program.data, new_context(), program.name)

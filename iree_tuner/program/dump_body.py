@@ -1,8 +1,8 @@
 """The function of a dumped dispatch, as the function of a `stream.executable`.
 
 A dumped function finds its tensors at offsets of numbered buffers, and assembles its numbers from constants
-of 32 bits. Here each tensor and each number becomes an argument. Where a tensor lies has no part in what is
-computed: the compiler decides it again.
+of 32 bits. Here each tensor and each number becomes an argument. The place of a tensor has no part in the
+computation: the compiler decides it again.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def fill(function: ir.Operation) -> None:
 def _fresh(function: ir.Operation) -> list[tuple[ir.Operation, list[tuple[int, ir.Value]]]]:
     """Where memory is used first: an execution, the numbers of its arguments, and their sizes in bytes.
 
-    In loops an allocation may be used in the next iteration; only those of the same block are taken.
+    In loops an allocation may be used in the next iteration; only sizes of the same block are used.
     """
     seen = set[ir.Value]()
     found: list[tuple[ir.Operation, list[tuple[int, ir.Value]]]] = []

@@ -251,7 +251,7 @@ def _used(function: ir.Operation, constants: list[int]) -> dict[int, tuple[int, 
 
 
 def _range(subspan: ir.Operation, constants: list[int]) -> tuple[int, int] | None:
-    """The bytes of a subspan; None where they are not known, as those of tensors that get a layout later."""
+    """The bytes of a subspan; None where they are not known, as for tensors that get a layout later."""
     found, (_, parsed) = _tensor(subspan, constants), held(subspan)
     if found is None or not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
         return None

@@ -40,7 +40,7 @@ def attributes(module: ir.Module) -> list[Edit]:
 
 
 def splats(module: ir.Module) -> list[Edit]:
-    """Make dense constants splats of their first element, and those of resources splats of one."""
+    """Make dense constants splats of their first element, and constants in resources splats of one."""
     found: list[Edit] = []
     for op in walk(module.operation):
         for name, value in attributes_of(op).items():

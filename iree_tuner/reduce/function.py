@@ -181,7 +181,7 @@ def _of_call(call: ir.Operation) -> dict[str, ir.Attribute]:
 
 
 def _has_signature(op: ir.Operation) -> bool:
-    """Whether an op has a type that can be changed here: those of the LLVM dialect are of another kind."""
+    """Whether an op has a type that can be changed here: types of the LLVM dialect are of another kind."""
     found = attributes_of(op).get(_SIGNATURE)
     if not isinstance(found, ir.TypeAttr) or not isinstance(found.value, ir.FunctionType):
         return False

@@ -37,7 +37,7 @@ class JudgeLab(Protocol):
         ...
 
     def edited(self, text: str, step: int, sets: Sequence[frozenset[int]]) -> list[Candidate | None]:
-        """The module with each of some sets of edits made; None for what is no candidate."""
+        """The module with each of some sets of edits made; None if it is no candidate."""
         ...
 
     def judged(self, contents: Sequence[bytes], suffix: str = ".mlir") -> Generator[Answer]:

@@ -124,7 +124,7 @@ def _return_operands(op: ir.Operation, function: Function) -> None:
 
 
 def _is_data(value: ir.Value) -> bool:
-    """Whether a value is an op's, and of what programs compute: not a size, an offset or a scalar."""
+    """Whether a value is an op's and data of the program: not a size, an offset or a scalar."""
     return isinstance(value, ir.OpResult) and not isinstance(
         value.type, ir.IndexType | ir.IntegerType | ir.FloatType
     )

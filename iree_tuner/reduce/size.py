@@ -21,7 +21,7 @@ class ProgramSize:
         work: ops that compute something, symbols and terminators among them.
         ops: all of them.
         values: results, block arguments and operands.
-        attributes: those of ops, and the parts that they are made of.
+        attributes: attributes of ops, and their parts.
         elements: numbers in dense constants that are not splats; 1 for a resource.
         extent: the sum of the static sizes of all values.
     """
@@ -63,7 +63,7 @@ def _elements(attribute: ir.Attribute) -> int:
 
 
 def static_sizes(kind: ir.Type) -> list[int]:
-    """The sizes that a type fixes; none for what has no shape."""
+    """The sizes that a type fixes; none for types without a shape."""
     if not isinstance(kind, ir.ShapedType) or not kind.has_rank:
         return []
     return [kind.get_dim_size(axis) for axis in range(kind.rank) if kind.is_static_dim(axis)]

@@ -203,7 +203,7 @@ def _member(line: Mapping[str, Any], labels: Sequence[str]) -> Assignment:
 
 
 def _time(line: Mapping[str, Any], name: str, otherwise: float | None = None) -> float:
-    """Microseconds; what else is taken where the line has none. Raises ValueError for what is no time."""
+    """Microseconds; what else is taken where the line has none. Raises ValueError if it is no time."""
     value = line.get(name)
     if value is None and otherwise is not None:
         return otherwise

@@ -1,4 +1,4 @@
-"""The contents of a report, as plain data. None, or nothing in a tuple, stands for what is not known."""
+"""The contents of a report, as plain data. None, or an empty tuple, stands for unknown data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TrialPoint:
     Attributes:
         order: its place among the workload's trials, from 1 on.
         outcome: how it ended (see `execute.outcome`).
-        score: its time relative to the default's; None for what did not run.
+        score: its time relative to the default's; None if it did not run.
         time_us: its time, in microseconds.
         pipeline: label of its space; empty where there is one only.
         knobs: its knobs there.
@@ -96,7 +96,7 @@ class Slice:
         calls: in one invocation.
         time_us: of all these calls.
         flops: operations of all these calls, and `bytes` that they move at least.
-        element_type: of what is computed with.
+        element_type: of the computation.
         attainable_us: the least time for all these calls that the roofline allows.
     """
 
@@ -264,7 +264,7 @@ class RunReport:
         whole: the program with and without the result; None where nothing is known of it.
         before, after: profiles.
         failures: what failed, by cause, the most frequent first; `studies` counts workloads.
-        conditions: names and values of what it was taken under.
+        conditions: names and values of the measurement's conditions.
         use: how to apply the result.
         time: where the time of the run went.
     """

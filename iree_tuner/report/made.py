@@ -69,7 +69,8 @@ def report_of(
         results: one for each workload.
         whole: the program with and without the spec.
         note: why there is no `whole`, or why winners were dropped.
-        findings: what else is known. One of a kind, and of a workload, stands for what is in the arguments.
+        findings: what else is known. One object of a kind, and one of a workload, stand for the data in the
+        arguments.
         options: what the run was started with.
         state: `done` or `interrupted`.
 

@@ -74,7 +74,7 @@ def _is_of(program: str, wanted: str) -> bool:
 
 
 def _tried(store: Store, run: ReportedRun) -> list[Tried]:
-    """The studies that the run worked on, with what was known of them when it ended."""
+    """The studies that the run worked on, as they were when it ended."""
     numbers = [row["study_id"] for row in store.read(_OF_RUN, (run.number, run.number))]
     own = {
         row["study_id"]: row["n"]

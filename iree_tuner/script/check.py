@@ -1,4 +1,4 @@
-"""Whether what a script makes of dispatches is right."""
+"""Whether the code that a script makes of dispatches is right."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def place_of(op: ir.Operation) -> str:
 
 
 def place_in(location: str) -> str:
-    """The same of a printed location: `loc("script.mlir":3:5)`, with what else is fused into it left out."""
+    """The same of a printed location: `loc("script.mlir":3:5)`, without others fused into it."""
     inside = location.removeprefix("loc(").removesuffix(")")
     return inside.replace('"', "")
 

@@ -72,7 +72,7 @@ def search_script(
         finalists: how many are checked on more than one seed, and ranked in turns.
         rounds: of these turns, at most.
         watch: gets the progress.
-        records: keep the trials, and know those of earlier runs.
+        records: keep the trials, and know earlier runs' trials.
 
     Raises:
         TunerError: the script has no knobs, or nothing that it lowers can be timed alone.

@@ -6,8 +6,9 @@ later): 26 members a generation, fewer in small spaces; parents are drawn by ran
 crossover at one point; one child in 55 is replaced by a neighbor; a generation takes the place of the one
 before it. A child that was measured before joins at no cost.
 
-Different here: genes are features and not knobs, so that a child is the member that is nearest to what it
-inherited; and children are born of the last complete generation while the next one is being measured.
+Different here: genes are features and not knobs, so that a child is the member that is nearest to the
+inherited features; and children are born of the last complete generation while the next one is being
+measured.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Genetic:
         return left[int(np.argmin(self._distances()[list(left)]))]
 
     def _distances(self) -> Array:
-        """Of all members to what a child of two parents inherits."""
+        """The distances of all members to the features that a child of two parents inherits."""
         first, second = self._couple()
         rows = self._pool.rows
         cut = int(self._rng.integers(max(1, rows.shape[1])))
@@ -91,7 +92,7 @@ class Genetic:
         return np.round((np.abs(rows - genes) / self._pool.spread).sum(axis=1), 6)
 
     def _couple(self) -> tuple[int, int]:
-        """Two parents, likelier those of a better rank."""
+        """Two parents, more likely ones of a better rank."""
         ranks: list[int] = []
         while len(ranks) < 2:
             rank = int(self._rng.beta(*_BETA) * len(self._parents))

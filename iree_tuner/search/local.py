@@ -43,7 +43,7 @@ class Local:
         return asked
 
     def tell(self, results: Sequence[Result]) -> None:
-        """Remember the scores of what ran."""
+        """Remember the scores of members that ran."""
         for result in results:
             if np.isfinite(result.score):
                 self._scores[result.assignment] = result.score

@@ -1,7 +1,7 @@
 """The default strategy: it begins with a prior from other workloads, corrects it, and looks around the best.
 
 The expected time of a candidate is the prior, weighted by how right it was here, plus a Gaussian process of
-the differences. Some of a batch are chosen for the expected time, others for what might be.
+the differences. Some of a batch are chosen for the expected time, others for their uncertainty.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Model:
         self._values.append(value)
 
     def _look_around(self) -> None:
-        """Take in what is next to the best; at first, next to what the prior thinks best, step by step."""
+        """Add the neighbors of the best; at first, next to the prior's best, step by step."""
         for each in np.argsort(np.array(self._values), kind="stable")[:_PARENTS]:
             place = self._places[each]
             if place not in self._spread:
@@ -132,7 +132,7 @@ class Model:
 
 
 def _line(prior: Array, values: Array) -> tuple[float, float]:
-    """How far the prior is to be trusted here: offset and slope of what was seen against it."""
+    """How far the prior is to be trusted here: offset and slope of measured times against it."""
     spread = float(prior.var())
     slope = _TRUST
     if spread > 1e-6:

@@ -57,7 +57,7 @@ class Optuna:
             self._learn(self._pool.place(start), 1.0)
 
     def ask(self, count: int) -> list[Assignment]:
-        """The nearest open members to what the sampler suggests."""
+        """The nearest open members to the sampler's suggestion."""
         asked: list[Assignment] = []
         while len(asked) < count and (left := self._pool.left()):
             asked += self._pool.propose([self._suggested(left)])

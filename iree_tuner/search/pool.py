@@ -21,8 +21,8 @@ ENOUGH = 256
 class Pool:
     """Members that were drawn or added, in that order; each has a place.
 
-    Tiles are drawn before their variants (`Landscape.staged`): these are for a strategy to add, next to what
-    is good. They are drawn as well where there are few tiles, and when all else was proposed.
+    Tiles are drawn before their variants (`Landscape.staged`): a strategy adds these next to good members.
+    They are drawn as well where there are few tiles, and when all else was proposed.
 
     Args:
         space: what they are of.

@@ -1,4 +1,4 @@
-"""A learned ranker: an online classifier of "in the top decile of what was seen". Needs the extra `learn`.
+"""A learned ranker: an online classifier of "in the top decile of measured members". Needs the extra `learn`.
 
 Likelihood-free Bayesian optimisation (J. Song, L. Yu, W. Neiswanger and S. Ermon, *A General Recipe for
 Likelihood-free Bayesian Optimization*, ICML 2022): where the good ones count as much as they are better than
@@ -83,7 +83,7 @@ class Ranker:
         self._values.append(value)
 
     def _look_around(self) -> None:
-        """Take in what is next to the best."""
+        """Add the neighbors of the best."""
         if len(self._values) >= _WARM:
             for each in np.argsort(np.array(self._values), kind="stable")[:_PARENTS]:
                 self._pool.add(self._space.neighbors(self._pool.members[self._places[each]]))

@@ -19,7 +19,7 @@ _ROUNDS = 20
 
 
 class Bounds(dict[str, Interval]):
-    """An interval for each variable. Remembers those of expressions, until a variable's interval changes."""
+    """An interval for each variable. Remembers expressions' intervals, until a variable's changes."""
 
     def __init__(self, intervals: Mapping[str, Interval]) -> None:
         super().__init__(intervals)

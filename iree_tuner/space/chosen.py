@@ -96,7 +96,7 @@ def named_pipeline(translation: str) -> str:
 
 
 def read_written(space: Space, written: Written) -> Chosen:
-    """A configuration against a space's knobs, those of other ops than the root too."""
+    """A configuration against a space's knobs, also the knobs of other ops than the root."""
     chosen = read_choice(space, written.lowering, written.translation, written.decomposition)
     knobs = ir.DictAttr(space.op.knobs)
     if chosen.misfits or COMPANIONS not in knobs:

@@ -71,7 +71,7 @@ def grid(names: tuple[str, ...], domains: Domains) -> dict[str, Array]:
 
 
 def group(parts: list[Node], domains: Domains) -> dict[frozenset[str], list[Node]]:
-    """The conditions by those of their variables that have more than one value."""
+    """The conditions, by their variables that have more than one value."""
     free = {name for name, values in domains.items() if len(values) != 1}
     groups: dict[frozenset[str], list[Node]] = {}
     for part in parts:

@@ -14,7 +14,7 @@ Loops without a role, of generic ops, are masked."""
 
 
 def undivided(workload: Workload) -> Workload:
-    """The workload with sizes for its dynamic loops that ask for what unknown sizes need.
+    """The workload, with sizes for its dynamic loops that need the same code as unknown sizes.
 
     Rows have a prime, the largest odd one that is not larger: no tile divides it, so that padding is asked
     for. Other dynamic loops, which are tiled without padding, have the size 1, which leaves them the tile 1.

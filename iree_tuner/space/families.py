@@ -46,7 +46,7 @@ class ByTarget(SpaceProvider):
     Attributes:
         cpu: for llvm-cpu.
         gpu: for CUDA and ROCm, tried in turn where the compiler emits nothing.
-        supplements: to what the compiler emits for CUDA and ROCm, in the order in which they are applied.
+        supplements: to the compiler's constraints for CUDA and ROCm, in the order in which they are applied.
         added: for CUDA and ROCm in addition to the compiler's, by the names of their variants.
         spirv: for Vulkan, one for each pipeline, best first.
     """
@@ -101,7 +101,7 @@ class Contraction(ByTarget):
     )
 
     def emitter_crash(self, workload: Workload) -> str:
-        """Where the emitter of release 3.13 asks for what is not there.
+        """Where the emitter of release 3.13 reads values that are not there.
 
         For a subgroup tile of every loop that has a workgroup tile, and batch loops have none; and for
         the innermost m and n loop without looking whether there is one (emitTileAndFuseConstraints,
@@ -123,7 +123,7 @@ class Convolution(ByTarget):
     spirv = (partial(vectorize_constraints, unrolled=Unrolled(1024)), distribute_constraints)
 
     def emitter_crash(self, workload: Workload) -> str:
-        """As for batched contractions: groups are batches of what the convolution becomes."""
+        """As for batched contractions: groups are batches of the resulting product."""
         return "the compiler's emitter crashes on grouped convolutions" if workload.role("depth") else ""
 
 

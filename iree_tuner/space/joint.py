@@ -27,7 +27,7 @@ def named(assignment: Mapping[str, int], label: str) -> tuple[str, dict[str, int
 
 
 def unnamed(own: str, knobs: Mapping[str, int], label: str) -> Assignment:
-    """The inverse of `named`. Raises ValueError for a label that is not among those of `label`."""
+    """The inverse of `named`. Raises ValueError for a label that is not one of `label`."""
     labels = label.split(JOINED)
     return Assignment.of(knobs if len(labels) == 1 else {**knobs, SPACE: labels.index(own)})
 

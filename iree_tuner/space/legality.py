@@ -1,4 +1,5 @@
-"""Whether a configuration that somebody wrote is legal: judged by constraints, whatever a search would try.
+"""Whether a configuration that a person wrote is legal: judged by constraints, also if no search would try
+it.
 
 A space leaves out what its search does not try. A configuration in a program or a spec may have such values.
 It is legal as long as it breaks none of the constraints that the compiler insists on (`ruling`).
@@ -214,7 +215,7 @@ def _sides(condition: Node, known: Mapping[str, Array], cache: dict[Node, Array]
 
 
 def _in_words(violation: Violation, places: Mapping[str, str]) -> Violation:
-    """The message with what the attributes call a knob: `workgroup[1]`, not `wg_1`."""
+    """The message with the attributes' name of a knob: `workgroup[1]`, not `wg_1`."""
     if not places:
         return violation
     names = re.compile(rf"\b({'|'.join(map(re.escape, sorted(places, key=len, reverse=True)))})\b")

@@ -1,7 +1,7 @@
 """A part of a workload's spaces that a user wants searched: some pipelines, some values of knobs.
 
-Values become one more assert of the constraints op, so that all that is asked of a space knows of them, and
-trials are kept apart from those of the whole space.
+Values become one more assert of the constraints op, so that all questions about a space include them, and
+trials are kept apart from the whole space's.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A space says where a search goes. The compiler refuses configurations that break some of its asserts. Others
 keep the search from code that is slow, compiles for long, or is the same as another member's. The compiler's
-own ops mix the two as well: most of its constraints are not checked when it compiles. A configuration that
-somebody wrote is judged by a *ruling* over these asserts: some are rules, some are worth a warning, some say
+own ops mix the two as well: most of its constraints are not checked when it compiles. A configuration that a
+person wrote is judged by a *ruling* over these asserts: some are rules, some are worth a warning, some say
 nothing.
 
 Which is which was found by compiling configurations that break one of them (benchmarks/verify_agreement.py).

@@ -173,8 +173,8 @@ class Space:
     def violations_of_part(self, values: Mapping[str, int]) -> list[str]:
         """Why no member has these values, which may leave knobs open; empty when one has.
 
-        The messages of the asserts that fail, each taken by itself; where there are none, one message that
-        joins those of a few asserts that cannot hold together.
+        The messages of the asserts that fail, each taken by itself; if there are none, one message that joins
+        the messages of a few asserts that cannot hold together.
         """
         failing = {*self._judge.failing(values), *self._broken_by(values)}
         alone = self._messages(sorted(failing), values)

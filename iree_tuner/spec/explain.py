@@ -48,7 +48,7 @@ class ExplainedEntry:
         matcher: its name; the location of the sequence that sets something itself.
         op: what the op is called that it matches.
         sizes: sizes by role; -1 stands for any, also for one that is known only at run time.
-        types: element types, or types of the inputs and the result of what is matched by structure.
+        types: element types, or for ops matched by structure the types of the inputs and the result.
         pipeline: the code generation pipeline that is set, empty when none is.
         settings: all attributes that are set.
         workload: key of the workload it was built for, None for specs that were not built here.

@@ -173,7 +173,7 @@ def _symbols(module: ir.Module) -> dict[str, ir.Operation]:
 
 
 def _does_something(module: ir.Module) -> bool:
-    """Whether a spec's entry points hold more than what ends them: matchers, or ops of their own."""
+    """Whether a spec's entry points hold more than a terminator: matchers, or ops of their own."""
     return any(len(list(op.regions[0].blocks[0])) > 1 for op in entry_sequences(module))
 
 

@@ -33,7 +33,7 @@ def shipped_specs(backend: str) -> tuple[Path, ...]:
 
 
 def read_starters(paths: Iterable[Path], context: ir.Context) -> dict[str, tuple[Starter, ...]]:
-    """Configurations by workload key; specs that name no workloads, as those of others, have none.
+    """Configurations by workload key; specs that name no workloads, such as other projects', have none.
 
     Raises:
         TunerError: a file that is not a spec.

@@ -34,7 +34,7 @@ _BY_NAME = (
     ("SQLITE_CANTOPEN", "cannot be opened", "check that its folder exists and is writable"),
     ("SQLITE_CONSTRAINT_FOREIGNKEY", "the study or the run is no longer in the database", "was it pruned?"),
 )
-"""Names of SQLite's result codes (https://sqlite.org/rescode.html), or how those of a group begin."""
+"""Names of SQLite's result codes (https://sqlite.org/rescode.html), or the beginnings of a group's names."""
 
 
 _NO_TEXT = "the database is damaged: it has text that is not UTF-8"
@@ -42,7 +42,7 @@ _NO_TEXT = "the database is damaged: it has text that is not UTF-8"
 
 @contextmanager
 def store_errors(path: str) -> Generator[None]:
-    """Raise StoreError for what SQLite says about the file; other errors of SQLite are bugs and stay."""
+    """Raise StoreError for SQLite's errors about the file; other errors of SQLite are bugs and stay."""
     try:
         yield
     except UnicodeDecodeError as error:  # of what SQLite says

@@ -66,7 +66,7 @@ class StoredProfileRow(TypedDict, total=False):
         share: part of `whole_us`.
         flops: operations of all these calls; 0 where they are not known.
         bytes: data that they move at least; 0 where that is not known.
-        element_type: of what is computed with.
+        element_type: of the computation.
         attainable_us: the least time for all these calls that the roofline allows.
     """
 
@@ -93,7 +93,7 @@ class WorkloadBody(TypedDict, total=False):
         space_count: members of its search space.
         verdict: `win`, `lose` or `tie`; empty where nothing was compared.
         speedup: over the compiler's default, with its `interval`; None where nothing was compared.
-        default_us: one call with the default, and `time_us` with what was found.
+        default_us: one call with the default, and `time_us` with the result.
         floor_us: the least that one call can take by the roofline.
         trials: how many were tried.
         outcomes: how many ended in each way.

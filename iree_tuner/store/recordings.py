@@ -105,7 +105,7 @@ def _header(recording: Recording) -> dict[str, object]:
 
 
 def _conditions(trials: Sequence[Trial]) -> dict[str, object]:
-    """The least and the largest of what was read meanwhile, and of the default's times."""
+    """The least and the largest sensor readings meanwhile, and the default's least and largest time."""
     found: dict[str, object] = {
         "from": min(trial.at for trial in trials),
         "to": max(trial.at for trial in trials),

@@ -79,7 +79,7 @@ def trial_to_json(trial: Trial) -> dict[str, object]:
 
 
 def trial_from_json(data: Mapping[str, object]) -> Trial:
-    """The trial again. Raises KeyError, TypeError or ValueError for what `trial_to_json` did not write."""
+    """The trial again. Raises KeyError, TypeError or ValueError for other text than `trial_to_json`'s."""
     if data["outcome"] not in OUTCOMES:
         raise ValueError(f"unknown outcome {data['outcome']!r}")
     readings = cast("Mapping[str, object]", data["readings"])
@@ -154,7 +154,7 @@ def text(value: str) -> str:
 
 
 def number(value: object) -> float:
-    """A float from JSON or a row. Raises TypeError for what is none."""
+    """A float from JSON or a row. Raises TypeError if it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError(f"{value!r} is not a number")
     return float(value)

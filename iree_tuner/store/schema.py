@@ -106,7 +106,7 @@ CREATE INDEX findings_of_run ON findings (run_id)
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """The schema's version, 0 for a file without tables. Raises StoreError for what is not ours or newer."""
+    """The schema's version, 0 for a file without tables. Raises StoreError for foreign or newer files."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -40,8 +40,8 @@ class Change:
         after: the row in the later run; None for one that is gone.
         ratio: times as fast as before, below 1 it is slower; None where it was not timed in both runs.
         interval: of the ratio, `CONFIDENCE_Z` standard errors to both sides; None where that is not known.
-        verdict: `FIXED` and `BROKEN` for what works in one run only, `NEW` and `GONE` for what only one run
-            has; the others are about times.
+        verdict: `FIXED` and `BROKEN` for rows that work in one run only, `NEW` and `GONE` for rows that only
+            one run has; the others are about times.
         paired: the earlier run's code took turns with the later one's.
     """
 

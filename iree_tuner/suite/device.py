@@ -19,7 +19,7 @@ class Device:
         target: what is compiled for.
         name: as it names itself.
         last_level_bytes: of its last cache.
-        libraries: those of the run's back ends there, by the back end's name.
+        libraries: of the run's back ends there, by the back end's name.
         roofline: None where it is not known.
     """
 

@@ -46,7 +46,7 @@ def in_name(element_type: str) -> str:
 
 
 def check_type(what: str, element_type: str, known: Sequence[str]) -> None:
-    """Raise UsageError, with what is meant perhaps, unless a type is one of these."""
+    """Raise UsageError, with similar names, unless a type is one of these."""
     if element_type not in known:
         raise UsageError(
             f"{what}: unknown element type '{element_type}'", hint=did_you_mean(element_type, known)

@@ -97,7 +97,7 @@ def read_history(path: Path) -> History:
 
 
 def runs(history: History, *, commit: str = "", compiler: str = "") -> tuple[RunFacts, ...]:
-    """The runs, oldest first: all, or those of a commit (or what it begins with), or of a compiler."""
+    """The runs, oldest first: all, or the runs of a commit (or its first digits), or of a compiler."""
     return tuple(
         each.facts
         for each in history.results

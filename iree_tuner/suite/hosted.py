@@ -58,7 +58,7 @@ _background_loads: dict[str, BackgroundLoad] = {}
 
 
 def load(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
-    """Load an operation instead of what the slot held, and of other operations; compute it once.
+    """Load an operation, and release the slot's earlier one and other operations; compute it once.
 
     One whose result is wrong is not calibrated: there is nothing to time.
 

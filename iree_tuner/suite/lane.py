@@ -64,7 +64,7 @@ class Lane:
         device: it.
         process: starts a process where it is, for a back end.
         conditions: of all samples.
-        references: who says what is right; None to verify nothing.
+        references: the back ends that give the correct results; None to verify nothing.
         launches: how often everything is loaded anew for one operation; up to four times that where it is not
             clear yet what changed since an earlier run.
         scratch: folder for inputs.

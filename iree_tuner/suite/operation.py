@@ -79,7 +79,7 @@ class Operation(ABC):
     @property
     @abstractmethod
     def compute_type(self) -> str:
-        """Element type of what is multiplied or combined: whose peak bounds the operation."""
+        """Type of the elements that are multiplied or combined: its peak bounds the operation."""
 
     @property
     @abstractmethod
@@ -100,7 +100,7 @@ class Operation(ABC):
 
     @property
     def positive(self) -> bool:
-        """Whether its inputs have to be positive, as those of roots and logarithms; signed otherwise."""
+        """Whether its inputs have to be positive, as for roots and logarithms; signed otherwise."""
         return False
 
     @property

@@ -34,8 +34,8 @@ class Plan:
         reference: `numpy` or `torch`; None chooses.
         against: folder of an earlier run, whose code takes turns with this one's.
         launches: how often all is loaded anew for an operation.
-        rooflines: file with given rooflines by device URI; None for those of data sheets, and for processors
-            measured ones.
+        rooflines: file with given rooflines by device URI; None for data sheets', and for processors measured
+            ones.
         probe: measure rooflines with the run's own back ends.
         commit: of the code under test.
         fresh: measure again what the folder has.

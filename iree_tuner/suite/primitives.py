@@ -51,7 +51,7 @@ class Layer:
     Attributes:
         direction: `forward`: of images and filters; `data`: the images' gradient, from the result's gradient
             and the filters; `weights`: the filters' gradient, from the result's gradient and the images.
-        image, kernel: sizes of what is convolved and of the filters.
+        image, kernel: sizes of the convolved images and of the filters.
         strides, padding, dilations: of each dimension; padding is zeros on both sides.
         groups: of channels, each with filters of its own.
     """
@@ -66,7 +66,7 @@ class Layer:
 
     @property
     def results(self) -> tuple[int, ...]:
-        """Spatial sizes of what the convolution gives."""
+        """Spatial sizes of the convolution's result."""
         return tuple(
             (size + 2 * pad - dilation * (taps - 1) - 1) // stride + 1
             for size, taps, stride, pad, dilation in zip(

@@ -46,7 +46,7 @@ def measured_roofline(device: Device, compute_types: Iterable[str], measure: Mea
     """The best that was seen of each probe.
 
     Args:
-        device: it, with what is known otherwise: of its caches, and of types that no back end computes.
+        device: it, with other known facts: its caches, and types that no back end computes.
         compute_types: of the operations of a run.
         measure: rows of an operation, of all back ends.
     """

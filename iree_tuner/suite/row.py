@@ -35,7 +35,7 @@ class Row:
         interval_us: of the time: where the center of other samples of the same run would be.
         samples_us: what was measured, in the order of the rounds.
         flops, bytes: of one run of the operation.
-        compute_type: element type of what is multiplied.
+        compute_type: type of the multiplied elements.
         roofline_share: the least time that the device could take, as a part of the time; None: not known.
         normalized_us: what the time would be on the run's first device, with the same share of its roofline.
         speedup: against IREE's default in the same rounds; None where there is none.
@@ -43,8 +43,8 @@ class Row:
         change: how many times as fast as what an earlier run compiled, whose code ran again in the same
             rounds; below 1 it is slower. None where there was none.
         change_interval: of the change.
-        worst_error: the largest difference from the reference, as a part of what is allowed.
-        reference: who computed it: numpy, torch; empty where nothing was verified.
+        worst_error: the largest difference from the reference, as a part of the tolerance.
+        reference: the library that computed it: numpy, torch; empty where nothing was verified.
         at: when, seconds since the epoch.
     """
 
@@ -96,10 +96,10 @@ class Row:
 
 
 def to_json(row: Row) -> dict[str, Any]:
-    """JSON-ready, with what follows from the fields."""
+    """JSON-ready, with values derived from the fields."""
     return {**asdict(row), "gflops": row.gflops, "gbytes": row.gbytes}
 
 
 def from_json(data: Mapping[str, Any]) -> Row:
-    """The inverse of `to_json`; unknown keys are left out. Raises ValueError for what it does not write."""
+    """The inverse of `to_json`; unknown keys are left out. Raises ValueError for other text."""
     return msgspec.convert(data, Row)

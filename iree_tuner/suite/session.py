@@ -153,7 +153,7 @@ class _Session:
         return roofline
 
     def _probed(self, device: Device) -> Roofline:
-        """By the back ends of this run, under its conditions except for what makes them model-like."""
+        """By the back ends of this run, under its conditions, without the ones that make them model-like."""
         with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
             plain = replace(self._plan.conditions, background_load_s=0.0, streams=1, rounds=_PROBE_ROUNDS)
             plan = replace(
@@ -245,7 +245,7 @@ class _Session:
         self._watch.measured(row)
 
     def _tell_lost(self, devices: Sequence[Device]) -> None:
-        """Rows for what no device was left for."""
+        """Rows for operations that no device was left for."""
         for item in self._left:
             operation = item.operation
             self._add(

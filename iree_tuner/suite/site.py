@@ -52,7 +52,7 @@ class Library:
 
 
 class Site:
-    """This machine's devices, or those of a cluster's workers.
+    """This machine's devices, or the devices of a cluster's workers.
 
     All that depends on a device's host is asked there: the same functions are called here, or by the worker.
 

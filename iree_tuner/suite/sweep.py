@@ -24,7 +24,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def sweep(kind: type[Operation], given: Mapping[str, object], f8: str) -> list[Operation]:
-    """The operations, checked; those of the last fields and types next to each other.
+    """The operations, checked; values of the last fields and types next to each other.
 
     Args:
         kind: of all of them.
@@ -54,7 +54,7 @@ def sweep(kind: type[Operation], given: Mapping[str, object], f8: str) -> list[O
 
 
 def values_of(field: str, default: Value, told: object) -> list[Value]:
-    """A field's values. Raises UsageError for what is none of the type that its default has."""
+    """A field's values. Raises UsageError for a value of another type than its default's."""
     if isinstance(told, list):
         every = [value for each in cast("list[object]", told) for value in values_of(field, default, each)]
         if not every:

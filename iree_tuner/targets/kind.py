@@ -31,7 +31,7 @@ class GpuCodegen:
     """The abilities of code generation for a GPU, beyond the numbers of `#iree_gpu.target`.
 
     Attributes:
-        spirv: whether its pipelines are those of SPIR-V, and not LLVMGPU's.
+        spirv: whether its pipelines are SPIR-V's, and not LLVMGPU's.
         prefetches: whether a pass fetches ahead into shared memory (ROCDLPrefetchSharedMemory).
         subgroups: the only subgroup sizes that the backend takes; empty where it does not ask.
         hints: whether functions take attributes of LLVM's AMDGPU backend: waves, denormals.
@@ -63,9 +63,9 @@ class TargetKind(Protocol):
         executables: what the compiler calls the backend in `#hal.executable.target`: `rocm`.
         usual: whether it compiles for its devices where no target is named.
         title: what people call it, where that is not its name and its chip.
-        is_gpu: whether limits and pipelines are those of GPUs.
+        is_gpu: whether limits and pipelines are GPUs'.
         on_host: whether its devices compute on the host's own cores.
-        one_core: those of its drivers that use one core only.
+        one_core: its drivers that use one core only.
         chips: all that it compiles for; empty where any name may be right.
         renamed: how chips are written that executables name otherwise.
         names_chips: whether a device's driver says what it is.

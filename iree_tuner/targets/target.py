@@ -14,7 +14,7 @@ class Target:
         chip: what the backend compiles for: `host`, or a chip's name as the compiler knows it.
         device: URI of the device that runs it, None for a target that is only compiled for.
         flags: compiler flags that select it.
-        preparation: passes that bring a dispatch's function to what tuning specs see, in order.
+        preparation: passes that bring a dispatch's function to the form that tuning specs see, in order.
         spec_prologue: passes that a spec may have to run itself before it matches (see docs/specs.md).
         axes: options (`targets.options`) that are worth trying on a whole program: of each axis one at most;
             most promising first, as there may not be time for all.

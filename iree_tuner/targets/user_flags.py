@@ -18,7 +18,7 @@ _SELECTING = ("--iree-hal-target-device", "--iree-hal-target-backends", "--compi
 
 
 def with_user_flags(target: Target, flags: Sequence[str]) -> Target:
-    """The target with more compiler flags. Raises UsageError for what is no flag, or selects a target."""
+    """The target with more compiler flags. Raises UsageError for other text, or flags that select targets."""
     for flag in flags:
         if not flag.startswith("-"):
             raise UsageError(f"'{flag}' is not a compiler flag", hint="write it as --name or --name=value")
@@ -28,7 +28,7 @@ def with_user_flags(target: Target, flags: Sequence[str]) -> Target:
 
 
 def flags_given(flags: Sequence[str], file: Path | str | None) -> tuple[str, ...]:
-    """Flags one by one, and those of a file: one a line; empty lines and what follows a # are passed over.
+    """Flags one by one, and flags of a file: one a line; empty lines and what follows a # are passed over.
 
     Raises TunerError where the file cannot be read.
     """

@@ -74,7 +74,7 @@ class Budget:
         total_s: seconds for everything; infinite without a budget.
         timeline: of the run, which began when the budget did.
         jobs: compile workers.
-        stop: who may ask to stop: then nothing takes longer than it must.
+        stop: a request to stop: then nothing takes longer than it must.
         measured: what the program takes.
         proofs: of specs that the run makes.
     """
@@ -93,7 +93,7 @@ class Budget:
 
     @property
     def is_short(self) -> bool:
-        """Whether there is no time for what only explains the result."""
+        """Whether there is no time for steps that only explain the result."""
         return self.total_s < _SHORT_S
 
     @property
@@ -154,7 +154,7 @@ class Budget:
         return self._apart_s if self._apart_s <= _APART_PART * self.total_s else 0.0
 
     def apart_fits(self, after_s: float) -> bool:
-        """Whether there is time for that, or to look who is to blame, with so much to follow."""
+        """Whether there is time for that, or to look for the faulty dispatches, with so much to follow."""
         most_s = min(_MOST_APART_PART * self.total_s, self.left_s - after_s)
         return not self.limited or self._apart_s < most_s
 

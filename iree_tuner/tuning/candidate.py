@@ -65,7 +65,7 @@ class CandidateKind(Protocol):
         size: how many candidates there are.
         limits: what each may take to compile.
         most_places: addresses of the code at which they can be built (see `execute.placement`).
-        wrong: what is wrong with the default's results, if that is known: who is right is wanted then.
+        wrong: the known fault of the default's results: then a reference decides what is right.
     """
 
     name: str
@@ -104,7 +104,7 @@ class CandidateKind(Protocol):
             assignment: which.
             limits: what it may take.
             place: of the code, see `execute.placement`.
-            verify: whether the IR is verified after each pass, for what is to be used.
+            verify: whether the IR is verified after each pass, for code that is to be used.
         """
         ...
 

@@ -198,7 +198,7 @@ class RunDevices:
         self.look()
 
     def look(self) -> list[DeviceRunner]:
-        """Find out who is there; devices that have left, whose work others can do."""
+        """Find the connected devices; devices that have left, whose work others can do."""
         if self._clock() - self._looked < _LOOK_S:
             return []
         self._looked = self._clock()

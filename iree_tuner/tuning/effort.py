@@ -26,7 +26,7 @@ class Effort:
         final_s: time limit for the final comparison of a workload, in seconds.
         model_steps: maximum number of comparisons of the whole program to find winners that slow it down.
         most_places: maximum number of code addresses at which to compare. The target requests a number.
-        patience: how long a candidate may compile, as a multiple of what the default takes. Code that takes
+        patience: how long a candidate may compile, as a multiple of the default's time. Code that takes
             much longer is unrolled without measure, and slow (docs/measuring.md has the figures).
     """
 

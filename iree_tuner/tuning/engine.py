@@ -65,7 +65,7 @@ class Engine:
 
     Args:
         lab: where they are compiled and measured.
-        stop: who may ask to stop.
+        stop: a request to stop.
         batch: candidates that are compiled before any is measured, where the two take turns.
         clock: the time, in seconds.
 
@@ -274,7 +274,7 @@ class Engine:
         return None
 
     def _await(self, *, asking: bool = False) -> None:
-        """Wait until something ends, and take it in, with what has ended meanwhile."""
+        """Wait until something ends, and process it and all that ended meanwhile."""
         with suppress(Empty):
             self._take_in(self._ended.get(timeout=_POLL_S))
             while True:

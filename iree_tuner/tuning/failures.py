@@ -22,7 +22,7 @@ class Reproducing:
         folder: of all reproducers; None for none.
         workload: name of the workload, for people.
         harness: what was compiled.
-        target: for what.
+        target: the target of the code.
         configure: what an assignment stands for.
     """
 

@@ -65,7 +65,7 @@ def try_options(
         look: how versions are compared.
         most: compilations at most.
         deadline: a time of the monotonic clock: no round but the first begins then.
-        stop: who may ask to stop; no further round begins then.
+        stop: a request to stop; no further round begins then.
 
     Raises:
         TunerError: the program cannot be compiled or run as it is.

@@ -1,7 +1,7 @@
 """The expected gain of more tries of a workload: share times headroom times chance, per second.
 
 After the task scheduler of MetaSchedule's ancestor (L. Zheng et al., *Ansor*, OSDI 2020, section 6.2), which
-mixes what the last tries have gained with what the next may gain at best. Here the best is bounded by the
+mixes the gain of the last tries with the largest possible gain of the next. Here the best is bounded by the
 device's roofline where it is known, and hope halves with every slice of tries that finds nothing.
 """
 
@@ -26,7 +26,7 @@ _WINDOW = 2
 """Slices that speak for the next."""
 
 _OBSERVED = 0.5
-"""Weight of what was gained against what may be gained."""
+"""Weight of the past gain against the possible gain."""
 
 
 @dataclass

@@ -54,7 +54,7 @@ class Lab:
             candidate needs is compiled by `slots`; what is of the program, here, and what no slot has the
             tools for.
         owned: the cluster's devices that are measured on, each with its worker; the first is the target's.
-        quiet: further ones of these that somebody else measures on meanwhile.
+        quiet: further ones of these that others measure on meanwhile.
         cold: see `execute.bench.Bench`.
         restriction: what of each space is searched.
 
@@ -62,7 +62,7 @@ class Lab:
         UsageError: there is no device, or another number of workers is needed.
 
     Attributes:
-        slots: who compile candidates; `compilers`, where there is no cluster.
+        slots: the workers that compile candidates; `compilers`, where there is no cluster.
         measurers: of the devices; devices of a cluster that join meanwhile are added (`let_join`).
         news: of devices and workers that came or went, for people.
         loader: has the driver compile ahead of measuring, where it does so at all.
@@ -116,7 +116,7 @@ class Lab:
         return max(1, self._on_slots.slots) if self._on_slots else self._jobs
 
     def time_use(self, timeline: Timeline) -> TimeUse:
-        """Where the time of a run has gone so far, with what all workers did."""
+        """Where the time of a run has gone so far, with the work of all workers."""
         pools: list[tuple[str, Calls]] = [("compiler", self.compilers)]
         if self._cluster:
             pools.append(("compile slot", self.slots))

@@ -101,7 +101,7 @@ def open_records(
         path: of the database; None for a run that keeps nothing.
         program: its name.
         options: what a new run was asked for.
-        stop: who may ask to stop.
+        stop: a request to stop.
         fresh: know nothing of earlier trials.
         run: number of the run to go on with; 0 for a new one.
     """

@@ -1,4 +1,4 @@
-"""How a program is tuned: what was asked for, with what follows from it."""
+"""How a program is tuned: the request, and the decisions that follow from it."""
 
 from __future__ import annotations
 

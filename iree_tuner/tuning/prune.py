@@ -10,7 +10,7 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
 
 _KEPT_PROMISE = 0.5
-"""Part of what its parts promise that the program must gain, or they are looked at."""
+"""The part of its entries' promised gain that the program must reach, or they are examined."""
 
 _WORTH_A_LOOK = 0.02
 """Of the program's time: a smaller promise cannot be distinguished from no gain."""
@@ -113,7 +113,7 @@ def _repaired(
 
 
 def _halves(entries: Sequence[SpecEntry]) -> list[list[SpecEntry]]:
-    """Two halves; every other entry, so that those of the largest shares are not all in one."""
+    """Two halves; every other entry, so that entries with the largest shares are not all in one."""
     return [half for half in (list(entries[::2]), list(entries[1::2])) if half]
 
 

@@ -1,4 +1,4 @@
-"""Which candidates are tried next: those of the workload where the next second saves the program most.
+"""Which candidates are tried next: candidates of the workload where the next second saves the program most.
 
 Building and timing the default of every workload of a large program takes longer than many a search. Where a
 profile says what each spends, a few at a time are enough: the rest wait until their hopes are the best ones.
@@ -129,7 +129,7 @@ class WorkloadQueue:
         return asked
 
     def add(self, search: Search) -> None:
-        """A trial of a search has ended: tell who watches."""
+        """A trial of a search has ended: notify the observer."""
         workload = next(each for each in self.workloads if search in each.searches)
         self._watch.tried(workload.task, search.trials[-1:], workload.best)
         if not search.pending or search.tried % self._slice == 0:

@@ -45,7 +45,7 @@ class MemoryFault:
 
     Attributes:
         dispatch: its export.
-        tool: who says so.
+        tool: the checker that found it.
         message: its first words.
         count: how often, in one run.
     """
@@ -64,7 +64,7 @@ class Sanitized:
         hits: for each dispatch and kind.
         dispatches: that were run.
         left_out: why some were not.
-        tools: who watched.
+        tools: the checkers that watched.
     """
 
     hits: tuple[MemoryFault, ...]

@@ -21,7 +21,7 @@ class Search:
 
     Args:
         kind: what can be tried.
-        strategy: who proposes.
+        strategy: proposes candidates.
         ledger: knows earlier trials, and keeps new ones.
         first: tried before anything that the strategy asks for.
         prospects: what more tries may be worth.
@@ -93,7 +93,7 @@ class Search:
         return asked
 
     def known(self, assignment: Assignment, patience_s: float) -> Trial | None:
-        """Its earlier result; None for what was given up sooner than it would be now."""
+        """Its earlier result; None for trials that were given up sooner than they would be now."""
         known = self.ledger.known(assignment)
         if known is None or known.outcome != "compile_timeout":
             return known

@@ -66,7 +66,7 @@ class Soundness:
 
 
 class EntryCheck:
-    """Compares each dispatch that entries configure with what the compiler makes of it, from equal inputs.
+    """Compares each dispatch that entries configure with the compiler's own code for it, on equal inputs.
 
     Compiling begins with it.
 

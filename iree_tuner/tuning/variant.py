@@ -70,7 +70,7 @@ def tune_variant(
 
     Args:
         variant: what is tuned.
-        findings: where trials are kept, and who may ask to stop.
+        findings: where trials are kept, and the request to stop.
         plan: how to tune.
         budget: of the run.
         watch: gets the progress.

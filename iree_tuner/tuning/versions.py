@@ -85,7 +85,7 @@ class ProgramVersions:
 
     Attributes:
         steps: comparisons so far.
-        wrong: versions whose results are not those of the default.
+        wrong: versions whose results differ from the default's.
         measured: what compiling and checking a version took.
     """
 

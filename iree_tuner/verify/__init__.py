@@ -1,7 +1,7 @@
 """Configurations that people and specs write, judged by constraints before anything is compiled.
 
-Finds what a program or a spec carries, and the constraints for its op, its pipeline and its target. Says
-which are broken, where, and with what values. May import `program`, `space` and `spec`, and what they import.
+Finds what a program or a spec carries, and the constraints for its op, its pipeline and its target. Reports
+the broken ones, where, and with which values. May import `program`, `space` and `spec`, and what they import.
 """
 
 from typing import TYPE_CHECKING

@@ -19,7 +19,7 @@ class ConfigurationFinding:
         severity: `error` where the compiler refuses the configuration or makes wrong code of it, `warning`
             where it takes it although a constraint is broken, `unchecked` where nothing is known of it.
         message: what is wrong, in words and values.
-        rule: the constraint without values, empty for what is not checked: equal for equal constraints.
+        rule: the constraint without values, equal for equal constraints, empty if nothing is checked.
     """
 
     severity: Severity
@@ -55,7 +55,7 @@ class Verified:
 
     @property
     def state(self) -> Literal["legal", "warning", "error", "unchecked"]:
-        """The worst of what was found; `legal` without any."""
+        """The worst finding; `legal` without any."""
         found = {each.severity for each in self.findings}
         for severity in ("unchecked", "error", "warning"):
             if severity in found:

@@ -49,7 +49,7 @@ def verify_carried(
     *,
     workers: Workers | None = None,
 ) -> VerifyReport:
-    """`verify_program` for what `program.carried.carrying` has read."""
+    """`verify_program` for the output of `program.carried.carrying`."""
     if not carried:
         return VerifyReport(())
     if workers is None:
@@ -80,7 +80,7 @@ def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carri
 
 
 _FOLLOWS = "root"
-"""Instead of a space's name: the op's tiles are judged with those of its dispatch's root op."""
+"""Instead of a space's name: the op's tiles are judged with the tiles of its dispatch's root op."""
 
 
 def _is_followed(each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]) -> bool:

@@ -45,7 +45,7 @@ def verify_spec(
         spec: it stays as it is.
         target: what it is for.
         name: what locations call the spec.
-        program: where the ops are. Without, each op is made of what its matcher says of it.
+        program: where the ops are. Without, each op is made from its matcher.
         workers: to compile in, up to dispatches; one is started and stopped when not given.
 
     Raises:

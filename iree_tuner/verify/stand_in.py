@@ -55,7 +55,7 @@ def _add(name: str, pair: Pair) -> None:
 
 
 def _add_graph(name: str, match: ir.Operation) -> None:
-    """The ops of a graph that is matched as a whole, as a function of what it reads."""
+    """The ops of a graph that is matched as a whole, as a function of its inputs."""
     graph = match.regions[0].blocks[0]
     types = [argument.type for argument in graph.arguments]
     if any(isinstance(each, ir.RankedTensorType) and not each.has_static_shape for each in types):

@@ -1,4 +1,4 @@
-"""A second opinion on what a dispatch computes: its IR, interpreted with NumPy in double precision.
+"""A second opinion on a dispatch's results: its IR, interpreted with NumPy in double precision.
 
 Independent of the code generator, and for small sizes only. Evaluates what the dispatch's function says, op
 by op, and recognises no patterns: a linalg op is its own body, evaluated at all points of the parallel loops

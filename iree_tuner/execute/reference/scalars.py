@@ -1,7 +1,7 @@
 """The ops that work element by element: `arith` and `math`.
 
-Floats are not rounded to their type after each op: the reference is to be better than what it judges. They
-are where the rounding is the point: truncations, and comparisons, roundings and conversions to integers,
+Floats are not rounded to their type after each op: the reference must be better than the code that it judges.
+They are where the rounding is the point: truncations, and comparisons, roundings and conversions to integers,
 which may jump where a value differs by its last digit.
 """
 

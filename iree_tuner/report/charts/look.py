@@ -34,7 +34,7 @@ class Drawing:
 
     Attributes:
         spec: Vega-Lite, ready to be embedded.
-        about: what it shows, for those who cannot see it.
+        about: what it shows, for readers who cannot see it.
     """
 
     spec: Mapping[str, object]

@@ -14,7 +14,7 @@ _COLORS = {
     "compile_timeout": "#f0b07f", "compile_crash": "#a8480b", "run_error": "#b64fc0",
     "run_timeout": "#d9a5de", "run_crash": "#7d2488", "wrong_result": "#cf3f4f",
 }  # fmt: skip
-"""Blue for what ran, orange for the compiler's failures, purple for the device's, red for wrong results."""
+"""Blue for `ok`, orange for the compiler's failures, purple for the device's, red for wrong results."""
 
 
 def draw_outcomes(report: RunReport) -> Drawing | None:

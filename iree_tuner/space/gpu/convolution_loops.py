@@ -63,7 +63,7 @@ def channels_inside(workload: Workload) -> bool:
 
 
 def batch_inside(workload: Workload) -> bool:
-    """Whether images of the batch are the innermost dimension of what is read: CHWN."""
+    """Whether images of the batch are the innermost dimension of the input: CHWN."""
     return workload.maps[0].loops[-1] in workload.role("batch")[-1:]
 
 

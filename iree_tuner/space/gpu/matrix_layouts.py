@@ -1,6 +1,6 @@
 """VectorDistribute with matrix instructions, built here: batched contractions, several products in one op.
 
-Names and limits are those of the compiler's own emitter (emitVectorDistributeConstraints in
+Names and limits are as in the compiler's own emitter (emitVectorDistributeConstraints in
 LLVMGPUConstraintGenerator.cpp). It knows batches here, but TileAndFuse's, which runs first, crashes on them
 (docs/upstream/emitter_batch_crash.md).
 """

@@ -20,15 +20,15 @@ class MatrixProblem:
     Attributes:
         loops: sizes of the loops that the config's lists go by.
         batch: the loops that both operands and the result have.
-        m: those of the left operand and the result.
-        n: those of the right operand and the result.
+        m: loops of the left operand and the result.
+        n: loops of the right operand and the result.
         k: the reduced loops.
         types: element types of left, right and result.
         left: the loops that walk the left operand's dimensions.
         right: the same for the right operand.
         pixels: of a convolution that is gathered into a matrix multiplication (IGEMM), the loops of m or n
             that walk images and their pixels; empty for a contraction.
-        images: those of them that walk images.
+        images: the ones of them that walk images.
         others: of one left operand that is multiplied by several right ones in one op, the loops that walk
             each of those after the first; each has a result of its own.
     """
@@ -52,7 +52,7 @@ class MatrixProblem:
 
     @property
     def contiguous_images(self) -> int | None:
-        """The loop that walks the images where these are the innermost dimension of what is gathered."""
+        """The loop that walks the images, if these are the innermost dimension of the gathered input."""
         gathered = next((side for side in (self.left, self.right) if set(self.pixels) <= set(side)), ())
         return next((loop for loop in gathered[-1:] if loop in self.images), None)
 
@@ -81,7 +81,7 @@ def fused_problem(workload: Workload) -> MatrixProblem | None:
     """Products of one operand with several, in one op; None for any other op.
 
     isaHorizontallyFusedContraction (LinalgExt/Utils/Utils.cpp): operands are the left one, the right ones,
-    and a result for each of these. Loops are those of the first product.
+    and a result for each of these. Loops are the first product's.
     """
     products = (len(workload.maps) - 1) // 2
     body = facts_of(workload.dag).body("root")

@@ -1,6 +1,6 @@
 """TileAndFuse with matrix instructions, built here: batched contractions and grouped convolutions.
 
-The names of knobs and the shape of the knobs dictionary are those of the compiler's own emitter
+The names of knobs and the shape of the knobs dictionary are as in the compiler's own emitter
 (LLVMGPUConstraintGenerator.cpp), which has no room for batch loops.
 """
 

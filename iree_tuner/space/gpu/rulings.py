@@ -39,7 +39,7 @@ _CANNOT = (
     r"must accumulate in ", r"^a stride of ", r"^mma\.sync cannot add ", r"results are no numbers$",
     r"padded sums of a subgroup begin in memory", r"the instruction's .* blocks$",
 )  # fmt: skip
-"""Messages of what no other value of a knob makes right."""
+"""Messages of faults that no other value of a knob corrects."""
 
 
 def matrix_problem_of(draft: Draft) -> MatrixProblem | None:

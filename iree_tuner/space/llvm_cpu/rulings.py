@@ -11,7 +11,7 @@ _TOO_LARGE = r"\(large vector check\)$"
 
 
 def _cut(space: Space, values: Mapping[str, int]) -> Mapping[str, int]:
-    """Each tile cut to what is around it: vector, cache tile, workgroup's tile, loop."""
+    """Each tile cut to the one around it: vector, cache tile, workgroup's tile, loop."""
     found = dict(values)
     for loop, size in enumerate(space.workload.loops):
         around = size

@@ -28,9 +28,10 @@ SUBGROUP_SIZE = "subgroup_size"
 OPTIONS = "options"
 INTERCHANGE = "interchange"
 COMPANIONS = "companions"
-"""Keys of a knobs dictionary: the root's levels; threads along x, y, z; the subgroup size, 0 for what the
-driver picks; the pipeline's options; the two loops whose workgroups change places, and whether they do; the
-companions' levels by label."""
+"""Keys of a knobs dictionary: the root's levels; threads along x, y, z; the subgroup size, 0 for the driver's
+choice; the pipeline's options; the two loops whose workgroups change places, and whether they do; the
+companions' levels by label.
+"""
 
 _SWAP = "swap"
 

@@ -28,7 +28,7 @@ _MAX_DEPTH = 3
 
 
 def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
-    """The constraints op; None for what is no matmul, or has operands that cannot be copied."""
+    """The constraints op; None for ops that are no matmul, or have operands that cannot be copied."""
     problem = problem_of(workload)
     if problem is None or workload.types[0].name in _NO_COPIES:
         return None

@@ -23,7 +23,7 @@ VECTOR_BITS = 128
 
 
 def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
-    """The constraints op; None for what `setReductionConfig` (KernelConfig.cpp) refuses as well."""
+    """The constraints op; None for ops that `setReductionConfig` (KernelConfig.cpp) refuses as well."""
     reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
     if not limits.codegen.shuffles or not _reducible(workload, reduced):
         return None

@@ -12,7 +12,7 @@ _MEMORY = r"bytes of shared memory must be"
 
 
 def _cooperative(draft: Draft) -> None:
-    """A workgroup's tile is cut into those of subgroups, and must hold one."""
+    """A workgroup's tile is cut into subgroups' tiles, and must hold one."""
     with draft.extending():
         for loop, size in enumerate(draft.workload.loops):
             if not draft.has(f"workgroup_{loop}"):

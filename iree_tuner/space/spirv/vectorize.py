@@ -49,7 +49,7 @@ _USUAL = Unrolled()
 def vectorize_constraints(
     workload: Workload, limits: GpuLimits, context: ir.Context, unrolled: Unrolled = _USUAL
 ) -> ir.Module | None:
-    """The constraints op; None for what does not vectorize."""
+    """The constraints op; None for ops that do not vectorize."""
     if not _vectorizable(workload):
         return None
 

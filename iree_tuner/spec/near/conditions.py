@@ -156,7 +156,7 @@ def _sequence_beside(matcher: ir.Operation, name: str) -> ir.Operation:
 def _inline(
     sequence: ir.Operation, given: Sequence[ir.Value], where: ir.InsertionPoint
 ) -> tuple[list[ir.Operation], list[ir.Value]]:
-    """Copy the ops of a sequence, those of what it includes in place of the includes; with what it yields."""
+    """Copy the ops of a sequence, with included sequences inlined; with what it yields."""
     block = sequence.regions[0].blocks[0]
     values = dict(zip(block.arguments, given, strict=True))
     *body, end = [op.operation for op in block]

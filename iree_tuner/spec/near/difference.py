@@ -80,7 +80,8 @@ def compare_types(what: str, found: ir.Type, expected: ir.Type) -> Difference | 
 def compare_dags(
     asked: ir.Operation, op: ir.Operation, inputs: dict[ir.Value, ir.Value] | None = None
 ) -> Comparisons:
-    """Compare two ops with what produces their operands, up to the inputs of a matcher, and all their bodies.
+    """Compare two ops and the producers of their operands, up to the inputs of a matcher, and all their
+    bodies.
 
     Args:
         asked: the last op of a matcher's DAG.
@@ -165,7 +166,7 @@ def compare_regions(
         asked: an op of a matcher.
         op: an op of a dispatch.
         place: what messages call it.
-        values: of the matcher, with those of the dispatch that are in their place; added to.
+        values: of the matcher, with the dispatch's values in their place; added to.
     """
     known = {} if values is None else values
     yield compare("body", f"number of regions of {place}", len(op.regions), len(asked.regions))

@@ -51,7 +51,7 @@ def of(handle: ir.Value) -> str:
 
 
 def values_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[tuple[str, ir.Value]]:
-    """The values that a handle stands for when a condition is reached on an op, with what they are called."""
+    """The values that a handle stands for when a condition is reached on an op, with their names."""
     owner = handle.owner
     if isinstance(owner, ir.Block):
         return []
@@ -80,7 +80,7 @@ def positions_in(match: ir.Operation, name: str, count: int) -> list[int]:
 
 
 def called_number(param: ir.Value) -> tuple[str, str]:
-    """Kind of what a parameter counts (`spec.difference`), and what it is called."""
+    """The kind of value in a parameter (`spec.difference`), and its name."""
     owner = param.owner
     if isinstance(owner, ir.Block):
         return "other", "number"

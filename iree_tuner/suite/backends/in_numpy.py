@@ -157,7 +157,7 @@ class NumpyPrimitives:
 
 
 def _check_blas(*factors: Values) -> None:
-    """Raise CannotError for what BLAS does not multiply, which NumPy does with loops of its own."""
+    """Raise CannotError for types that BLAS does not multiply, and NumPy multiplies with loops of its own."""
     for each in factors:
         if each.dtype not in _BLAS or each.dtype != factors[0].dtype:
             raise CannotError(f"NumPy has no fast product of {each.dtype}: BLAS supports float32 and float64")

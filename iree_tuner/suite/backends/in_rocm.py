@@ -22,7 +22,7 @@ _INSTALL = "pip install torch --index-url https://download.pytorch.org/whl/rocm6
 class _RocmProducts:
     """Products of matrices only; what is done with them is PyTorch's.
 
-    PyTorch says that another library may be used for what a preferred one does not have.
+    PyTorch may use another library for operations that the preferred one does not have.
     """
 
     name: str

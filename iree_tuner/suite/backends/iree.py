@@ -87,7 +87,7 @@ class IreeRunning:
     """A program on a device: whole, and for device time its dispatches alone, one after the other.
 
     Args:
-        job: what is run, and on what.
+        job: the operation and its device.
         programs: the code.
     """
 

@@ -43,7 +43,7 @@ class JaxPrimitives:
         return jnp.asarray(value, like.dtype)
 
     def transpose(self, x: Traced, order: Sequence[int]) -> Traced:
-        """XLA makes it a part of what uses it."""
+        """XLA makes it a part of its user."""
         return jnp.transpose(x, tuple(order))
 
     def reshape(self, x: Traced, shape: Sequence[int]) -> Traced:
@@ -140,7 +140,7 @@ class JaxPrimitives:
         return (jnp.sum if kind == "sum" else jnp.mean)(x, axis=where, dtype=dtype)
 
     def unary(self, kind: Unary, x: Traced) -> Traced:
-        """Element by element; those of several steps in f32 at least, which costs nothing where XLA fuses."""
+        """Element by element; functions of several steps in f32 at least: free where XLA fuses."""
         if kind in ("gelu", "gelu_tanh", "silu") and x.dtype.itemsize < 4:
             return _UNARY[kind](x.astype(jnp.float32)).astype(x.dtype)
         return _UNARY[kind](x)

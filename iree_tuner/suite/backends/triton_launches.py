@@ -66,7 +66,7 @@ class Epilogue:
 
 
 def gemm(a: Tensor, b: Tensor, epilogue: Epilogue, out: Tensor) -> Launch:
-    """A product, or a batch of them, with what follows it."""
+    """A product, or a batch of them, with the steps after it."""
     if a.dtype != b.dtype:
         raise CannotError(f"no Triton kernel here for a product of {a.dtype} and {b.dtype}")
     (batch, m, k), left = three(a, a.shape)

@@ -65,7 +65,7 @@ class Attention(Operation):
 
     @property
     def name(self) -> str:
-        """As `attention_1x32x512x512x128_f16`, with what is not as usual: `_kv8_v64_causal_mask`."""
+        """As `attention_1x32x512x512x128_f16`, with unusual fields: `_kv8_v64_causal_mask`."""
         sizes = "x".join(map(str, (self.batch, self.heads, self.queries, self.keys, self.size)))
         key_heads = f"_kv{self.key_heads}" if self.key_heads != self.heads else ""
         values = f"_v{self.value_size}" if self.value_size != self.size else ""

@@ -73,7 +73,7 @@ class Convolution(Operation):
 
     @property
     def name(self) -> str:
-        """As `convolution_1x58x58x64_64x3x3_nhwc_f32_f32_f32`, with what is not as usual: `_g32_bias`."""
+        """As `convolution_1x58x58x64_64x3x3_nhwc_f32_f32_f32`, with unusual fields: `_g32_bias`."""
         sizes = f"{self.n}x{self.h}x{self.w}x{self.c}_{self.f}x{self.kh}x{self.kw}"
         types = "_".join(map(in_name, (self.image, self.filters, self.out)))
         strides = f"_s{self.sh}x{self.sw}" if (self.sh, self.sw) != (1, 1) else ""
@@ -104,7 +104,7 @@ class Convolution(Operation):
 
     @property
     def flops(self) -> float:
-        """Two for each element of the result and of what goes into it, and the epilogue's."""
+        """Two for each element of the result and each element that goes into it, and the epilogue's."""
         return 2.0 * self._window_size * prod(self.result.shape) + self._epilogue.flops
 
     @property
@@ -114,7 +114,7 @@ class Convolution(Operation):
 
     @property
     def tolerance(self) -> Tolerance:
-        """That of a sum over window and channels, and of what follows."""
+        """The tolerance of a sum over window and channels, and of the steps after it."""
         return self._epilogue.tolerance(self._sums, self._window_size)
 
     def check(self) -> None:

@@ -29,8 +29,8 @@ class Elementwise(Operation):
     """Functions one after the other, of matrices of one size, in f32.
 
     Attributes:
-        chain: their names, joined by `+`, as `add+relu+multiply`: the first is of the first input, each other
-            one of what was before, and those of two values take a further input as the second.
+        chain: their names, joined by `+`, as `add+relu+multiply`: the first takes the first input, each other
+            one the result before it, and functions of two values take a further input as the second.
         rows, columns: sizes.
         element_type: of all inputs and of the result.
     """

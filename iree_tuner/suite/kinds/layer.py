@@ -97,7 +97,7 @@ class ConvolutionLayer(Operation):
 
     @property
     def flops(self) -> float:
-        """Two for each element of the convolution's result and of what goes into it; so of its gradients."""
+        """Two for each element of the convolution's result and each one that enters it; so of gradients."""
         return 2.0 * prod(self._tensor("out").shape) * self._window_size + self._epilogue.flops
 
     @property
@@ -143,7 +143,7 @@ class ConvolutionLayer(Operation):
             raise UsageError(f"padding: with {self.padding}, no result depends on the image")
 
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
-        """One generic op with the maps of a convolution, of what is padded, spread and flipped before."""
+        """One generic op with the maps of a convolution, of padded, spread and flipped operands."""
         lhs, rhs, *extras = inputs
         build = {"forward": self._forward, "data": self._data, "weights": self._weights}[self.direction]
         return self._epilogue.build(build(lhs, rhs), extras)
@@ -231,7 +231,7 @@ class ConvolutionLayer(Operation):
     def _seen(self) -> list[tuple[int, int, int]]:
         """Of each dimension the first and the last result that touch the image, and where the first lies.
 
-        Results are spread, a stride apart, in what a convolution with the flipped filters goes over.
+        Results are spread, a stride apart, in the input of a convolution with the flipped filters.
         """
         found: list[tuple[int, int, int]] = []
         layer = self._layer
@@ -303,7 +303,7 @@ class ConvolutionLayer(Operation):
         )
 
     def _contraction(self, lhs: ir.Value, rhs: ir.Value, places: Mapping[str, Sequence[_Place]]) -> ir.Value:
-        """Sums of products; the loops are those of the result, then the others as `rhs` has them.
+        """Sums of products; the loops are the result's, then the others as `rhs` has them.
 
         Args:
             lhs, rhs: in the layouts of their roles.

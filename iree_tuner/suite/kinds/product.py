@@ -31,7 +31,7 @@ class Product(Operation):
 
     Attributes:
         m, n, k: sizes.
-        lhs, rhs, out: element types of the factors and of what is given; sums are converted to it at the end.
+        lhs, rhs, out: element types of the factors and of the result; sums are converted to it at the end.
         layout: of the factors, a letter each: `t` row-major, `n` column-major: it lies transposed in memory.
         accumulate: whether a third matrix, m x n of type `out`, is added.
         split_k: slices of k that are multiplied side by side and summed up afterwards; 1 for none.
@@ -57,7 +57,7 @@ class Product(Operation):
 
     @property
     def name(self) -> str:
-        """As `matmul_768x512x1024_f16t_f16t_f16t`, with what is not as usual behind it: `_splitk4_bias`."""
+        """As `matmul_768x512x1024_f16t_f16t_f16t`, followed by unusual fields: `_splitk4_bias`."""
         sizes = "x".join(map(str, (*self._batch, self.m, self.n, self.k)))
         letters = (*self.layout, "t")
         types = "_".join(
@@ -95,7 +95,7 @@ class Product(Operation):
 
     @property
     def tolerance(self) -> Tolerance:
-        """That of a sum of k, and of what follows."""
+        """The tolerance of a sum of k, and of the steps after it."""
         return self._behind.tolerance(self._sums, self.k)
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""The page of what changed between two runs: broken and slower first."""
+"""The page of changes between two runs: broken and slower first."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Seq
     """A line for each back end, relative to its first run.
 
     Args:
-        operation: for those who cannot see it.
+        operation: for readers who cannot see it.
         lines: at least one, of this operation.
         runs: the shown ones.
         all_: lines of the page, for their colors.

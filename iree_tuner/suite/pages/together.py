@@ -84,7 +84,7 @@ def _plain(row: Row) -> Row:
 
 
 def _labels(results: Sequence[Results]) -> dict[tuple[str, str], str]:
-    """URI and name to what the page calls it: the name, where that is enough."""
+    """URI and name to its name on the page: the name alone, if that is enough."""
     devices = dict.fromkeys((row.device, row.device_name) for each in results for row in each.rows)
     names = Counter(name for _, name in devices)
     return {
