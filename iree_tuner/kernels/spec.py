@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 from iree.compiler.dialects import flow, preprocessing_transform, transform, util
-from iree.compiler.dialects.transform import structured
+from iree.compiler.dialects.transform import interpreter, structured
 
 from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.errors import TunerError
@@ -30,7 +30,7 @@ from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
 from iree_tuner.kernels.packing import HOISTED, build_packed
 from iree_tuner.kernels.problem import Array, Problem
-from iree_tuner.kernels.site import Site, copy_ops
+from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"
@@ -76,15 +76,15 @@ def build_kernel_spec(
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         spec = _Spec(module, _own(target, context))
-        several, single, fused = list[_Pair](), list[_Pair](), list[_Pair]()
+        first, several, single, last = list[_Pair](), list[_Pair](), list[_Pair](), list[_Pair]()
         for placement in placements:
-            if placement.code.kind == "ops":
-                fused.append(spec.add_ops(placement))
+            if placement.code.kind == "ops":  # what kernels compute after it comes after it
+                (last if several or single else first).append(spec.add_ops(placement))
                 continue
             # Each of several root ops that are one problem may be a problem alone, too, and comes first.
             (several if placement.site.one_op else single).extend(spec.add(placement))
         with ir.InsertionPoint(module.body):
-            _build_main([[*spec.scalars.values()], several, single, fused])
+            _build_main([[*spec.scalars.values()], first, several, single, last])
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -97,6 +97,22 @@ def _own(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
     return attribute if attribute.context == context else attribute_from(str(attribute), context)
 
 
+def put_into(module: ir.Module, chosen: Sequence[tuple[Site, Code]]) -> None:
+    """Replace ops of a program, which is as preprocessing finds it, by others (code that is ops)."""
+    placements = [Placement(site, code) for site, code in chosen]
+    with module.context:
+        spec = build_kernel_spec(placements, ir.UnitAttr.get(), module.context)
+        (main,) = (
+            each.operation for each in spec.body.operations
+            if "sym_name" in each.attributes and each.attributes["sym_name"] == ir.StringAttr.get(MAIN)
+        )  # fmt: skip
+        interpreter.apply_named_sequence(module.operation, main, spec.operation)
+        for each in list(module.body.operations):
+            name = each.attributes.get("sym_name", None)
+            if isinstance(name, ir.StringAttr) and name.value.startswith(f"call_{EXECUTABLE}"):
+                each.operation.erase()  # they are inlined
+
+
 @dataclass
 class _Spec:
     """A spec that is being built.
@@ -105,12 +121,14 @@ class _Spec:
         module: it.
         target: of the executables.
         names: that are taken.
+        declared: globals of the program that are used.
         scalars: by kind, the matchers and actions that give scalar ops constants of their own.
     """
 
     module: ir.Module
     target: ir.Attribute
     names: set[str] = field(default_factory=set[str])
+    declared: set[str] = field(default_factory=set[str])
     scalars: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     def add(self, placement: Placement) -> list[_Pair]:
@@ -133,7 +151,12 @@ class _Spec:
     def add_ops(self, placement: Placement) -> _Pair:
         """Add ops that replace others."""
         name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
+        program, _ = _function_in(placement.code.data)
         with ir.InsertionPoint(self.module.body):
+            for symbol in (each.operation for each in program.body.operations):
+                if symbol.name == "util.global" and str(symbol.attributes["sym_name"]) not in self.declared:
+                    self.declared.add(str(symbol.attributes["sym_name"]))
+                    declare(symbol)
             _build_ops(f"call_{name}", placement.code.data)
             self._add_matcher(name, placement.site)
             _build_replacement(f"replace_{name}", (f"call_{name}",))
@@ -203,7 +226,7 @@ def _build_ops(name: str, program: bytes) -> None:
 def _function_in(program: bytes) -> tuple[ir.Module, ir.Block]:
     """The body of a program's one function, and what keeps it."""
     module = ir.Module.parse(program)
-    return module, module.body.operations[0].regions[0].blocks[0]
+    return module, module.body.operations[len(module.body.operations) - 1].regions[0].blocks[0]
 
 
 def _tensor(array: Array) -> ir.Type:
@@ -328,4 +351,5 @@ def _build_main(rounds: Sequence[Sequence[_Pair]]) -> None:
                 transform.ForeachMatchOp(handle, [], block.arguments[0], [], matchers, actions)
                 transform.YieldOp([])
             transform.ApplyDeadCodeEliminationOp(module)
+            transform.ApplyCommonSubexpressionEliminationOp(module)  # what several ops became may be equal
         transform.YieldOp([])
