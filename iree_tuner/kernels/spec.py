@@ -26,6 +26,7 @@ from iree_tuner.kernels.executable import (
     packed_ports,
     ports_of,
 )
+from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
 from iree_tuner.kernels.packing import HOISTED, build_packed
@@ -78,8 +79,9 @@ def build_kernel_spec(
         spec = _Spec(module, _own(target, context))
         first, several, single, last = list[_Pair](), list[_Pair](), list[_Pair](), list[_Pair]()
         for placement in placements:
-            if placement.code.kind == "ops":  # what kernels compute after it comes after it
-                (last if several or single else first).append(spec.add_ops(placement))
+            if placement.code.kind == "ops":  # kernels and chains see the program with joint products
+                joint = placement.code.entry == JointProducts.name
+                (first if joint else last).append(spec.add_ops(placement))
                 continue
             # Each of several root ops that are one problem may be a problem alone, too, and comes first.
             (several if placement.site.one_op else single).extend(spec.add(placement))
