@@ -86,7 +86,7 @@ def build_kernel_spec(
             # Each of several root ops that are one problem may be a problem alone, too, and comes first.
             (several if placement.site.one_op else single).extend(spec.add(placement))
         with ir.InsertionPoint(module.body):
-            _build_main([[*spec.scalars.values()], first, several, single, last])
+            _build_main([first, [*spec.scalars.values()], several, single, last])
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -156,8 +156,9 @@ class _Spec:
         program, _ = _function_in(placement.code.data)
         with ir.InsertionPoint(self.module.body):
             for symbol in (each.operation for each in program.body.operations):
-                if symbol.name == "util.global" and str(symbol.attributes["sym_name"]) not in self.declared:
-                    self.declared.add(str(symbol.attributes["sym_name"]))
+                name_of = symbol.attributes["sym_name"]
+                if symbol.name == "util.global" and ir.StringAttr(name_of).value not in self.declared:
+                    self.declared.add(ir.StringAttr(name_of).value)
                     declare(symbol)
             _build_ops(f"call_{name}", placement.code.data)
             self._add_matcher(name, placement.site)
@@ -353,5 +354,6 @@ def _build_main(rounds: Sequence[Sequence[_Pair]]) -> None:
                 transform.ForeachMatchOp(handle, [], block.arguments[0], [], matchers, actions)
                 transform.YieldOp([])
             transform.ApplyDeadCodeEliminationOp(module)
-            transform.ApplyCommonSubexpressionEliminationOp(module)  # what several ops became may be equal
+            if pairs is rounds[0]:  # joint products of one matrix; later it would undo local constants
+                transform.ApplyCommonSubexpressionEliminationOp(module)
         transform.YieldOp([])
