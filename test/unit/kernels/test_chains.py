@@ -17,6 +17,7 @@ from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.find import dispatches_of, find_here
 from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
 
 HOST = parse_target("llvm-cpu:host")
@@ -101,7 +102,9 @@ def test_other_targets_compile_it(name: str, target: str) -> None:
     own = session(parse_target(target))
     (site,) = found_in(PROGRAMS[name])
     with own.context:
-        assert own.to_vmfb(own.parse(site.problem.fused))
+        module = own.parse(site.problem.fused)
+        select_target(module, parse_target(target))
+        assert own.to_vmfb(module)
 
 
 def placed(text: str, path, chains=1):
