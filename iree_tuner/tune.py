@@ -20,7 +20,6 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.bench import Chosen
 from iree_tuner.kernels.competing import (
     Competitors,
-    choices_among,
     find_competitors,
     most_variants,
     versions_with,
@@ -284,8 +283,7 @@ class _TuningRun:
         tuned = TunedVariant(target, tuple(results), tuple(entries), tuple(notes))
         if competitors is None:
             return tuned
-        choices = choices_among(results, target, competitors.chains)
-        made = versions_with(tuned, choices, self.lab, self.folder)
+        made = versions_with(tuned, competitors.choices(results, target), self.lab, self.folder)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 

@@ -43,6 +43,7 @@ from iree_tuner.kernels.bench import (
 )
 from iree_tuner.kernels.contest import ROUNDS
 from iree_tuner.kernels.find import executable_target, find_places
+from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import ANY, Code, Kernel
 from iree_tuner.kernels.layers import compare_layers
 from iree_tuner.kernels.packing import with_packed
@@ -129,11 +130,15 @@ def spec(
     knobs = parse_knobs(knob)
     with Workers(1) as workers, people.status("reading the program"):
         outlook = outlook_of(find_places(source, chosen, workers, wanted), wanted)
+    joint = outlook.joint if JointProducts.name in kernel else ()
+    outlook = (outlook.rewritten if joint else None) or outlook
     made = [(site, _make(each, site, chosen, knobs)) for _, site, each in outlook.pairs]
     tell_refusals(outlook)
-    if not made:
+    if not made and not joint:
         raise TunerError("no kernel applies to the program", location=program)
-    save_kernel_spec(made, outlook.target, new_context(), output, movable=True)
+    save_kernel_spec([*joint, *made], outlook.target, new_context(), output, movable=True)
+    for site, code in joint:
+        people.print(f"{site.problem.name}: {code.entry}", markup=False)
     for (place, site, each), (_, code) in zip(outlook.pairs, made, strict=True):
         if as_json:
             record = {"problem": site.problem.name, "kernel": each.name, "knobs": dict(code.knobs)}

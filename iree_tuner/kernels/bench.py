@@ -22,6 +22,7 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.contest import ROUNDS, Contest, Watch, hold_contest
 from iree_tuner.kernels.find import Place, Places, executable_target, find_places
 from iree_tuner.kernels.fused_ops import FusedOps
+from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec
@@ -67,11 +68,21 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What kernels could do in a program: pairs to hold contests of, and what they refuse."""
+    """What kernels could do in a program.
+
+    Attributes:
+        target: the executable target, as text.
+        pairs: to hold contests of.
+        refusals: what kernels refuse.
+        joint: products as parts of joint ones.
+        rewritten: what they could do in the program with these.
+    """
 
     target: str
     pairs: tuple[tuple[Place, Site, Kernel], ...]
     refusals: tuple[Refusal, ...]
+    joint: Chosen = ()
+    rewritten: Outlook | None = None
 
 
 def look_at(program: Program, target: Target, kernels: Sequence[Kernel], lab: Lab) -> Outlook:
@@ -99,9 +110,13 @@ def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
         refusals += [
             Refusal(name, place.functions, kernel.name, why)
             for kernel, _, why in answers
-            if not taken and kernel.name != FusedOps.name  # which is for nothing but chains
+            if not taken and not isinstance(kernel, FusedOps)  # which is for nothing else
         ]
-    return Outlook(found.target, tuple(pairs), tuple(refusals))
+    if not found.joint:
+        return Outlook(found.target, tuple(pairs), tuple(refusals))
+    joint = [(site, JointProducts().make(site.problem)) for site in found.joint]
+    rewritten = outlook_of(Places(found.rewritten, found.target), kernels)
+    return Outlook(found.target, tuple(pairs), tuple(refusals), joint, rewritten)
 
 
 def hold_contests(

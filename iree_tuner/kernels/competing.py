@@ -43,11 +43,13 @@ class Competitors:
 
     Attributes:
         outlook: the problems, each with every kernel that computes it.
+        own: the same without those of joint products.
         kinds: the variants of each of these kernels; None where the problem cannot be timed alone.
         notes: why those cannot; and what the program spends where what is timed alone is another.
     """
 
     outlook: Outlook
+    own: Outlook
     kinds: tuple[KernelVariants | None, ...]
     notes: tuple[str, ...]
 
@@ -58,12 +60,24 @@ class Competitors:
     @property
     def chains(self) -> Chosen:
         """Ops that the program can have as one op, of which the compiler makes fewer dispatches."""
-        return chains_in(self.outlook)
+        return chains_in(self.own)
+
+    def choices(self, results: Sequence[WorkloadResult], target: Target) -> Mapping[str, Chosen]:
+        """What is worth trying in the program, by name: kernels, with and without chains, joint products."""
+        found = choices_among(results, target)
+        own = {site for _, site, _ in self.own.pairs}
+        choices = {name: [each for each in chosen if each[0] in own] for name, chosen in found.items()}
+        choices = with_chains({name: chosen for name, chosen in choices.items() if chosen}, self.chains)
+        if self.own.rewritten is not None:
+            sites = {site for _, site, _ in self.own.rewritten.pairs}
+            kept = [each for chosen in list(found.values())[-1:] for each in chosen if each[0] in sites]
+            choices["joint products"] = [*self.own.joint, *kept, *chains_in(self.own.rewritten)]
+        return choices
 
     @property
     def apply(self) -> bool:
         """Whether any can be compared, alone or in the program."""
-        return any(self.kinds) or bool(self.chains)
+        return any(self.kinds) or bool(self.chains or self.own.joint)
 
     def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
         """Workloads that only kernels compute, as flags have made others of them, with what is spent on them.
@@ -87,7 +101,10 @@ def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, reco
         CompileError: the program does not compile.
         TunerError: it has no functions or no dispatches.
     """
-    outlook = look_at(program, lab.target, kernels, lab)
+    own = look_at(program, lab.target, kernels, lab)
+    known = {site for _, site, _ in own.pairs}
+    more = own.rewritten.pairs if own.rewritten else ()
+    outlook = replace(own, pairs=(*own.pairs, *(pair for pair in more if pair[1] not in known)))
     sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs if not site.problem.fused))
     prepared = dict(zip(sites, prepare(sites, lab), strict=True))
     kinds: list[KernelVariants | None] = []
@@ -108,7 +125,7 @@ def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, reco
                     f"dispatches; {kernel.name} is compared with one op of the compiler's, which takes "
                     f"{found.default_us:.0f} us"
                 )
-    return Competitors(outlook, tuple(kinds), tuple(notes))
+    return Competitors(outlook, own, tuple(kinds), tuple(notes))
 
 
 def most_variants(effort: str, *, limited: bool) -> float:
@@ -116,9 +133,7 @@ def most_variants(effort: str, *, limited: bool) -> float:
     return math.inf if limited else _VARIANTS.get(effort, math.inf)
 
 
-def choices_among(
-    results: Sequence[WorkloadResult], target: Target, chains: Chosen = ()
-) -> Mapping[str, Chosen]:
+def choices_among(results: Sequence[WorkloadResult], target: Target) -> Mapping[str, Chosen]:
     """Which kernels are worth trying in the program, by name of the choice.
 
     Those that win alone, also over the best configuration; and with them those that nearly do: what surrounds
@@ -132,12 +147,11 @@ def choices_among(
         (site, kernel): with_packed(kernel, site.problem, target, code)
         for (site, kernel), code in plain.items()
     }
-    choices = {
+    return {
         name: [(site, codes[site, kernel]) for site, (kernel, _) in chosen.items()]
         for name, chosen in found.items()
         if chosen
     }
-    return with_chains(choices, chains)
 
 
 def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple[Kernel, Code]]:

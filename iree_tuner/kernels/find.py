@@ -14,11 +14,16 @@ from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.fused_ops import FusedOps
+from iree_tuner.kernels.joint import find_joint
+from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.site import Site, find_sites
+from iree_tuner.kernels.spec import put_into
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
+
+_JOINT = JointProducts()
 
 _COMMANDS = ("flow.dispatch", "flow.tensor.update", "flow.tensor.slice", "flow.tensor.splat")
 """What a device does one after the other."""
@@ -63,10 +68,14 @@ class Places:
     Attributes:
         places: each once, in the order of the program.
         target: the executable target, as text.
+        joint: products that can be parts of joint ones.
+        rewritten: the places of the program in which they are.
     """
 
     places: tuple[Place, ...]
     target: str
+    joint: tuple[Site, ...] = ()
+    rewritten: tuple[Place, ...] = ()
 
 
 def find_places(program: Program, target: Target, workers: Workers, kernels: Sequence[Kernel] = ()) -> Places:
@@ -76,12 +85,15 @@ def find_places(program: Program, target: Target, workers: Workers, kernels: Seq
         CompileError: the program does not parse or compile.
         TunerError: it has no functions, or nothing that is compiled for the target.
     """
-    chains = any(each.name == FusedOps.name for each in kernels)
-    return workers.call(find_here, program.data, program.name, target, chains=chains)
+    names = {each.name for each in kernels}
+    return workers.call(
+        find_here, program.data, program.name, target, chains=FusedOps.name in names,
+        joint=JointProducts.name in names,
+    )  # fmt: skip
 
 
-def find_here(data: bytes, name: str, target: Target, *, chains: bool = False) -> Places:
-    """The part of `find_places` that runs in a worker; `chains` of ops are looked for on demand."""
+def find_here(data: bytes, name: str, target: Target, *, chains: bool = False, joint: bool = False) -> Places:
+    """The part of `find_places` that runs in a worker; `chains` and `joint` products are found on demand."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = session.parse(data, name)
@@ -89,15 +101,28 @@ def find_here(data: bytes, name: str, target: Target, *, chains: bool = False) -
             raise TunerError("the program has no functions", location=name)
         select_target(module, target)
         session.run(module, stop="abi")
-        sites = find_sites(module)
-        chained = find_chains(module) if chains else []
+        joined, rewritten = find_joint(module) if joint else [], list[tuple[Site, ...]]()
+        if joined:
+            other = session.parse(data, name)
+            select_target(other, target)
+            session.run(other, stop="abi")
+            put_into(other, [(site, _JOINT.make(site.problem)) for site in dict.fromkeys(joined)])
+            rewritten = _every(other, session, target, chains=chains)
+        sites = _every(module, session, target, chains=chains)
         session.run(module, start="abi", stop="executable-sources")
         found = _target_of(module)
         if found is None:
             raise TunerError("the program has no dispatches", location=name)
-        fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
-        sites += [(site,) for site in chained if site in fewer]
-        return Places(_merged(sites), found)
+        return Places(_merged(sites), found, tuple(dict.fromkeys(joined)), _merged(rewritten))
+
+
+def _every(
+    module: ir.Module, session: CompilerSession, target: Target, *, chains: bool
+) -> list[tuple[Site, ...]]:
+    """The sites of a program, and its chains that are worth it."""
+    chained = find_chains(module) if chains else []
+    fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
+    return [*find_sites(module), *((site,) for site in chained if site in fewer)]
 
 
 def _saves_dispatches(site: Site, session: CompilerSession, target: Target) -> bool:

@@ -298,7 +298,7 @@ def _cut(value: ir.Value[Any], cuts: Sequence[Cut]) -> ir.Value:
     shape = list(kind.shape)
     lengths = [each.length for each in cuts]
     if lengths != shape:
-        value = _sliced(value, [each.first for each in cuts], lengths, lengths)
+        value = sliced(value, [each.first for each in cuts], lengths, lengths)
     sizes = [size for each in cuts for size in each.sizes]
     if len(sizes) > len(cuts):
         ends = list(accumulate(len(each.sizes) for each in cuts))
@@ -310,12 +310,13 @@ def _cut(value: ir.Value[Any], cuts: Sequence[Cut]) -> ir.Value:
     kept = [loop.size for loop in loops if loop is not None]
     if kept == sizes and not any(offsets):
         return value
-    return _sliced(value, offsets, [loop.size if loop else 1 for loop in loops], kept)
+    return sliced(value, offsets, [loop.size if loop else 1 for loop in loops], kept)
 
 
-def _sliced(
+def sliced(
     value: ir.Value[Any], offsets: Sequence[int], sizes: Sequence[int], shape: Sequence[int]
 ) -> ir.Value:
+    """A part of a tensor, in a shape that may lack dimensions of size 1."""
     kind = ir.RankedTensorType.get(shape, ir.RankedTensorType(value.type).element_type)
     return tensor.ExtractSliceOp(
         kind, value, [], [], [], list(offsets), list(sizes), [1] * len(sizes)

@@ -15,6 +15,8 @@ class FusedOps:
     name = "fused_ops"
     summary = "chains of elementwise ops, slices and concatenations as one dispatch"
     backend = ANY
+    replaces = "fused"
+    """What the workloads are called."""
 
     def missing(self) -> str:
         """Nothing: the compiler makes the code."""
@@ -22,7 +24,7 @@ class FusedOps:
 
     def refuses(self, problem: Problem) -> str:
         """Why it does not compute a problem; empty where it does."""
-        return "" if problem.fused else "no chain of elementwise ops and slices"
+        return "" if problem.workload.op == self.replaces else "it is not several ops"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:  # noqa: ARG002
         """There are no knobs here: the one dispatch has a space of its own."""

@@ -126,7 +126,7 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
     workload = next(filter(None, (family.describe(root) for family in _FAMILIES)), None)
     if workload is None or not _static(root):
         return []
-    start, epilogue, bias = _zeros(root), (), []
+    start, epilogue, bias = zeros_of(root), (), []
     if start is None:
         start, epilogue, bias = start_of_bias(root)
     if not start:
@@ -297,16 +297,27 @@ def case_of(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:
 
 
 def program_of(
-    inputs: Sequence[ir.Value], result: ir.Type, build: Callable[[func.FuncOp], ir.Value]
-) -> bytes:
-    """A module whose one function returns what is built in it."""
+    inputs: Sequence[ir.Value], result: ir.Type, build: Callable[[func.FuncOp], ir.Value],
+    symbols: Sequence[ir.Operation] = (),
+) -> bytes:  # fmt: skip
+    """A module with copies of some globals, whose one function returns what is built in it."""
     with result.context, ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
+            for each in symbols:
+                declare(each)
             function = func.FuncOp("main", ([each.type for each in inputs], [result]))
         with ir.InsertionPoint(function.add_entry_block()):
             func.ReturnOp([build(function)])
         return str(module).encode()
+
+
+def declare(symbol: ir.Operation) -> None:
+    """Copy a global to the current insertion point, without its value."""
+    copy = clone(symbol, {}, ir.InsertionPoint.current)
+    strip_discardable(copy)
+    for name in set(copy.attributes) & {"initial_value"}:
+        del copy.attributes[name]
 
 
 def copy_ops(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> ir.Value:
@@ -329,7 +340,7 @@ def _static(op: ir.Operation) -> bool:
     return all(ir.RankedTensorType(each.type).has_static_shape for each in op.operands)
 
 
-def _zeros(root: ir.Operation) -> list[ir.Operation] | None:
+def zeros_of(root: ir.Operation) -> list[ir.Operation] | None:
     """What a root op starts from, where that is a fill with zeros: constant, empty tensor, fill."""
     fill = producer(root.operands[len(root.operands) - 1])
     if fill is None or fill.name != "linalg.fill":

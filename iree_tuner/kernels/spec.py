@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 from iree.compiler.dialects import flow, preprocessing_transform, transform, util
-from iree.compiler.dialects.transform import structured
+from iree.compiler.dialects.transform import interpreter, structured
 
 from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.errors import TunerError
@@ -26,12 +26,13 @@ from iree_tuner.kernels.executable import (
     packed_ports,
     ports_of,
 )
+from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
 from iree_tuner.kernels.packing import HOISTED, build_packed
 from iree_tuner.kernels.padding import build_insertion, insert_in_filled
 from iree_tuner.kernels.problem import Array, Problem
-from iree_tuner.kernels.site import Site, copy_ops
+from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"
@@ -77,11 +78,12 @@ def build_kernel_spec(
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         spec = _Spec(module, _own(target, context))
+        first, last = list[_Pair](), list[_Pair]()
         rounds: dict[tuple[bool, int], list[_Pair]] = {}
-        fused: list[_Pair] = []
         for placement in placements:
-            if placement.code.kind == "ops":
-                fused.append(spec.add_ops(placement))
+            if placement.code.kind == "ops":  # kernels and chains see the program with joint products
+                joint = placement.code.entry == JointProducts.name
+                (first if joint else last).append(spec.add_ops(placement))
                 continue
             # Of several root ops that are one problem each may be a problem alone, and what ends after few
             # steps may go on elsewhere: there its last op comes first.
@@ -90,7 +92,7 @@ def build_kernel_spec(
         larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
         with ir.InsertionPoint(module.body):
             padded = any(each.site.padded for each in placements)
-            _build_main([[*spec.scalars.values()], *larger_first, fused], padded=padded)
+            _build_main([first, [*spec.scalars.values()], *larger_first, last], padded=padded)
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -103,6 +105,22 @@ def _own(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
     return attribute if attribute.context == context else attribute_from(str(attribute), context)
 
 
+def put_into(module: ir.Module, chosen: Sequence[tuple[Site, Code]]) -> None:
+    """Replace ops of a program, which is as preprocessing finds it, by others (code that is ops)."""
+    placements = [Placement(site, code) for site, code in chosen]
+    with module.context:
+        spec = build_kernel_spec(placements, ir.UnitAttr.get(), module.context)
+        (main,) = (
+            each.operation for each in spec.body.operations
+            if "sym_name" in each.attributes and each.attributes["sym_name"] == ir.StringAttr.get(MAIN)
+        )  # fmt: skip
+        interpreter.apply_named_sequence(module.operation, main, spec.operation)
+        for each in list(module.body.operations):
+            name = each.attributes.get("sym_name", None)
+            if isinstance(name, ir.StringAttr) and name.value.startswith(f"call_{EXECUTABLE}"):
+                each.operation.erase()  # they are inlined
+
+
 @dataclass
 class _Spec:
     """A spec that is being built.
@@ -111,12 +129,14 @@ class _Spec:
         module: it.
         target: of the executables.
         names: that are taken.
+        declared: globals of the program that are used.
         scalars: by kind, the matchers and actions that give scalar ops constants of their own.
     """
 
     module: ir.Module
     target: ir.Attribute
     names: set[str] = field(default_factory=set[str])
+    declared: set[str] = field(default_factory=set[str])
     scalars: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     def add(self, placement: Placement) -> list[_Pair]:
@@ -139,7 +159,13 @@ class _Spec:
     def add_ops(self, placement: Placement) -> _Pair:
         """Add ops that replace others."""
         name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
+        program, _ = _function_in(placement.code.data)
         with ir.InsertionPoint(self.module.body):
+            for symbol in (each.operation for each in program.body.operations):
+                name_of = symbol.attributes["sym_name"]
+                if symbol.name == "util.global" and ir.StringAttr(name_of).value not in self.declared:
+                    self.declared.add(ir.StringAttr(name_of).value)
+                    declare(symbol)
             _build_ops(f"call_{name}", placement.code.data)
             self._add_matcher(name, placement.site)
             _build_replacement(f"replace_{name}", (f"call_{name}",))
@@ -209,7 +235,7 @@ def _build_ops(name: str, program: bytes) -> None:
 def _function_in(program: bytes) -> tuple[ir.Module, ir.Block]:
     """The body of a program's one function, and what keeps it."""
     module = ir.Module.parse(program)
-    return module, module.body.operations[0].regions[0].blocks[0]
+    return module, module.body.operations[len(module.body.operations) - 1].regions[0].blocks[0]
 
 
 def _tensor(array: Array) -> ir.Type:
@@ -341,4 +367,6 @@ def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
                 transform.ForeachMatchOp(handle, [], block.arguments[0], [], matchers, actions)
                 transform.YieldOp([])
             transform.ApplyDeadCodeEliminationOp(module)
+            if pairs is rounds[0]:  # joint products of one matrix; later it would undo local constants
+                transform.ApplyCommonSubexpressionEliminationOp(module)
         transform.YieldOp([])

@@ -1,0 +1,101 @@
+"""Products of one matrix with several constants are one product, of which each is a part."""
+
+import numpy as np
+import pytest
+from test_chains import HOST, equal, results, session
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.kernels.bench import outlook_of
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.competing import Competitors
+from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.fused_ops import FusedOps
+from iree_tuner.kernels.joint_products import JointProducts
+from iree_tuner.kernels.save import save_kernel_spec
+
+WIDTHS = {"q": 32, "k": 16, "v": 16}
+
+
+def program(other: str = "%x", *, rows: int = 8) -> str:
+    """Three products with constants; that of v is with another matrix, if there is one."""
+    x = f"tensor<{rows}x24xf32>"
+    head, lines, kinds = [], [], []
+    for name, width in WIDTHS.items():
+        matrix = other if name == "v" else "%x"
+        kind, result = f"tensor<24x{width}xf32>", f"tensor<{rows}x{width}xf32>"
+        lines += [
+            f"%l{name} = util.global.load @{name} : {kind}",
+            f"%{name} = stablehlo.dot_general {matrix}, %l{name}, contracting_dims = [1] x [0] :"
+            f" ({x}, {kind}) -> {result}",
+        ]
+        kinds.append(result)
+    for name, width in WIDTHS.items():
+        own = f"tensor<24x{width}xf32>"
+        head.append(f'util.global private @{name} = #flow.parameter.named<"model"::"{name}"> : {own}')
+    return "\n".join((
+        *head, f"func.func @main(%x: {x}, %y: {x}) -> ({', '.join(kinds)}) {{", *lines,
+        f"return %q, %k, %v : {', '.join(kinds)}", "}",
+    ))  # fmt: skip
+
+
+def places(text: str):
+    return find_here(text.encode(), "p.mlir", HOST, chains=True, joint=True)
+
+
+def with_arguments(text: str) -> str:
+    """Constants that need no parameters: the compiler may not look into them."""
+    for number, (name, width) in enumerate(WIDTHS.items(), 1):
+        own = f"tensor<24x{width}xf32>"
+        text = text.replace(
+            f'@{name} = #flow.parameter.named<"model"::"{name}"> : {own}',
+            f"@{name} {{noinline}} = dense<{number}.0> : {own}",
+        )
+    return text
+
+
+def test_they_are_one_product_and_other_kernels_compute_it(tmp_path) -> None:
+    kernels = [CGemm(), FusedOps(), JointProducts()]
+    outlook = outlook_of(places(program()), kernels)
+    assert [site.problem.name for site, _ in outlook.joint] == ["joint_8x32_f32", *2 * ["joint_8x16_f32"]]
+    assert outlook.rewritten is not None
+    assert [site.problem.name for _, site, _ in outlook.rewritten.pairs] == ["matmul_8x64x24_f32_f32_f32"]
+    save_kernel_spec(outlook.joint, outlook.target, new_context(), tmp_path / "joint.mlir")
+    flags = (f"--iree-preprocessing-transform-spec-filename={tmp_path / 'joint.mlir'}",)
+    own = session(flags=flags)
+    with own.context:
+        module = own.parse(program())
+        own.run(module, stop="stream")
+        text = str(module)
+    assert "matmul_8x64x24" in text
+    assert "matmul_8x32x24" not in text
+    assert text.count("@__hoisted") == text.count("@__hoisted_tensor_24x64xf32")  # joined once, when loaded
+
+
+def test_they_compute_the_same(tmp_path) -> None:
+    text = with_arguments(program())
+    outlook = outlook_of(places(text), [JointProducts()])
+    assert len(outlook.joint) == 3
+    save_kernel_spec(outlook.joint, outlook.target, new_context(), tmp_path / "joint.mlir")
+    flags = (f"--iree-preprocessing-transform-spec-filename={tmp_path / 'joint.mlir'}",)
+    rng = np.random.default_rng(0)
+    given = [rng.integers(-8, 8, (8, 24)).astype(np.float32) for _ in range(2)]
+    equal(results(text, given), results(text, given, flags))
+
+
+@pytest.mark.parametrize(
+    ("text", "joint"),
+    [
+        (program("%y"), ["joint_8x32_f32", "joint_8x16_f32"]),
+        (program(rows=1 << 19), []),  # each is large enough
+    ],
+)
+def test_only_those_of_one_matrix_that_are_small(text: str, joint: list[str]) -> None:
+    outlook = outlook_of(places(text), [JointProducts()])
+    assert [site.problem.name for site, _ in outlook.joint] == joint
+
+
+def test_the_program_is_compared_with_them() -> None:
+    own = outlook_of(places(program()), [FusedOps(), JointProducts()])
+    found = Competitors(own, own, (), ()).choices((), HOST)
+    assert list(found) == ["joint products"]
+    assert len(found["joint products"]) >= 3
