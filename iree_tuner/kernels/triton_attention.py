@@ -10,6 +10,7 @@ from itertools import product
 from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.ptx import in_clusters
 from iree_tuner.kernels.triton_code import ELEMENTS, SHARED_BYTES, TritonKernel, code_of, compiled
 from iree_tuner.targets import Target
 
@@ -58,7 +59,7 @@ class TritonAttention(TritonKernel):
         """Compile the source for a problem. Raises KernelError where Triton refuses it."""
         if self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
-        from iree_tuner.kernels import triton_source
+        from iree_tuner.kernels import triton_attention_source
 
         shape, splits = _shape(problem), knobs["splits"]
         bias = next((each.element_type for each in problem.inputs[3:]), "")
@@ -73,23 +74,17 @@ class TritonAttention(TritonKernel):
             "WIDTH": _padded(shape.k1), "WIDTH_V": _padded(shape.n), "SPLITS": splits, "CLUSTER": splits > 1,
             "BIASED": bool(bias), "MASKED": bias == "i1",
         }  # fmt: skip
-        made = compiled(triton_source.attention, pointers, constants, knobs)
+        made = compiled(triton_attention_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)
         bound = [at for at, name in enumerate(_PARAMETERS[:-1]) if bias or name != "bias"]
         code = code_of(made, bound, _PARAMETERS.index("parts"), (splits * x, y, 1), knobs)
         if splits == 1:
             return code
         return replace(
-            code, data=_clustered(code.data, splits), scratch_bytes=x * y * _part_bytes(shape, knobs)
+            code,
+            data=in_clusters(code.data.decode(), splits).encode(),
+            scratch_bytes=x * y * _part_bytes(shape, knobs),
         )
-
-
-def _clustered(ptx: bytes, count: int) -> bytes:
-    """A kernel whose workgroups are in clusters: PTX ISA, `.reqnctapercluster`."""
-    threads = b".reqntid "
-    if ptx.count(threads) != 1:
-        raise KernelError("the PTX does not say once how many threads a workgroup has")
-    return ptx.replace(threads, b".explicitcluster\n.reqnctapercluster %d, 1, 1\n%s" % (count, threads))
 
 
 def _part_bytes(shape: AttentionShape, knobs: Knobs) -> int:

@@ -105,7 +105,8 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     operands = tuple(extras.index(step) if step in extras else -1 for step in problem.epilogue)
     constants: dict[str, object] = {
         **constants_of(shape),
-        "FINISH": (problem.epilogue, operands, problem.scale, placed(shape, BIAS), placed(shape, ADDED)),
+        "STEPS": problem.epilogue, "OPERANDS": operands, "SCALE": problem.scale,
+        "BIAS": placed(shape, BIAS), "ADDED": placed(shape, ADDED),
         "COLUMNS": shape.n, "DEPTH": shape.k, "BN": knobs["bn"], "BK": knobs["bk"],
     }  # fmt: skip
     if "bm" not in knobs:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from interpreted_tensors import Tensor
 
-from iree_tuner.kernels import triton_source
+from iree_tuner.kernels import triton_attention_source
 
 CASES = (
     (100, 77, 1, None, 1, ""), (64, 128, 1, None, 1, ""), (100, 100, 2, 0, 1, ""), (70, 96, 4, 26, 1, ""),
@@ -44,7 +44,7 @@ for m, keys, shared, after, splits, kind in CASES:
     query, key = (m * row, shared * width, width), (keys * other, width, 0)  # 0: heads that share one of keys
     strides = {"Q": query, "K": key, "V": key, "OUT": query, "BIAS": (steps[0], shared * steps[1], steps[1])}
     inner = {f"IN_{name}": (other if name in "KV" else row, 1) for name in ("Q", "K", "V", "OUT")}
-    triton_source.attention[(math.ceil(m / 64) * splits, batch * heads, 1)](
+    triton_attention_source.attention[(math.ceil(m / 64) * splits, batch * heads, 1)](
         *map(Tensor, (q, k, v, bias, out, parts)), BATCH=(batch, heads // shared, shared), M=m, N=width,
         K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after,
         SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=64, WIDTH_V=64, SPLITS=splits,
