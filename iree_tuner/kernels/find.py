@@ -19,6 +19,7 @@ from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.site import Site, find_sites
 from iree_tuner.kernels.spec import put_into
+from iree_tuner.kernels.split_sums import find_sums
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
@@ -122,7 +123,8 @@ def _every(
     """The sites of a program, and its chains that are worth it."""
     chained = find_chains(module) if chains else []
     fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
-    return [*find_sites(module), *((site,) for site in chained if site in fewer)]
+    wanted = [*(site for site in chained if site in fewer), *(find_sums(module) if chains else ())]
+    return [*find_sites(module), *((site,) for site in wanted)]
 
 
 def _saves_dispatches(site: Site, session: CompilerSession, target: Target) -> bool:
