@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from kernels.convs import Conv, program
 from kernels.epilogues import with_epilogue
-from kernels.problems import einsum, matmul, site_in
-from kernels.test_triton_gemm import form_of
+from kernels.problems import einsum, form_of, matmul, site_in
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.bench import Bench

@@ -91,3 +91,12 @@ def site_in(text: str) -> Site:
     """The only site of a program, with all of its epilogue."""
     ((*_, site),) = sites_in(text)
     return site
+
+
+def form_of(knobs) -> str:
+    """Which of the forms of Triton's products a variant has."""
+    if "bm" not in knobs:
+        return "one_row"
+    if knobs["persistent"]:
+        return "persistent"
+    return "split" if knobs["split"] > 1 else "plain"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from amounts import amount, some
 from epilogues import with_epilogue
-from problems import einsum, matmul, site_in
+from problems import einsum, form_of, matmul, site_in
 
 from iree_tuner.kernels.alone import build_kernel_here, with_scratch
 from iree_tuner.kernels.kernel import Code
@@ -28,14 +28,6 @@ needs_triton = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing(
 
 def problem(text: str = matmul(256, 256, 256, element="f16")) -> Problem:
     return site_in(text).problem
-
-
-def form_of(knobs) -> str:
-    if "bm" not in knobs:
-        return "one_row"
-    if knobs["persistent"]:
-        return "persistent"
-    return "split" if knobs["split"] > 1 else "plain"
 
 
 def variant(form: str, found: Problem) -> dict[str, int]:

@@ -1,0 +1,87 @@
+"""Sums of much to few results become two ops that compute the same."""
+
+import iree.runtime as rt
+import numpy as np
+import pytest
+from iree.compiler import ir
+
+from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.fused_ops import FusedOps
+from iree_tuner.kernels.split_sums import find_sums
+from iree_tuner.targets import parse_target
+
+HOST = parse_target("llvm-cpu:host")
+NORM = "(d0, d1, d2, d3, d4) -> (d0, d2, d3, d1, d4)", "(d0, d1, d2, d3, d4) -> (d0, d1)"
+ROWS = "(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0)"
+
+
+def program(shape, result, maps=NORM, start="0.0", op="arith.addf") -> str:
+    kinds = ", ".join(['"parallel"'] * len(result) + ['"reduction"'] * (len(shape) - len(result)))
+    of, to = ("x".join(map(str, each)) for each in (shape, result))
+    read, written = (f"affine_map<{each}>" for each in maps)
+    return f"""
+func.func @main(%x: tensor<{of}xf32>) -> tensor<{to}xf32> {{
+  %zero = arith.constant {start} : f32
+  %empty = tensor.empty() : tensor<{to}xf32>
+  %filled = linalg.fill ins(%zero : f32) outs(%empty : tensor<{to}xf32>) -> tensor<{to}xf32>
+  %sum = linalg.generic {{indexing_maps = [{read}, {written}], iterator_types = [{kinds}]}}
+      ins(%x : tensor<{of}xf32>) outs(%filled : tensor<{to}xf32>) {{
+  ^bb0(%in: f32, %out: f32):
+    %0 = {op} %out, %in : f32
+    linalg.yield %0 : f32
+  }} -> tensor<{to}xf32>
+  return %sum : tensor<{to}xf32>
+}}"""
+
+
+def session() -> CompilerSession:
+    return CompilerSession(HOST.flags)
+
+
+def sums_in(text: str):
+    own = session()
+    with own.context, ir.Location.unknown():
+        module = own.parse(text)
+        own.run(module, stop="abi")
+        return find_sums(module)
+
+
+def result(text: str | bytes, x):
+    own = session()
+    with own.context:
+        data = own.to_vmfb(own.parse(text))
+    context = rt.SystemContext(config=rt.Config("local-task"))
+    context.add_vm_module(rt.VmModule.copy_buffer(context.instance, data))
+    return context.modules.module["main"](x).to_host()
+
+
+@pytest.mark.parametrize("shape", [(2, 16, 30, 32, 20), (1, 70, 3, 5, 31)])
+def test_both_compute_the_same(shape) -> None:
+    (site,) = sums_in(program(shape, (shape[0], shape[3])))
+    assert site.problem.fused.count(b"linalg.generic") == 2
+    assert FusedOps().refuses(site.problem) == ""
+    x = np.random.default_rng(0).standard_normal(shape, np.float32)
+    wanted = x.astype(float).sum((1, 2, 4))
+    for text in (site.case, site.problem.fused):
+        np.testing.assert_allclose(result(text, x), wanted, atol=5e-3)  # the one op adds in one order, and less exactly
+
+
+def test_a_program_has_them_among_what_is_found() -> None:
+    found = find_here(program((2, 16, 30, 32, 20), (2, 32)).encode(), "norm", HOST, chains=True)
+    assert [place.sites[0].problem.name for place in found.places] == ["fused_2x32_f32"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        program((8192, 8192), (8192,), ROWS),  # enough results
+        program((2, 4, 4, 32, 20), (2, 32)),  # little to add up
+        program((4, 8192), (4,), ROWS),  # one loop, which neighbouring threads share
+        program((2, 16, 30, 32, 20), (2, 32), start="1.0"),
+        program((2, 16, 30, 32, 20), (2, 32), op="arith.maximumf"),
+    ],
+    ids=["results", "terms", "loop", "start", "maximum"],
+)
+def test_others_stay_as_they_are(text: str) -> None:
+    assert sums_in(text) == []
