@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
-from iree_tuner.kernels.shapes import groups_of, moved_by
+from iree_tuner.kernels.shapes import groups_of, moved_by, order_of
 
 Names = tuple[tuple[int, ...], ...]
 """For each dimension of a value its atoms, outer ones first."""
@@ -56,6 +56,13 @@ class Atoms:
             return tuple(tuple(atom for each in group for atom in names[each]) for group in groups_of(op))
         moved = moved_by(op)
         return None if moved is None else tuple(() if each is None else names[each] for each in moved)
+
+    def onto(self, op: ir.Operation, names: Names) -> Names | None:
+        """The names of an op's result, where it splits dimensions or transposes; None for other ops."""
+        if op.name == "tensor.expand_shape":
+            return self.expanded(names, op.result, op)
+        order = order_of(op)
+        return None if order is None else tuple(names[dimension] for dimension in order)
 
     def expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
         """Names of a value's dimensions, groups of which have names."""

@@ -22,7 +22,6 @@ from iree_tuner.kernels.shapes import (
     body_of,
     choice_of,
     factor_of,
-    order_of,
     softmaxed,
     starts_with,
 )
@@ -269,12 +268,7 @@ class _Walk:
         return op, names
 
     def _after(self, op: ir.Operation, names: Names) -> Names | None:
-        if body_of(op) == "arith.truncf":
-            return names
-        if op.name == "tensor.expand_shape":
-            return self.atoms.expanded(names, op.result, op)
-        order = order_of(op)
-        return None if order is None else tuple(names[dimension] for dimension in order)
+        return names if body_of(op) == "arith.truncf" else self.atoms.onto(op, names)
 
     def found(
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]

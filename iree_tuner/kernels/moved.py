@@ -14,8 +14,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
 from iree_tuner.compiler.generic import generic
+from iree_tuner.kernels.atoms import Atoms, Names
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.naming import Names, Naming
 from iree_tuner.kernels.shapes import order_of
 from iree_tuner.ops import matching
 from iree_tuner.ops.contraction import Contraction
@@ -23,6 +23,7 @@ from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Workload
 
+_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _LHS, _RHS, _OUT = range(3)
 _ROLES = {
     (True, True, True): "batch",
@@ -65,46 +66,46 @@ def moved_product(root: ir.Operation, last: ir.Operation, taken: Collection[ir.O
     if workload is None or workload.dynamic or not all(each.is_permutation for each in workload.maps):
         return None
     rank = len(workload.loops)
-    naming = Naming(rank, sizes=dict(enumerate(workload.loops)))
-    names = [naming.named(each, {loop: loop for loop in range(rank)}) for each in indexing_maps(root)]
+    atoms = Atoms(dict(enumerate(workload.loops)))
+    names = [atoms.named(each, {loop: loop for loop in range(rank)}) for each in indexing_maps(root)]
     before: list[ir.Operation] = []
     operands: list[ir.Value] = []
     for side in (_LHS, _RHS):
-        value, names[side], ops = _back(naming, root.operands[side], names[side], taken)
+        value, names[side], ops = _back(atoms, root.operands[side], names[side], taken)
         operands.append(value)
         before += [each for each in ops if each not in before]
     seen = names[_OUT]
-    names[_OUT], after = _onward(naming, last, seen, taken)
+    names[_OUT], after = _onward(atoms, last, seen, taken)
     if not before and not after:
         return None
-    found = _workload(workload, naming, names)
+    found = _workload(workload, atoms, names)
     if found is None:
         return None
-    order = _order(naming, rank)
-    whole = [tuple(map(naming.whole, each)) for each in (*names[:_OUT], seen)]
-    shapes = tuple(tuple(tuple(naming.sizes[atom] for atom in own) for own in each) for each in whole[:_OUT])
+    order = _order(atoms, rank)
+    whole = [tuple(map(atoms.whole, each)) for each in (*names[:_OUT], seen)]
+    shapes = tuple(tuple(tuple(atoms.sizes[atom] for atom in own) for own in each) for each in whole[:_OUT])
     loops = tuple(tuple(order.index(atom) for atom in own) for own in whole[_OUT])
     return Moved((operands[0], operands[1]), tuple(before), after, found, loops, shapes)
 
 
 def _back(
-    naming: Naming, value: ir.Value, names: Names, taken: Collection[ir.Operation]
+    atoms: Atoms, value: ir.Value, names: Names, taken: Collection[ir.Operation]
 ) -> tuple[ir.Value, Names, list[ir.Operation]]:
     """What an operand is made of, up to the first transpose; and the ops between, producers first."""
     found, ops = (value, names, list[ir.Operation]()), list[ir.Operation]()
     while (op := producer(value)) is not None and op not in taken:
-        before = naming.before(op, names)
+        before = atoms.before(op, names)
         if before is None:
             break
         ops = [*_empties(op), op, *ops]
         value, names = op.operands[0], before
-        if op.name != "tensor.collapse_shape":
+        if op.name not in _RESHAPES:
             found = value, names, ops
     return found
 
 
 def _onward(
-    naming: Naming, op: ir.Operation, names: Names, taken: Collection[ir.Operation]
+    atoms: Atoms, op: ir.Operation, names: Names, taken: Collection[ir.Operation]
 ) -> tuple[Names, tuple[ir.Operation, ...]]:
     """The result's names after the last transpose; and the ops that nothing else has a part in."""
     found, ops = (names, ()), tuple[ir.Operation, ...]()
@@ -112,7 +113,7 @@ def _onward(
         user = uses[0].owner.operation
         if user in taken or user.block != op.block or user.operands[0] != op.result:
             break
-        after = naming.onto(user, names)
+        after = atoms.onto(user, names)
         if after is None:
             break
         ops, names, op = (*ops, *_empties(user), user), after, user
@@ -126,20 +127,20 @@ def _empties(op: ir.Operation) -> list[ir.Operation]:
     return [each for each in made if each is not None and each.name == "tensor.empty"]
 
 
-def _order(naming: Naming, rank: int) -> list[int]:
+def _order(atoms: Atoms, rank: int) -> list[int]:
     """The atoms of all loops, in their order."""
-    return [atom for loop in range(rank) for atom in naming.whole((loop,))]
+    return [atom for loop in range(rank) for atom in atoms.whole((loop,))]
 
 
-def _workload(workload: Workload, naming: Naming, names: Sequence[Names]) -> Workload | None:
+def _workload(workload: Workload, atoms: Atoms, names: Sequence[Names]) -> Workload | None:
     """With the loops that the names say; None where one is not what a contraction has."""
-    kinds, order = dict[int, Any](), _order(naming, len(workload.loops))
+    kinds, order = dict[int, Any](), _order(atoms, len(workload.loops))
     for loop, kind in enumerate(workload.iterators):
-        kinds |= dict.fromkeys(naming.whole((loop,)), kind)
-    places = [[atom for own in each for atom in naming.whole(own)] for each in names]
+        kinds |= dict.fromkeys(atoms.whole((loop,)), kind)
+    places = [[atom for own in each for atom in atoms.whole(own)] for each in names]
     roles: dict[str, list[int]] = {role: [] for role in ("batch", "m", "n", "k")}
     for number, atom in enumerate(order):
-        has = [atom in place or naming.sizes[atom] == 1 for place in places]
+        has = [atom in place or atoms.sizes[atom] == 1 for place in places]
         role = _ROLES.get((has[_LHS], has[_RHS], has[_OUT]))
         if role is None:
             return None
@@ -148,7 +149,7 @@ def _workload(workload: Workload, naming: Naming, names: Sequence[Names]) -> Wor
         return None
     return replace(
         workload,
-        loops=tuple(naming.sizes[atom] for atom in order),
+        loops=tuple(atoms.sizes[atom] for atom in order),
         iterators=tuple(kinds[atom] for atom in order),
         maps=tuple(IndexingMap.through(len(order), [*map(order.index, place)]) for place in places),
         roles=tuple((role, tuple(own)) for role, own in roles.items()),
@@ -166,7 +167,8 @@ def build_in_one(
         sums: type of the product in the program.
         finish: builds what follows that.
     """
-    operands = [_split(each, shape) for each, shape in zip(arguments, moved.shapes, strict=True)]
+    shapes = [[size for own in shape for size in own] for shape in moved.shapes]
+    operands = [_reshaped(each, sizes) for each, sizes in zip(arguments, shapes, strict=True)]
     if not moved.after:
         return finish(_sums(moved, operands, sums))
     result = moved.after[-1].result.type
@@ -194,23 +196,18 @@ def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value
 
     start = linalg.fill(zero, outs=[empty])
     made: ir.Value[Any] = generic(operands, start, maps, list(moved.workload.iterators), body)
-    if len(loops) == kind.rank:
-        return made
-    at, groups = 0, list[list[int]]()
-    for own in moved.seen:
-        groups.append(list(range(at, at + len(own))))
-        at += len(own)
-    return tensor.CollapseShapeOp(kind, made, groups).result
+    return _reshaped(made, kind.shape)
 
 
-def _split(value: ir.Value[Any], shape: Names) -> ir.Value:
-    """An operand with a dimension for each loop that it has."""
+def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
+    """A value with other dimensions of as many elements."""
     kind = ir.RankedTensorType(value.type)
-    sizes = [size for own in shape for size in own]
-    if list(kind.shape) == sizes:
+    if list(kind.shape) == list(sizes):
         return value
     flat = ir.RankedTensorType.get([math.prod(sizes)], kind.element_type)
     if kind.rank > 1:
         value = tensor.CollapseShapeOp(flat, value, [list(range(kind.rank))]).result
-    wanted = ir.RankedTensorType.get(sizes, kind.element_type)
-    return tensor.ExpandShapeOp(wanted, value, [list(range(len(sizes)))], [], sizes).result
+    wanted = ir.RankedTensorType.get(list(sizes), kind.element_type)
+    if len(sizes) == 1:
+        return value
+    return tensor.ExpandShapeOp(wanted, value, [list(range(len(sizes)))], [], list(sizes)).result
