@@ -64,7 +64,8 @@ def test_both_compute_the_same(shape) -> None:
     x = np.random.default_rng(0).standard_normal(shape, np.float32)
     wanted = x.astype(float).sum((1, 2, 4))
     for text in (site.case, site.problem.fused):
-        np.testing.assert_allclose(result(text, x), wanted, atol=5e-3)  # the one op adds in one order, and less exactly
+        # The one op adds one number after the other, which is less exact.
+        np.testing.assert_allclose(result(text, x), wanted, atol=5e-3)
 
 
 def test_a_program_has_them_among_what_is_found() -> None:
