@@ -12,6 +12,7 @@ from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import build, plan_of
+from iree_tuner.kernels.fused_ops import workload_of
 from iree_tuner.kernels.moves import (
     COLLAPSE,
     EXPAND,
@@ -31,10 +32,7 @@ from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.generic import Generic
-from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps, iterators
-from iree_tuner.ops.workload import Workload
 
 _MOST_INPUTS, _LEAST_OPS = 12, 2
 _FUNCTIONS = ("util.func", "func.func")
@@ -173,18 +171,8 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
         lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), result.type),
     )  # fmt: skip
     arrays = tuple(map(array_of, values))
-    problem = Problem(_workload(result), arrays, array_of(result), fused=fused)
+    problem = Problem(workload_of(result.type), arrays, array_of(result), fused=fused)
     return Site(problem, case_of(values, every), function_of(ops[-1]))
-
-
-def _workload(result: ir.Value) -> Workload:
-    """What says the shape and type of a chain's result."""
-    shape = tuple(ir.RankedTensorType(result.type).shape)
-    rank = len(shape)
-    return Workload(
-        Generic.name, "fused", shape, ("parallel",) * rank, (ElementType.of(result.type),),
-        (IndexingMap.through(rank, range(rank)),), (),
-    )  # fmt: skip
 
 
 def _below(op: ir.Operation) -> list[ir.Operation]:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from iree.compiler import ir
+
 from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch
 from iree_tuner.kernels.problem import Problem
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.generic import Generic
+from iree_tuner.ops.indexing_map import IndexingMap
+from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import Target
 
 _NONE: Knobs = {}
@@ -33,3 +39,13 @@ class FusedOps:
     def make(self, problem: Problem, target: Target | None = None, knobs: Knobs = _NONE) -> Code:  # noqa: ARG002
         """The ops, the same for every target."""
         return Code("ops", self.name, problem.fused, Launch((1, 1, 1)))
+
+
+def workload_of(result: ir.Type, op: str = FusedOps.replaces) -> Workload:
+    """What says the shape and type of the result of ops that a program has in another form."""
+    shape = tuple(ir.RankedTensorType(result).shape)
+    rank = len(shape)
+    return Workload(
+        Generic.name, op, shape, ("parallel",) * rank, (ElementType.of(result),),
+        (IndexingMap.through(rank, range(rank)),), (),
+    )  # fmt: skip

@@ -18,14 +18,12 @@ from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.linalg import named
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import sliced
+from iree_tuner.kernels.fused_ops import workload_of
+from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.shapes import body_of
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, zeros_of
-from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.generic import Generic
-from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import accesses, shape_of
-from iree_tuner.ops.workload import Workload
 
 _PLAIN = ((0, 2), (2, 1), (0, 1))
 _MOST_RESULTS = 1 << 22
@@ -123,11 +121,7 @@ def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir
 
     before = program_of([product.matrix], result, case, own)
     after = program_of([product.matrix], result, partial(_part, product, group), every)
-    shape = tuple(ir.RankedTensorType(result).shape)
-    workload = Workload(
-        Generic.name, "joint", shape, ("parallel",) * 2, (ElementType.of(result),),
-        (IndexingMap.through(2, range(2)),), (),
-    )  # fmt: skip
+    workload = workload_of(result, JointProducts.replaces)
     problem = Problem(workload, (array_of(product.matrix),), array_of(product.result), fused=after)
     return Site(problem, before, function_of(product.sums))
 

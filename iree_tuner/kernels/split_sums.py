@@ -14,16 +14,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, tensor
 
 from iree_tuner.compiler.generic import generic
-from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.expression import number
+from iree_tuner.kernels.fused_ops import workload_of
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.scalar import constant_of
-from iree_tuner.kernels.site import Site, array_of, case_of, copy_ops, function_of, program_of
-from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.generic import Generic
-from iree_tuner.ops.indexing_map import IndexingMap
+from iree_tuner.kernels.site import Site, array_of, case_of, copy_ops, function_of, program_of, zeros_of
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
-from iree_tuner.ops.workload import Workload
 
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12
@@ -45,20 +39,14 @@ def find_sums(module: ir.Module) -> list[Site]:
 
 
 def _site_of(op: ir.Operation) -> Site | None:
-    fill = producer(op.operands[len(op.operands) - 1])
-    if len(op.operands) != 2 or fill is None or fill.name != "linalg.fill" or not _adds_up(op):
-        return None
-    zero, empty = producer(fill.operands[0]), producer(fill.operands[1])
-    if zero is None or empty is None or constant_of(zero) != number(0.0) or empty.name != "tensor.empty":
-        return None
-    apart = _loops_apart(op)
-    if not apart:
+    start = zeros_of(op)
+    if len(op.operands) != 2 or not start or not _adds_up(op) or not (apart := _loops_apart(op)):
         return None
     value, result = op.operands[0], op.result
-    build = partial(_build, op, zero, apart)
+    build = partial(_build, op, start[0], apart)
     fused = program_of([value], result.type, build)
-    problem = Problem(_workload(result), (array_of(value),), array_of(result), fused=fused)
-    return Site(problem, case_of([value], [zero, empty, fill, op]), function_of(op))
+    problem = Problem(workload_of(result.type), (array_of(value),), array_of(result), fused=fused)
+    return Site(problem, case_of([value], [*start, op]), function_of(op))
 
 
 def _adds_up(op: ir.Operation) -> bool:
@@ -119,13 +107,3 @@ def _plus(term: ir.Value, total: ir.Value) -> ir.Value:
 def _filled(value: ir.Value, shape: Sequence[int], element: ir.Type) -> ir.Value:
     empty = tensor.EmptyOp(list(shape), element).result
     return linalg.fill(value, outs=[empty])
-
-
-def _workload(result: ir.Value) -> Workload:
-    """What says the shape and type of the result."""
-    shape = tuple(ir.RankedTensorType(result.type).shape)
-    rank = len(shape)
-    return Workload(
-        Generic.name, "fused", shape, ("parallel",) * rank, (ElementType.of(result.type),),
-        (IndexingMap.through(rank, range(rank)),), (),
-    )  # fmt: skip

@@ -11,12 +11,18 @@ from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.ptx import in_clusters
-from iree_tuner.kernels.triton_code import ELEMENTS, SHARED_BYTES, TritonKernel, code_of, compiled
+from iree_tuner.kernels.triton_code import (
+    ELEMENTS,
+    MOST_VALUES,
+    SHARED_BYTES,
+    TritonKernel,
+    code_of,
+    compiled,
+)
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 _LEAST_WIDTH, _WIDEST = 16, 256  # of heads; tensor cores take no less
-_MOST_VALUES = (1 << 31) - 1
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
 _PARAMETERS = ("q", "k", "v", "bias", "out", "parts")
 _OF_BIAS = {**ELEMENTS, "i1": "*i8"}
@@ -44,7 +50,7 @@ class TritonAttention(TritonKernel):
             return f"its bias is {types[3]}"
         if not all(_LEAST_WIDTH <= each <= _WIDEST for each in (shape.k1, shape.n)):
             return f"its heads are {shape.k1} and {shape.n} wide, not {_LEAST_WIDTH} to {_WIDEST}"
-        if max(math.prod(each.shape) for each in (*problem.inputs, problem.result)) > _MOST_VALUES:
+        if max(math.prod(each.shape) for each in (*problem.inputs, problem.result)) > MOST_VALUES:
             return "an array has too many values for offsets of 32 bits"
         return "" if math.prod(shape.batch) <= _MOST_BATCH else "it has too many heads"
 

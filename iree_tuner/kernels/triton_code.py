@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -9,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError
+from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.ptx import without_unused
 
 SHARED_BYTES = 227 * 1024
@@ -17,6 +18,9 @@ SHARED_BYTES = 227 * 1024
 
 ELEMENTS = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
 """What Triton calls pointers to them."""
+
+MOST_VALUES = (1 << 31) - 1
+"""Of an array: offsets are 32 bits wide."""
 
 _ARCHITECTURE = 90  # the instructions and the copy engine that the sources are for
 _PTX_VERSION = 86  # what drivers of CUDA 12.6 and later take; Triton asks for the newest that it knows
@@ -34,6 +38,16 @@ class TritonKernel:
     def tools(self) -> tuple[str, ...]:
         """Triton with its version."""
         return (f"triton {version('triton')}",)
+
+
+def unfit_arrays(problem: Problem) -> str:
+    """Why sources cannot read or write a problem's arrays; empty where they can."""
+    arrays = (*problem.inputs, problem.result)
+    if any(each.element_type not in ELEMENTS for each in arrays):
+        return "an operand of its epilogue or its result is not f16, bf16 or f32"
+    if max(math.prod(each.shape) for each in arrays) > MOST_VALUES:
+        return "an array has too many values for offsets of 32 bits"
+    return ""
 
 
 def compiled(

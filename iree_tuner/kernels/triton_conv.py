@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from iree_tuner.kernels.conv_plan import Plan, plans
 from iree_tuner.kernels.conv_shape import ConvShape, conv_shape
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled
+from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
 
-_MOST_VALUES = 2**31 - 1  # that offsets of 32 bits reach
 _PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out")
 _SCRATCH = len(_PARAMETERS)
 _MOST_EXTRAS = _PARAMETERS.index("out") - 2
@@ -43,11 +41,8 @@ class TritonConv(TritonKernel):
             return f"its epilogue has {unknown[0]}, which it does not compute in this layout"
         if len(problem.inputs) - 2 > _MOST_EXTRAS:
             return f"its epilogue has more than {_MOST_EXTRAS} operands"
-        arrays = (*problem.inputs, problem.result)
-        if any(each.element_type not in ELEMENTS for each in arrays):
-            return "an operand of its epilogue or its result is not f16, bf16 or f32"
-        if max(math.prod(each.shape) for each in arrays) > _MOST_VALUES:
-            return "an array has too many values for offsets of 32 bits"
+        if why := unfit_arrays(problem):
+            return why
         return "" if plans(shape) else "no tile fits it"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:

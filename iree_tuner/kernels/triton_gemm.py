@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
 from iree_tuner.kernels.product_shape import ADDED, BIAS, Matrices, ProductShape, product_shape
 from iree_tuner.kernels.ptx import in_clusters
-from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled
+from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.kernels.triton_tiles import (
     Limits,
     constants_of,
@@ -25,7 +24,6 @@ from iree_tuner.kernels.triton_tiles import (
 from iree_tuner.targets import Target
 
 _GROUP = 8
-_MOST_VALUES = (1 << 31) - 1  # offsets are 32 bits wide
 
 _OPERANDS = ("bias", "residual", "factor")
 _STEPS = (*_OPERANDS, "scale", "relu", "gelu", "gelu_tanh", "silu", "truncf", "moved")  # in any order
@@ -50,11 +48,8 @@ class TritonGemm(TritonKernel):
         unknown = [step for step in problem.epilogue if step not in _STEPS]
         if unknown:
             return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
-        arrays = (*problem.inputs, problem.result)
-        if any(each.element_type not in ELEMENTS for each in arrays):
-            return "an operand of its epilogue or its result is not f16, bf16 or f32"
-        if max(math.prod(each.shape) for each in arrays) > _MOST_VALUES:
-            return "an array has too many values for offsets of 32 bits"
+        if why := unfit_arrays(problem):
+            return why
         return (
             "" if next(variants(shape, Limits(2)), None) else "no tile divides the innermost loop of its sums"
         )
