@@ -16,7 +16,7 @@ from iree.compiler.dialects.transform import structured
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.scalar import constant_of
-from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.canonical import captured, clone
 
 _PAD = "tensor.pad"
 
@@ -59,7 +59,10 @@ def insert_in_filled(block: ir.Block) -> None:
         source = ir.RankedTensorType(op.operands[0].type)
         kind, ones = ir.RankedTensorType(op.result.type), [1] * source.rank
         offsets = list(ir.DenseI64ArrayAttr(op.attributes["static_low"]))
+        constant = producer(number)
+        assert constant is not None, "what paddings are filled with is a constant"
         with ir.InsertionPoint(op):
+            number = clone(constant, {}, ir.InsertionPoint.current).results[0]  # the compiler's is new, too
             empty = tensor.EmptyOp(list(kind.shape), kind.element_type).result
             filled = linalg.fill(number, outs=[empty])
             inserted = tensor.InsertSliceOp(op.operands[0], filled, [], [], [], offsets, source.shape, ones)
