@@ -6,6 +6,7 @@ one; equal ops are merged, so that there is one joint product.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,34 +17,42 @@ from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.linalg import named
-from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import sliced
 from iree_tuner.kernels.fused_ops import workload_of
 from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.shapes import body_of
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, zeros_of
 from iree_tuner.ops.structure import accesses, shape_of
 
+_LOAD = "util.global.load"
 _PLAIN = ((0, 2), (2, 1), (0, 1))
 _MOST_RESULTS = 1 << 22
 """Elements of a result: a larger product fills a device alone."""
 
 
+_WIDTH = 64
+"""The columns of a part are a multiple: so is where it begins, in bytes, as code for it expects."""
+
+
 @dataclass(frozen=True)
 class _Product:
-    """A product with a constant.
+    """A product with a constant, and what follows column by column.
 
     Attributes:
         matrix: its other operand.
         load: makes the constant.
         sums: the product.
-        ops: from the load to the result, which may be narrower than the sums.
+        steps: what follows: `bias` by a constant, `truncf`.
+        biases: makes the constants of these, in order.
+        ops: from the load to the result.
     """
 
     matrix: ir.Value[Any]
     load: ir.Operation
     sums: ir.Operation
+    steps: tuple[str, ...]
+    biases: tuple[ir.Operation, ...]
     ops: tuple[ir.Operation, ...]
 
     @property
@@ -52,9 +61,10 @@ class _Product:
         return self.ops[-1].result
 
     @property
-    def symbol(self) -> str:
-        """The name of the constant."""
-        return ir.FlatSymbolRefAttr(self.load.attributes["global"]).value
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the constants."""
+        loads = (self.load, *self.biases)
+        return tuple(ir.FlatSymbolRefAttr(each.attributes["global"]).value for each in loads)
 
     @property
     def columns(self) -> int:
@@ -71,12 +81,13 @@ def find_joint(module: ir.Module) -> list[Site]:
     }
     groups: dict[tuple[object, ...], list[_Product]] = {}
     for each in _products(module):
-        kinds = (each.load.result.type.element_type, each.sums.result.type.element_type)
-        key = (each.matrix, *map(str, kinds), str(each.result.type.element_type))
-        groups.setdefault(key, []).append(each)
+        values = (each.load.result, each.sums.result, each.result, *(one.result for one in each.biases))
+        kinds = tuple(str(ir.RankedTensorType(value.type).element_type) for value in values)
+        lead = tuple(ir.RankedTensorType(each.result.type).shape[:-1])
+        groups.setdefault((each.matrix, kinds, each.steps, lead), []).append(each)
     found: list[Site] = []
     for group in groups.values():
-        if len({each.symbol for each in group}) == len(group) > 1:
+        if len({each.symbols for each in group}) == len(group) > 1:
             found += [_site(each, group, symbols) for each in group]
     return found
 
@@ -97,24 +108,30 @@ def _product(op: ir.Operation) -> _Product | None:
     """A product with a constant that does not fill a device alone; None for others."""
     load, start = producer(op.operands[1]), zeros_of(op)
     shape = shape_of(op.result.type)
-    if start is None or load is None or load.name != "util.global.load" or None in shape:
+    if start is None or load is None or load.name != _LOAD or None in shape:
         return None
     if tuple(each.dimensions for each in accesses(op)) != _PLAIN:
         return None
-    ops = [load, *start, op]
-    uses = list(op.result.uses)
-    if len(uses) == 1 and body_of(user := uses[0].owner.operation) == "arith.truncf":
-        empty = producer(user.operands[1])
-        if empty is not None and empty.name == "tensor.empty":
-            ops += [empty, user]
     rows, columns = ir.RankedTensorType(op.result.type).shape
-    return _Product(op.operands[0], load, op, tuple(ops)) if rows * columns <= _MOST_RESULTS else None
+    if rows * columns > _MOST_RESULTS:
+        return None
+    steps, biases, ops = list[str](), list[ir.Operation](), [load, *start, op]
+    factor = ir.RankedTensorType(op.operands[0].type).element_type
+    while (found := next_steps(ops[-1].result, factor, op.result)) is not None:
+        made = [each for each in map(producer, found.inputs) if each is not None and each.name == _LOAD]
+        if not {*found.names} <= {"bias", "truncf"} or len(made) < len(found.inputs):
+            break
+        if "bias" in steps and "bias" in found.names:
+            break
+        steps, biases = [*steps, *found.names], [*biases, *made]
+        ops += [each for each in (*made, *found.ops) if each not in ops]
+    return _Product(op.operands[0], load, op, tuple(steps), tuple(biases), tuple(ops))
 
 
 def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir.Operation]) -> Site:
     result = product.result.type
-    own = [symbols[product.symbol]]
-    every = [symbols[each.symbol] for each in group]
+    own = [symbols[each] for each in product.symbols]
+    every = list(dict.fromkeys(symbols[name] for each in group for name in each.symbols))
 
     def case(function: func.FuncOp) -> ir.Value:
         return copy_ops(product.ops, {product.matrix: function.arguments[0]})
@@ -126,26 +143,115 @@ def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir
     return Site(problem, before, function_of(product.sums))
 
 
-def _narrow(kind: ir.Type, value: ir.Value[Any], _: ir.Value) -> ir.Value:
-    return arith.truncf(kind, value)
-
-
 def _part(product: _Product, group: Sequence[_Product], function: func.FuncOp) -> ir.Value:
     """Build the joint product of a function's argument; a product's part of it."""
-    loads: list[ir.Value[Any]] = [copy_ops([each.load], {}) for each in group]
-    rows, columns = ir.RankedTensorType(product.matrix.type).shape[0], sum(each.columns for each in group)
+    rows = ir.RankedTensorType(product.matrix.type).shape[0]
+    first, columns = sum(each.columns for each in group[: group.index(product)]), product.columns
+    width = math.gcd(*(each.columns for each in group))
     kind = ir.RankedTensorType(product.load.result.type)
-    joined = ir.RankedTensorType.get([kind.shape[0], columns], kind.element_type)
-    constant = tensor.ConcatOp(joined, 1, loads).result
-    sums = ir.RankedTensorType(product.sums.result.type).element_type
+    # f16 and bf16 is what Triton's kernels take, which write any layout; others pack a matrix of constants.
+    if width % _WIDTH or str(kind.element_type) not in ("f16", "bf16"):
+        sizes = [rows, columns]
+        found: ir.Value[Any] = sliced(_joint(group, function.arguments[0], 0), [0, first], sizes, sizes)
+    else:
+        found = _together(_joint(group, function.arguments[0], width), first // width, columns // width)
+    result = ir.RankedTensorType(product.result.type)
+    if result.rank == 2:
+        return found
+    groups = [[*range(result.rank - 1)], [result.rank - 1]]
+    return tensor.ExpandShapeOp(result, found, groups, [], list(result.shape)).result
+
+
+def _together(joint: ir.Value[Any], first: int, count: int) -> ir.Value[Any]:
+    """Some parts of a joint product that has these apart in memory, as a matrix."""
+    kind = ir.RankedTensorType(joint.type)
+    _, rows, width = kind.shape
+    if count == 1:
+        return sliced(joint, [first, 0, 0], [1, rows, width], [rows, width])
+    sizes = [count, rows, width]
+    parts = sliced(joint, [first, 0, 0], sizes, sizes)
+    maps = [_map(3, (1, 0, 2)), _map(3, range(3))]
+    out = tensor.EmptyOp([rows, count, width], kind.element_type).result
+    moved: ir.Value[Any] = generic([parts], out, maps, ["parallel"] * 3, _same)
+    whole = ir.RankedTensorType.get([rows, count * width], kind.element_type)
+    return tensor.CollapseShapeOp(whole, moved, [[0], [1, 2]]).result
+
+
+def _joint(group: Sequence[_Product], matrix: ir.Value[Any], width: int) -> ir.Value[Any]:
+    """The joint product, with what follows: rows by columns, or parts of a width by rows by columns."""
+    first = group[0]
+    sums = ir.RankedTensorType(first.sums.result.type).element_type
+    constant = _side_by_side([each.load for each in group], width)
+    rows, columns = ir.RankedTensorType(matrix.type).shape[0], sum(each.columns for each in group)
+    shape = [columns // width, rows, width] if width else [rows, columns]
     zero = arith.constant(sums, 0.0)
-    start = named("fill")(zero, outs=[tensor.EmptyOp([rows, columns], sums).result])
-    found = named("matmul")(function.arguments[0], constant, outs=[start])
-    narrow = ir.RankedTensorType(product.result.type).element_type
-    if narrow != sums:
-        out = tensor.EmptyOp([rows, columns], narrow).result
-        same = [ir.AffineMap.get_identity(2)] * 2
-        found = generic([found], out, same, ["parallel"] * 2, partial(_narrow, narrow))
-    first = sum(each.columns for each in group[: group.index(product)])
-    sizes = [rows, product.columns]
-    return sliced(found, [0, first], sizes, sizes)
+    start = named("fill")(zero, outs=[tensor.EmptyOp(shape, sums).result])
+    found: ir.Value[Any]
+    if width:
+        maps = [_map(4, each) for each in ((1, 3), (3, 0, 2), (0, 1, 2))]
+        found = generic(
+            [matrix, constant], start, maps, ["parallel"] * 3 + ["reduction"], partial(_add_product, sums)
+        )
+    else:
+        found = named("matmul")(matrix, constant, outs=[start])
+    biases = list(zip(*(each.biases for each in group), strict=True))
+    rank = len(shape)
+    for step in first.steps:
+        element = ir.RankedTensorType(found.type).element_type
+        operands, places = [found], [range(rank)]
+        if step == "bias":
+            bias = _widened(_side_by_side(biases.pop(0), width), element)
+            operands, places = [found, bias], [range(rank), (0, 2) if width else (1,)]
+        else:
+            element = ir.RankedTensorType(first.result.type).element_type
+        maps = [_map(rank, each) for each in (*places, range(rank))]
+        out = tensor.EmptyOp(shape, element).result
+        found = generic(operands, out, maps, ["parallel"] * rank, partial(_step, element))
+    return found
+
+
+def _map(loops: int, dimensions: Sequence[int]) -> ir.AffineMap:
+    return ir.AffineMap.get(loops, 0, [ir.AffineExpr.get_dim(each) for each in dimensions])
+
+
+def _side_by_side(loads: Sequence[ir.Operation], width: int) -> ir.Value[Any]:
+    """Constants along their last dimension, which is cut into parts of a width, if there is one."""
+    values: list[ir.Value[Any]] = [copy_ops([each], {}) for each in loads]
+    kind, last = ir.RankedTensorType(values[0].type), ir.RankedTensorType(values[0].type).rank - 1
+    columns = sum(ir.RankedTensorType(each.type).shape[last] for each in values)
+    joined = ir.RankedTensorType.get([*kind.shape[:last], columns], kind.element_type)
+    found = tensor.ConcatOp(joined, last, values).result
+    if not width:
+        return found
+    sizes = [*kind.shape[:last], columns // width, width]
+    split = ir.RankedTensorType.get(sizes, kind.element_type)
+    return tensor.ExpandShapeOp(
+        split, found, [*([each] for each in range(last)), [last, last + 1]], [], sizes
+    ).result
+
+
+def _widened(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
+    kind = ir.RankedTensorType(value.type)
+    if kind.element_type == element:
+        return value
+    out = tensor.EmptyOp(list(kind.shape), element).result
+    same = [ir.AffineMap.get_identity(kind.rank)] * 2
+    return generic([value], out, same, ["parallel"] * kind.rank, partial(_step, element))
+
+
+def _add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
+    one, two = (each if each.type == sums else arith.extf(sums, each) for each in (left, right))
+    return arith.addf(before, arith.mulf(one, two))
+
+
+def _same(value: ir.Value[Any], _: ir.Value[Any]) -> ir.Value:
+    return value
+
+
+def _step(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:
+    """A sum of two values, or one in another type."""
+    first, *others = values[:-1]
+    if others:
+        return arith.addf(first, others[0])
+    wider = ir.FloatType(element).width > ir.FloatType(first.type).width
+    return arith.extf(element, first) if wider else arith.truncf(element, first)

@@ -11,7 +11,9 @@ from iree_tuner.kernels.competing import Competitors
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.joint_products import JointProducts
+from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.triton_gemm import TritonGemm
 
 WIDTHS = {"q": 32, "k": 16, "v": 16}
 
@@ -92,6 +94,52 @@ def test_they_compute_the_same(tmp_path) -> None:
 def test_only_those_of_one_matrix_that_are_small(text: str, joint: list[str]) -> None:
     outlook = outlook_of(places(text), [JointProducts()])
     assert [site.problem.name for site, _ in outlook.joint] == joint
+
+
+LAYERS = """
+util.global private @wq {noinline} = dense<1.0> : tensor<24x128xf16>
+util.global private @wk {noinline} = dense<2.0> : tensor<24x64xf16>
+util.global private @bq {noinline} = dense<3.0> : tensor<128xf16>
+util.global private @bk {noinline} = dense<4.0> : tensor<64xf16>
+func.func @main(%x: tensor<2x4x24xf16>) -> (tensor<2x4x128xf16>, tensor<2x4x64xf16>) {
+  %wq = util.global.load @wq : tensor<24x128xf16>
+  %bq = util.global.load @bq : tensor<128xf16>
+  %q = stablehlo.dot_general %x, %wq, contracting_dims = [2] x [0]
+      : (tensor<2x4x24xf16>, tensor<24x128xf16>) -> tensor<2x4x128xf32>
+  %q0 = stablehlo.convert %bq : (tensor<128xf16>) -> tensor<128xf32>
+  %q1 = stablehlo.broadcast_in_dim %q0, dims = [2] : (tensor<128xf32>) -> tensor<2x4x128xf32>
+  %q2 = stablehlo.add %q, %q1 : tensor<2x4x128xf32>
+  %q3 = stablehlo.convert %q2 : (tensor<2x4x128xf32>) -> tensor<2x4x128xf16>
+  %wk = util.global.load @wk : tensor<24x64xf16>
+  %bk = util.global.load @bk : tensor<64xf16>
+  %k = stablehlo.dot_general %x, %wk, contracting_dims = [2] x [0]
+      : (tensor<2x4x24xf16>, tensor<24x64xf16>) -> tensor<2x4x64xf32>
+  %k0 = stablehlo.convert %bk : (tensor<64xf16>) -> tensor<64xf32>
+  %k1 = stablehlo.broadcast_in_dim %k0, dims = [2] : (tensor<64xf32>) -> tensor<2x4x64xf32>
+  %k2 = stablehlo.add %k, %k1 : tensor<2x4x64xf32>
+  %k3 = stablehlo.convert %k2 : (tensor<2x4x64xf32>) -> tensor<2x4x64xf16>
+  return %q3, %k3 : tensor<2x4x128xf16>, tensor<2x4x64xf16>
+}
+"""
+"""Layers with a bias of one input on three dimensions, as JAX exports them."""
+
+
+def test_those_of_f16_are_apart_in_memory_with_their_bias(tmp_path) -> None:
+    """Three parts of 64 columns, so that each layer is read where it is: the second one is not copied."""
+    outlook = outlook_of(places(LAYERS), [TritonGemm(), JointProducts()])
+    assert [site.problem.name for site, _ in outlook.joint] == ["joint_2x4x128_f16", "joint_2x4x64_f16"]
+    assert outlook.rewritten is not None
+    (site,) = [site for _, site, kernel in outlook.rewritten.pairs if kernel.name == TritonGemm.name]
+    assert site.problem.name == "matmul_3x8x64x24_f16_f16_f32_image_bias_truncf"
+    assert [each.shape for each in site.problem.inputs] == [(8, 24), (24, 3, 64), (3, 64)]
+    shape = product_shape(site.problem)
+    assert shape is not None
+    assert shape.steps["BIAS"]["n"] == (64, 1)
+    assert shape.steps["RESULT"]["n"] == (8 * 64, 1)
+    save_kernel_spec(outlook.joint, outlook.target, new_context(), tmp_path / "joint.mlir")
+    flags = (f"--iree-preprocessing-transform-spec-filename={tmp_path / 'joint.mlir'}",)
+    given = [np.random.default_rng(0).integers(-8, 8, (2, 4, 24)).astype(np.float16)]
+    equal(results(LAYERS, given), results(LAYERS, given, flags))
 
 
 def test_the_program_is_compared_with_them() -> None:
