@@ -25,8 +25,9 @@ from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, zeros_of
 from iree_tuner.ops.structure import accesses, shape_of
 
+_Follows = tuple[tuple[str, ...], tuple[str, ...]]
 _LOAD = "util.global.load"
-_PLAIN = ((0, 2), (2, 1), (0, 1))
+_PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), "linalg.vecmat": ((1,), (1, 0), (0,))}
 _MOST_RESULTS = 1 << 22
 """Elements of a result: a larger product fills a device alone."""
 
@@ -67,6 +68,11 @@ class _Product:
         return tuple(ir.FlatSymbolRefAttr(each.attributes["global"]).value for each in loads)
 
     @property
+    def follows(self) -> _Follows:
+        """The steps, and the types of the biases."""
+        return self.steps, tuple(_element(each.result) for each in self.biases)
+
+    @property
     def columns(self) -> int:
         """Of the constant."""
         return ir.RankedTensorType(self.load.result.type).shape[1]
@@ -79,24 +85,46 @@ def find_joint(module: ir.Module) -> list[Site]:
         for op in module.body.operations
         if op.operation.name == "util.global"
     }
-    groups: dict[tuple[object, ...], list[_Product]] = {}
+    groups: dict[tuple[object, ...], dict[_Follows, list[_Product]]] = {}
     for each in _products(module):
-        values = (each.load.result, each.sums.result, each.result, *(one.result for one in each.biases))
-        kinds = tuple(str(ir.RankedTensorType(value.type).element_type) for value in values)
-        lead = tuple(ir.RankedTensorType(each.result.type).shape[:-1])
-        groups.setdefault((each.matrix, kinds, each.steps, lead), []).append(each)
+        groups.setdefault(_kind(each), {}).setdefault(each.follows, []).append(each)
     found: list[Site] = []
-    for group in groups.values():
-        if len({each.symbols for each in group}) == len(group) > 1:
-            found += [_site(each, group, symbols) for each in group]
+    for own in groups.values():
+        _give_zeros(own)
+        for group in own.values():
+            apart = len({each.symbols for each in group}) == len(group) > 1
+            if apart and (_width(group) or not _is_row(group)):
+                found += [_site(each, group, symbols) for each in group]
     return found
+
+
+def _kind(product: _Product) -> tuple[object, ...]:
+    """What is alike in products that can be one."""
+    values = (product.load.result, product.sums.result, product.result)
+    return (product.matrix, *(_element(each) for each in values))
+
+
+def _element(value: ir.Value) -> str:
+    return str(ir.RankedTensorType(value.type).element_type)
+
+
+def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
+    """Put products without a bias beside those that have one and are else alike: theirs is zeros."""
+    for steps, kinds in list(groups):
+        wider = [key for key in groups if not kinds and key[1] and _without_bias(key[0]) == steps]
+        if len(wider) == 1:
+            groups[wider[0]] += groups.pop((steps, kinds))
+
+
+def _without_bias(steps: Sequence[str]) -> tuple[str, ...]:
+    return tuple(each for each in steps if each != "bias")
 
 
 def _products(module: ir.Module) -> Iterator[_Product]:
     found: list[_Product] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        product = _product(op) if op.name == "linalg.matmul" else None
+        product = _product(op) if op.name in _PLAIN else None
         found.extend([product] if product is not None else [])
         return ir.WalkResult.ADVANCE
 
@@ -110,10 +138,9 @@ def _product(op: ir.Operation) -> _Product | None:
     shape = shape_of(op.result.type)
     if start is None or load is None or load.name != _LOAD or None in shape:
         return None
-    if tuple(each.dimensions for each in accesses(op)) != _PLAIN:
+    if tuple(each.dimensions for each in accesses(op)) != _PLAIN[op.name]:
         return None
-    rows, columns = ir.RankedTensorType(op.result.type).shape
-    if rows * columns > _MOST_RESULTS:
+    if math.prod(ir.RankedTensorType(op.result.type).shape) > _MOST_RESULTS:
         return None
     steps, biases, ops = list[str](), list[ir.Operation](), [load, *start, op]
     factor = ir.RankedTensorType(op.operands[0].type).element_type
@@ -145,68 +172,96 @@ def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir
 
 def _part(product: _Product, group: Sequence[_Product], function: func.FuncOp) -> ir.Value:
     """Build the joint product of a function's argument; a product's part of it."""
-    rows = ir.RankedTensorType(product.matrix.type).shape[0]
-    first, columns = sum(each.columns for each in group[: group.index(product)]), product.columns
-    width = math.gcd(*(each.columns for each in group))
-    kind = ir.RankedTensorType(product.load.result.type)
-    # f16 and bf16 is what Triton's kernels take, which write any layout; others pack a matrix of constants.
-    if width % _WIDTH or str(kind.element_type) not in ("f16", "bf16"):
-        sizes = [rows, columns]
-        found: ir.Value[Any] = sliced(_joint(group, function.arguments[0], 0), [0, first], sizes, sizes)
+    *rows, columns = ir.RankedTensorType(product.sums.result.type).shape
+    first, width = sum(each.columns for each in group[: group.index(product)]), _width(group)
+    found: ir.Value[Any]
+    if width:
+        found = _together(_joint(group, function.arguments[0]), first // width, columns // width)
     else:
-        found = _together(_joint(group, function.arguments[0], width), first // width, columns // width)
+        sizes = [*rows, columns]
+        found = sliced(_joint(group, function.arguments[0]), [0] * len(rows) + [first], sizes, sizes)
     result = ir.RankedTensorType(product.result.type)
-    if result.rank == 2:
+    if list(result.shape) == [*rows, columns]:
         return found
-    groups = [[*range(result.rank - 1)], [result.rank - 1]]
+    groups = [[*range(result.rank - 1)], [result.rank - 1]] if rows else [[*range(result.rank)]]
     return tensor.ExpandShapeOp(result, found, groups, [], list(result.shape)).result
+
+
+def _width(group: Sequence[_Product]) -> int:
+    """Columns of the parts that are apart in memory; 0 where all columns of a row are next to each other.
+
+    f16 and bf16 are what Triton's kernels take, which write any layout; others pack a matrix of constants.
+    """
+    kind = ir.RankedTensorType(group[0].load.result.type)
+    width = math.gcd(*(each.columns for each in group))
+    apart = _is_row(group) or str(kind.element_type) in ("f16", "bf16")
+    return width if apart and width % _WIDTH == 0 else 0
+
+
+def _is_row(group: Sequence[_Product]) -> bool:
+    return group[0].sums.name == "linalg.vecmat"
 
 
 def _together(joint: ir.Value[Any], first: int, count: int) -> ir.Value[Any]:
     """Some parts of a joint product that has these apart in memory, as a matrix."""
     kind = ir.RankedTensorType(joint.type)
-    _, rows, width = kind.shape
+    _, *rows, width = kind.shape
     if count == 1:
-        return sliced(joint, [first, 0, 0], [1, rows, width], [rows, width])
-    sizes = [count, rows, width]
-    parts = sliced(joint, [first, 0, 0], sizes, sizes)
-    maps = [_map(3, (1, 0, 2)), _map(3, range(3))]
-    out = tensor.EmptyOp([rows, count, width], kind.element_type).result
-    moved: ir.Value[Any] = generic([parts], out, maps, ["parallel"] * 3, _same)
-    whole = ir.RankedTensorType.get([rows, count * width], kind.element_type)
+        return sliced(joint, [first, *(0 for _ in rows), 0], [1, *rows, width], [*rows, width])
+    sizes = [count, *rows, width]
+    parts: ir.Value[Any] = sliced(joint, [first, *(0 for _ in rows), 0], sizes, sizes)
+    whole = ir.RankedTensorType.get([*rows, count * width], kind.element_type)
+    if not rows:
+        return tensor.CollapseShapeOp(whole, parts, [[0, 1]]).result
+    out = tensor.EmptyOp([*rows, count, width], kind.element_type).result
+    moved: ir.Value[Any] = generic(
+        [parts], out, [_map(3, (1, 0, 2)), _map(3, range(3))], ["parallel"] * 3, _same
+    )
     return tensor.CollapseShapeOp(whole, moved, [[0], [1, 2]]).result
 
 
-def _joint(group: Sequence[_Product], matrix: ir.Value[Any], width: int) -> ir.Value[Any]:
-    """The joint product, with what follows: rows by columns, or parts of a width by rows by columns."""
-    first = group[0]
+def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
+    """The joint product, with what follows: rows by columns, or parts by rows by columns."""
+    first, width = max(group, key=lambda each: len(each.steps)), 0 if _is_row(group) else _width(group)
     sums = ir.RankedTensorType(first.sums.result.type).element_type
-    constant = _side_by_side([each.load for each in group], width)
-    rows, columns = ir.RankedTensorType(matrix.type).shape[0], sum(each.columns for each in group)
-    shape = [columns // width, rows, width] if width else [rows, columns]
+    constant = _side_by_side([copy_ops([each.load], {}) for each in group], width)
+    *rows, columns = (*ir.RankedTensorType(matrix.type).shape[:-1], sum(each.columns for each in group))
+    shape = [columns // width, *rows, width] if width else [*rows, columns]
     zero = arith.constant(sums, 0.0)
     start = named("fill")(zero, outs=[tensor.EmptyOp(shape, sums).result])
-    found: ir.Value[Any]
     if width:
         maps = [_map(4, each) for each in ((1, 3), (3, 0, 2), (0, 1, 2))]
-        found = generic(
-            [matrix, constant], start, maps, ["parallel"] * 3 + ["reduction"], partial(_add_product, sums)
-        )
+        kinds = ["parallel"] * 3 + ["reduction"]
+        found = generic([matrix, constant], start, maps, kinds, partial(_add_product, sums))
     else:
-        found = named("matmul")(matrix, constant, outs=[start])
-    biases = list(zip(*(each.biases for each in group), strict=True))
-    rank = len(shape)
+        found = named(first.sums.name.removeprefix("linalg."))(matrix, constant, outs=[start])
+    last, rank = ir.RankedTensorType(first.result.type).element_type, len(shape)
     for step in first.steps:
-        element = ir.RankedTensorType(found.type).element_type
-        operands, places = [found], [range(rank)]
+        element = ir.RankedTensorType(found.type).element_type if step == "bias" else last
+        operands, places = [found], [tuple(range(rank))]
         if step == "bias":
-            bias = _widened(_side_by_side(biases.pop(0), width), element)
-            operands, places = [found, bias], [range(rank), (0, 2) if width else (1,)]
-        else:
-            element = ir.RankedTensorType(first.result.type).element_type
-        maps = [_map(rank, each) for each in (*places, range(rank))]
+            operands.append(_widened(_side_by_side(_biases(group, first.biases[0]), width), element))
+            places.append((0, 2) if width else (rank - 1,))
+        maps = [_map(rank, each) for each in (*places, tuple(range(rank)))]
         out = tensor.EmptyOp(shape, element).result
         found = generic(operands, out, maps, ["parallel"] * rank, partial(_step, element))
+    if _is_row(group):  # slices of slices, which parts of a row would be, become copies
+        return _cut(found, _width(group))
+    return found
+
+
+def _constant(kind: ir.Type, value: ir.Attribute) -> ir.Value[Any]:
+    return ir.Operation.create("arith.constant", results=[kind], attributes={"value": value}).result
+
+
+def _biases(group: Sequence[_Product], like: ir.Operation) -> list[ir.Value[Any]]:
+    """The biases of products, zeros for those without."""
+    element, found = ir.RankedTensorType(like.result.type).element_type, list[ir.Value[Any]]()
+    for each in group:
+        kind = ir.RankedTensorType.get([each.columns], element)
+        zeros = ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(element, 0.0))
+        made = [copy_ops([bias], {}) for bias in each.biases]
+        found += made or [_constant(kind, zeros)]
     return found
 
 
@@ -214,20 +269,23 @@ def _map(loops: int, dimensions: Sequence[int]) -> ir.AffineMap:
     return ir.AffineMap.get(loops, 0, [ir.AffineExpr.get_dim(each) for each in dimensions])
 
 
-def _side_by_side(loads: Sequence[ir.Operation], width: int) -> ir.Value[Any]:
+def _side_by_side(values: Sequence[ir.Value[Any]], width: int) -> ir.Value[Any]:
     """Constants along their last dimension, which is cut into parts of a width, if there is one."""
-    values: list[ir.Value[Any]] = [copy_ops([each], {}) for each in loads]
     kind, last = ir.RankedTensorType(values[0].type), ir.RankedTensorType(values[0].type).rank - 1
     columns = sum(ir.RankedTensorType(each.type).shape[last] for each in values)
     joined = ir.RankedTensorType.get([*kind.shape[:last], columns], kind.element_type)
     found = tensor.ConcatOp(joined, last, values).result
-    if not width:
-        return found
-    sizes = [*kind.shape[:last], columns // width, width]
+    return _cut(found, width) if width else found
+
+
+def _cut(value: ir.Value[Any], width: int) -> ir.Value[Any]:
+    """A value whose last dimension is parts of a width."""
+    kind = ir.RankedTensorType(value.type)
+    *before, columns = kind.shape
+    sizes = [*before, columns // width, width]
+    groups = [*([each] for each in range(len(before))), [len(before), len(before) + 1]]
     split = ir.RankedTensorType.get(sizes, kind.element_type)
-    return tensor.ExpandShapeOp(
-        split, found, [*([each] for each in range(last)), [last, last + 1]], [], sizes
-    ).result
+    return tensor.ExpandShapeOp(split, value, groups, [], sizes).result
 
 
 def _widened(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
