@@ -23,9 +23,10 @@ from iree_tuner.kernels.fused_ops import workload_of
 from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, zeros_of
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import accesses, shape_of
 
-_Follows = tuple[tuple[str, ...], tuple[str, ...]]
+_Follows = tuple[tuple[str, ...], tuple[ElementType, ...]]
 _LOAD = "util.global.load"
 _PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), "linalg.vecmat": ((1,), (1, 0), (0,))}
 _MOST_RESULTS = 1 << 22
@@ -70,7 +71,7 @@ class _Product:
     @property
     def follows(self) -> _Follows:
         """The steps, and the types of the biases."""
-        return self.steps, tuple(_element(each.result) for each in self.biases)
+        return self.steps, tuple(ElementType.of(each.result.type) for each in self.biases)
 
     @property
     def columns(self) -> int:
@@ -101,11 +102,7 @@ def find_joint(module: ir.Module) -> list[Site]:
 def _kind(product: _Product) -> tuple[object, ...]:
     """What is alike in products that can be one."""
     values = (product.load.result, product.sums.result, product.result)
-    return (product.matrix, *(_element(each) for each in values))
-
-
-def _element(value: ir.Value) -> str:
-    return str(ir.RankedTensorType(value.type).element_type)
+    return (product.matrix, *(ElementType.of(each.type) for each in values))
 
 
 def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
@@ -192,9 +189,8 @@ def _width(group: Sequence[_Product]) -> int:
 
     f16 and bf16 are what Triton's kernels take, which write any layout; others pack a matrix of constants.
     """
-    kind = ir.RankedTensorType(group[0].load.result.type)
     width = math.gcd(*(each.columns for each in group))
-    apart = _is_row(group) or str(kind.element_type) in ("f16", "bf16")
+    apart = _is_row(group) or ElementType.of(group[0].load.result.type).bits == 16
     return width if apart and width % _WIDTH == 0 else 0
 
 

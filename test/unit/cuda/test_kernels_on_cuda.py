@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from kernels.convs import Conv, program
 from kernels.epilogues import with_epilogue
-from kernels.problems import einsum, form_of, matmul, site_in
+from kernels.problems import einsum, form_of, matmul, parts_with_bias, site_in
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.bench import Bench
@@ -95,6 +95,7 @@ PRODUCTS = {
     "heads apart": (einsum("bsd,dhe->bhse", SIZES, "bf16"), ("plain", "persistent", "split")),
     "heads together": (einsum("bhse,het->bst", SIZES), ("plain",)),
     "exchanged": (einsum("md,dt->tm", SIZES), ("plain", "persistent")),
+    "parts with a bias": (parts_with_bias(154, 1024, 5, 64), ("plain", "persistent", "split")),
 }  # fmt: skip
 
 
