@@ -135,6 +135,8 @@ def _product(op: ir.Operation) -> _Product | None:
     shape = shape_of(op.result.type)
     if start is None or load is None or load.name != _LOAD or None in shape:
         return None
+    if not ElementType.of(load.result.type).is_float:
+        return None
     if tuple(each.dimensions for each in accesses(op)) != _PLAIN[op.name]:
         return None
     if math.prod(ir.RankedTensorType(op.result.type).shape) > _MOST_RESULTS:

@@ -184,6 +184,13 @@ def test_one_row_is_read_in_parts(tmp_path) -> None:
     assert not outlook_of(places(narrow), [JointProducts()]).joint, "it would begin anywhere"
 
 
+def test_products_of_integers_are_left() -> None:
+    text = program().replace("f32", "i8")
+    for width in set(WIDTHS.values()):
+        text = text.replace(f"tensor<8x{width}xi8>", f"tensor<8x{width}xi32>")
+    assert not outlook_of(places(text), [JointProducts()]).joint
+
+
 def test_the_program_is_compared_with_them() -> None:
     own = outlook_of(places(program()), [FusedOps(), JointProducts()])
     found = Competitors(own, own, (), ()).choices((), HOST)
