@@ -116,6 +116,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, help="for all models together")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--kernels", action="store_true", help="let external kernels compete")
+    parser.add_argument(
+        "--tune-only", action="store_true", help="compare with nothing; PyTorch is not needed"
+    )
     parser.add_argument("--specs", type=Path, help="folder for specs and pages")
     parser.add_argument("--json", type=Path, help="file to which rows are appended, one a line")
     parser.add_argument("--alone", help=argparse.SUPPRESS)
@@ -192,7 +195,15 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
             "flags": list(result.flags), "entries": len(result.entries), "left_out": len(result.left_out),
             "workloads": [workload_row(each) for each in result.results],
             "explained": round(before.explained, 3) if (before := result.profiles[0]) else None,
-            **compared(program, model, run, result, given, Path(name), end),
+            "versions": [
+                [step.what, step.against, ratio_of(step.comparison), step.error] for step in result.steps
+            ],
+            "dispatches": {
+                when: [[row.name, row.calls, round(row.time_us, 1)] for row in profile.rows]
+                for when, profile in zip(("default", "tuned"), result.profiles, strict=True)
+                if profile is not None
+            },
+            **({} if given.tune_only else compared(program, model, run, result, given, Path(name), end)),
         }  # fmt: skip
 
 
