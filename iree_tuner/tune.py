@@ -15,15 +15,17 @@ from pathlib import Path
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
+from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.bench import Chosen
 from iree_tuner.kernels.competing import (
     Competitors,
     find_competitors,
+    mended_with,
     most_variants,
     versions_with,
-    without_blamed,
+    without_kernels,
 )
 from iree_tuner.kernels.find import executable_target
 from iree_tuner.kernels.kernel import Kernel
@@ -340,13 +342,13 @@ class _TuningRun:
             return found
         return None  # stopped
 
-    def _mended(self, version: ProgramVersion) -> ProgramVersion | None:
-        """A version with kernels, without wrong ones; None where none is, or no others are left."""
-        found = self._blame(version, self.budget.verdict_s(1))
-        if found is None or self.competitors is None:
+    def _mended(self, version: ProgramVersion, found: ProgramComparison) -> ProgramVersion | None:
+        """A version with kernels, without wrong ones or flags it fails with; None where there is none."""
+        cause = None if found.agreement.ok else self._blame(version, self.budget.verdict_s(1))
+        if cause is None and not found.agreement.ok:
             return None
-        blamed = {each.dispatch for each in found.findings}
-        mended = without_blamed(version, self.kernel_versions[version], blamed, self.lab, self.folder)
+        blamed = [each.dispatch for each in cause.findings] if cause else None
+        mended = mended_with(version, self.kernel_versions[version], blamed, self.lab, self.folder)
         self.kernel_versions |= mended
         return next(iter(mended), None)
 
@@ -379,7 +381,7 @@ class _TuningRun:
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
         lab = self.lab
         with_kernels = verdict.version in self.kernel_versions
-        target = verdict.tuned.target if with_kernels else verdict.version.target
+        target = without_kernels(verdict.version.target) if with_kernels else verdict.version.target
         flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
         entries = self._hitting(verdict.version) if with_kernels else verdict.version.entries
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self.blamed)]
