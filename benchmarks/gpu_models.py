@@ -51,6 +51,7 @@ from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
 from iree_tuner import TuningResult, tune_module
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import ProgramRun
@@ -60,6 +61,8 @@ from iree_tuner.execute.statistics import Comparison, compare_rows
 from iree_tuner.kernels.bench import with_flags
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
+from iree_tuner.profiling.profile import Profile
+from iree_tuner.profiling.run import profile_program
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
@@ -200,11 +203,22 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
             ],
             "dispatches": {
                 when: [[row.name, row.calls, round(row.time_us, 1)] for row in profile.rows]
-                for when, profile in zip(("default", "tuned"), result.profiles, strict=True)
+                for when, profile in (("default", before), ("tuned", profile_of(program, result, run)))
                 if profile is not None
             },
             **({} if given.tune_only else compared(program, model, run, result, given, Path(name), end)),
         }  # fmt: skip
+
+
+def profile_of(program: Program, result: TuningResult, run: ProgramRun) -> Profile | None:
+    """Where the time of the tuned program goes; None where it cannot be profiled."""
+    try:
+        return profile_program(
+            program, result.target, run=run, method="hal", with_roofline=False, rounds=2, vmfb=result.vmfb()
+        )
+    except TunerError as error:
+        print(f"{program.name}: {error}", file=sys.stderr)
+        return None
 
 
 def run_of(program: Program, model: Model, weights: Path, folder: Path) -> ProgramRun:

@@ -310,8 +310,9 @@ class _TuningRun:
                 reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)
                 return replace(tuned, reached=reached, notes=(*tuned.notes, *found.notes))
         except TunerError as error:
-            note = f"dispatches were not checked in the program: {error}"
-            return replace(tuned, notes=(*tuned.notes, note))
+            return replace(
+                tuned, notes=(*tuned.notes, f"dispatches were not checked in the program: {error}")
+            )
         return tuned  # stopped
 
     def _judged(self, tuned: Sequence[TunedVariant]) -> tuple[Verdict, str]:
@@ -362,8 +363,9 @@ class _TuningRun:
     def _profiled_after(self, variant: FlagVariant, verdict: Verdict) -> Profile | None:
         """Where the time goes with the result; None where nothing changes, or there is no time to look."""
         measured = self.budget.measured
-        if verdict.found is None or variant.profile is None or verdict.version in self.kernel_versions:
-            return None  # with kernels, dispatches have other names
+        before, with_kernels = variant.profile, verdict.version in self.kernel_versions
+        if verdict.found is None or before is None or (with_kernels and before.method != "hal"):
+            return None  # kernels are not dispatches, which can be timed alone
         if self.findings.stop.requested or self.budget.left_s < 1.5 * measured.profile_s:
             return None
         with self.timeline.stage("profile"):

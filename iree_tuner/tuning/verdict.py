@@ -161,7 +161,7 @@ class ProgramJudge:
         return self._verdict(best, used, alone.get(untuned(best.tuned.target)))
 
     def _mended(self, judged: Sequence[_Judged]) -> list[_Judged]:
-        """In the place of each version that is wrong or fails, one without the cause of that."""
+        """For each version that is wrong or fails another one, without the cause of that."""
         found: list[_Judged] = []
         for each in judged:
             fails = each.version in each.tuned.more and each.found.comparison is None
