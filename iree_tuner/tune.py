@@ -310,9 +310,7 @@ class _TuningRun:
                 reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)
                 return replace(tuned, reached=reached, notes=(*tuned.notes, *found.notes))
         except TunerError as error:
-            return replace(
-                tuned, notes=(*tuned.notes, f"dispatches were not checked in the program: {error}")
-            )
+            return replace(tuned, notes=(*tuned.notes, f"dispatches in the program: not checked: {error}"))
         return tuned  # stopped
 
     def _judged(self, tuned: Sequence[TunedVariant]) -> tuple[Verdict, str]:
