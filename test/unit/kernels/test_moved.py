@@ -37,6 +37,21 @@ func.func @main(%x: tensor<34x32xf16>, %w: tensor<32x48xf16>, %b: tensor<48xf16>
   return %5 : tensor<2x3x17x16xf16>
 }
 """
+LAYER = """
+func.func @main(%x: tensor<2x17x32xf16>, %w: tensor<32x48xf16>, %b: tensor<48xf16>, %r: tensor<2x17x48xf16>)
+    -> tensor<2x3x17x16xf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0]
+      : (tensor<2x17x32xf16>, tensor<32x48xf16>) -> tensor<2x17x48xf32>
+  %1 = stablehlo.convert %b : (tensor<48xf16>) -> tensor<48xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [2] : (tensor<48xf32>) -> tensor<2x17x48xf32>
+  %3 = stablehlo.add %0, %2 : tensor<2x17x48xf32>
+  %4 = stablehlo.convert %3 : (tensor<2x17x48xf32>) -> tensor<2x17x48xf16>
+  %5 = stablehlo.add %r, %4 : tensor<2x17x48xf16>
+  %6 = stablehlo.reshape %5 : (tensor<2x17x48xf16>) -> tensor<2x17x3x16xf16>
+  %7 = stablehlo.transpose %6, dims = [0, 2, 1, 3] : (tensor<2x17x3x16xf16>) -> tensor<2x3x17x16xf16>
+  return %7 : tensor<2x3x17x16xf16>
+}
+"""
 ADDED = """
 func.func @main(%x: tensor<34x32xf16>, %w: tensor<32x40xf16>, %r: tensor<34x40xf16>) -> tensor<40x2x17xf16> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
@@ -79,6 +94,10 @@ func.func @main(%q: tensor<6x17x16xf16>, %k: tensor<2x24x16xf16>) -> tensor<6x17
 PROGRAMS = {
     "heads": (
         HEADS, ("truncf", "bias", "moved"), lambda x, w, b: (x @ w + b).reshape(2, 17, 3, 16).swapaxes(1, 2),
+    ),
+    "layer": (
+        LAYER, ("bias", "truncf", "residual", "moved"),
+        lambda x, w, b, r: ((x @ w + b).reshape(r.shape) + r).reshape(2, 17, 3, 16).swapaxes(1, 2),
     ),
     "together": (
         TOGETHER, ("truncf", "residual", "moved"), lambda x, w, r: x.swapaxes(1, 2).reshape(34, 48) @ w + r,
