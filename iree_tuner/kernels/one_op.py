@@ -12,9 +12,7 @@ from iree.compiler.dialects import arith, func, tensor
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.linalg import IndexOp
 from iree_tuner.kernels.attention import Found, Names
-from iree_tuner.kernels.epilogue import producer
 from iree_tuner.ops import matching
-from iree_tuner.ops.structure import indexing_maps
 
 
 def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
@@ -34,31 +32,6 @@ def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
     with ir.InsertionPoint(region.regions[0].blocks.append()):
         ir.Operation.create("flow.return", operands=[build()])
     return region.result
-
-
-def put_first(value: ir.Value) -> None:
-    """Let ops that combine what is computed from a value with anything else have that as first operand.
-
-    The compiler binds what a dispatch reads in the order of operands: of `residual + (sums + bias)` the bias
-    would come last.
-    """
-    values = [value]
-    for each in values:
-        for op in dict.fromkeys(use.owner.operation for use in each.uses):
-            values += [result for result in op.results if result not in values]
-    for op in dict.fromkeys(map(producer, values)):
-        if op is None or op.name != "linalg.generic" or len(op.operands) != 3:
-            continue
-        first, second, *_ = op.operands
-        maps, block = indexing_maps(op), op.regions[0].blocks[0]
-        if first in values or second not in values or first.type != second.type or maps[0] != maps[1]:
-            continue
-        op.operands[0], op.operands[1] = second, first
-        one, other = list(block.arguments)[:2]
-        for inner in block.operations:
-            for number, operand in enumerate(inner.operands):
-                if operand in (one, other):
-                    inner.operation.operands[number] = other if operand == one else one
 
 
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:

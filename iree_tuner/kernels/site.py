@@ -14,7 +14,7 @@ from iree_tuner.kernels.expression import number
 from iree_tuner.kernels.formula import follow
 from iree_tuner.kernels.integers import Integers, Operands, operands_of
 from iree_tuner.kernels.moved import Moved, build_in_one, moved_product
-from iree_tuner.kernels.one_op import build_alone, build_dispatch, put_first
+from iree_tuner.kernels.one_op import build_alone, build_dispatch
 from iree_tuner.kernels.one_sum import build_sum
 from iree_tuner.kernels.padding import Padding, padding_of
 from iree_tuner.kernels.problem import Array, Problem
@@ -25,8 +25,6 @@ from iree_tuner.ops.convolution import Convolution, is_convolution
 from iree_tuner.ops.workload import Workload
 
 _FAMILIES = (Contraction(), Convolution())
-_FEW = 3
-"""Operands of a product and of one step, which have one order."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,6 @@ class Site:
         function: name of the function that it was found in.
         one_op: the same as a program of one op, where the compiler makes several dispatches of the case: what
             the problem is timed alone by; empty where that is the case.
-        in_order: the case, where it is another program, with operands so that the compiler binds them in the
-            order of the problem's inputs.
         within: the case of the larger problem that the root op is a part of here, if it is one.
     """
 
@@ -49,7 +45,6 @@ class Site:
     case: bytes
     function: str
     one_op: bytes = b""
-    in_order: bytes = field(default=b"", compare=False)
     within: bytes = field(default=b"", compare=False)
 
     @property
@@ -61,7 +56,7 @@ class Site:
     @property
     def alone(self) -> bytes:
         """The program that the problem is timed alone by."""
-        return self.one_op or self.in_order or self.case
+        return self.one_op or self.case
 
 
 _Own = list[tuple[Site, ir.Operation]]
@@ -271,15 +266,7 @@ def _site(
 ) -> Site:  # fmt: skip
     arrays = tuple(map(array_of, inputs))
     problem = Problem(workload, arrays, array_of(ops[-1].result), epilogue, scale)
-    case = case_of(inputs, ops)
-
-    def build(function: func.FuncOp) -> ir.Value:
-        result = copy_ops(ops, dict(zip(inputs, function.arguments, strict=True)))
-        put_first(function.arguments[0])
-        return result
-
-    other = program_of(inputs, ops[-1].result.type, build) if len(inputs) > _FEW else case
-    return Site(problem, case, function, in_order=b"" if other == case else other)
+    return Site(problem, case_of(inputs, ops), function)
 
 
 def _padded(

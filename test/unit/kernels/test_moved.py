@@ -133,23 +133,6 @@ def test_what_is_found_computes_what_the_program_does(text, steps, reference) ->
     assert all(each.refuses(site.problem) for each in (CGemm(), PtxGemm())), "they read in one order"
 
 
-def test_alone_operands_are_bound_in_the_order_of_inputs() -> None:
-    """JAX adds a layer to what it is added to, so that the compiler would bind the bias last."""
-    head, _, _ = LAYER.partition("  %6")
-    text = head.replace("-> tensor<2x3x17x16xf16>", "-> tensor<2x17x48xf16>")
-    site = site_of(text + "  return %5 : tensor<2x17x48xf16>\n}")
-    assert site.problem.epilogue == ("bias", "truncf", "residual")
-    assert (site.one_op, site.alone) == (b"", site.in_order)
-    unfit = []
-    for program in (site.case, site.alone):
-        (dispatch,) = extract_here(program, "p.mlir", CUDA).dispatches
-        unfit.append(bool(why_unfit(dispatch.harness, site.problem)))
-    assert unfit == [True, False]
-    rng = np.random.default_rng(0)
-    given = [rng.standard_normal(each.shape).astype(np.float16) for each in site.problem.inputs]
-    np.testing.assert_array_equal(results(site.alone, given), results(site.case, given))
-
-
 def test_steps_are_those_of_the_arrays_in_the_program() -> None:
     shape = product_shape(site_of(HEADS).problem)
     assert (shape.sizes["m"], shape.sizes["n"]) == ((2, 17), (3, 16))
