@@ -24,6 +24,7 @@ from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
 
 CUDA = parse_target("cuda:sm_89")
+GATED = Path(__file__).parents[2] / "kernels" / "Inputs" / "gated.mlir"
 
 HEADS = """
 func.func @main(%x: tensor<34x32xf16>, %w: tensor<32x48xf16>, %b: tensor<48xf16>) -> tensor<2x3x17x16xf16> {
@@ -150,23 +151,29 @@ def test_what_others_use_is_left() -> None:
 
 
 @pytest.mark.skipif(bool(TritonGemm().missing()), reason=TritonGemm().missing())
-def test_programs_for_a_gpu_have_nothing_but_kernels(tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (GATED.read_text(), [("truncf", "silu"), ("truncf", "factor"), ("truncf",), ("scale", "moved")]),
+        (LAYER, [("bias", "truncf", "residual", "moved")]),
+    ],
+    ids=["gated", "layer"],
+)
+def test_programs_for_a_gpu_have_nothing_but_kernels(text: str, wanted, tmp_path) -> None:
     """A gated layer on 154 rows and scores of heads, as JAX exports them: four kernels, and no transpose."""
     target, kernel = parse_target("cuda:sm_90"), TritonGemm()
-    program = Path(__file__).parents[2] / "kernels" / "Inputs" / "gated.mlir"
-    places = find_here(program.read_bytes(), program.name, target)
+    places = find_here(text.encode(), "p.mlir", target)
     chosen = []
     for place in places.places:
         site, why = place.site_for(kernel)
         assert site is not None, why
         chosen.append((site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0])))
-    steps = [site.problem.epilogue for site, _ in chosen]
-    assert steps == [("truncf", "silu"), ("truncf", "factor"), ("truncf",), ("scale", "moved")]
+    assert [site.problem.epilogue for site, _ in chosen] == wanted
     spec = tmp_path / "k.mlir"
     save_kernel_spec(chosen, places.target, new_context(), spec)
     session = session_for((*target.flags, f"{SPEC_FLAG}={spec}"))
     with session.context, ir.Location.unknown():
-        module = session.parse(program.read_bytes(), program.name)
+        module = session.parse(text.encode(), "p.mlir")
         select_target(module, target)
         data = session.to_vmfb(module)
     assert data.count(b".visible .entry") == data.count(b".target sm_90a") == len(chosen)
