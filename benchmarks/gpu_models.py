@@ -8,6 +8,8 @@ and written to the folder. All run the same model on the same weights and inputs
 model. A sample is the mean of as many calls as take 20 ms, in an order that changes from round to round.
 Everyone is timed in two ways: with each call waited for, and with calls in flight, of which the last is
 waited for (IREE: functions with fences, each of which waits for the one before it; PyTorch: one stream).
+The tuned program is also timed as functions whose results and temporary values have their places, which
+are given once (`iree-tuner compile --provided-memory`), as those of a CUDA graph have.
 
 PyTorch runs eagerly; as a CUDA graph of that, replayed on inputs that stay in place; compiled
 (`torch.compile`); and compiled with `max-autotune`, which tunes its kernels and replays CUDA graphs.
@@ -65,6 +67,7 @@ from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
 
 SAMPLE_S = 0.02
+PROVIDED = "tuned, memory provided"
 SOON_S = 60.0
 """A process that fails so early has lost little: it is begun once more."""
 TRACED = 5
@@ -265,6 +268,10 @@ def compared(
             for waits in (True, False)
         }
     codes |= {("tuned", True): result.vmfb(), ("tuned", False): result.vmfb((FENCES,))}
+    codes |= {
+        (PROVIDED, True): result.vmfb(provided_memory=True),
+        (PROVIDED, False): result.vmfb((FENCES,), provided_memory=True),
+    }
     contenders, expected, notes = on_torch(model, end - COMPARING_S)
     for number, ((name, waits), code) in enumerate(codes.items()):
         path = folder / f"{number}.vmfb"
@@ -286,12 +293,16 @@ def compared(
     rows = np.asarray(interleave(contenders, sensors, given.rounds))
     medians = np.median(rows, axis=0)
     tuned = {each.waits: index for index, each in enumerate(contenders) if each.name == "tuned"}
+    provided = {each.waits: index for index, each in enumerate(contenders) if each.name == PROVIDED}
     return found | {
         "median_us": {each.title: float(us) for each, us in zip(contenders, medians, strict=True)},
-        "tuned_over": {
-            each.title: ratio_of(compare_rows([rows[:, [index, tuned[each.waits]]]])[0])
-            for index, each in enumerate(contenders)
-            if each.name != "tuned"
+        **{
+            f"{name}_over": {
+                each.title: ratio_of(compare_rows([rows[:, [index, ours[each.waits]]]])[0])
+                for index, each in enumerate(contenders)
+                if index not in ours.values()
+            }
+            for name, ours in (("tuned", tuned), ("provided", provided))
         },
         "readings": str(sensors.readings()),
     }

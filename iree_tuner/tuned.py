@@ -22,6 +22,7 @@ from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.profiling.profile import Profile, to_json
 from iree_tuner.program.phases import compile_program
+from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
 from iree_tuner.report.bodies import conditions_body, time_body, whole_body, workload_body
 from iree_tuner.report.made import Report, report_of
@@ -177,13 +178,16 @@ class TuningResult:
         self._save_kernels(Path(path), movable=True)
         return Path(path)
 
-    def vmfb(self, flags: Sequence[str] = ()) -> bytes:
+    def vmfb(self, flags: Sequence[str] = (), *, provided_memory: bool = False) -> bytes:
         """Compile the program with the flags, the spec and the kernels. Raises CompileError.
 
         Args:
             flags: further compiler flags, such as `--iree-execution-model=async-external`.
+            provided_memory: whether functions take memory for results and temporary values
+                (`program.provided_memory`).
         """
-        program = with_spec(self.program, to_bytecode(self.spec))
+        own = with_provided_memory(self.program) if provided_memory else self.program
+        program = with_spec(own, to_bytecode(self.spec))
         target = with_flags(self.target, flags)
         with Workers(1) as workers, tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
             if self.kernels:

@@ -23,6 +23,7 @@ from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
 from iree_tuner.kernels.save import located
 from iree_tuner.program.phases import submit_program
+from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
 from iree_tuner.spec.check import MatcherHits, check_against_program
 from iree_tuner.spec.embed import embed_bytes
@@ -42,6 +43,7 @@ def compile_(
     kernels: Path | None = None,
     target: str = "llvm-cpu:host",
     compiling: CompilerFlags = _NO_FLAGS,
+    provided_memory: Annotated[bool, Parameter(negative="")] = False,
     strict: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -61,12 +63,17 @@ def compile_(
         Use the external kernels of this spec, written by `iree-tuner kernel` or `tune --kernels`.
     target
         Compile for this target: llvm-cpu:host, cuda:sm_80, hip:gfx942, vulkan:ampere.
+    provided_memory
+        Let functions take the memory of their results and temporary values as further arguments: a tensor per
+        result, and a `!hal.buffer` of `FUNCTION_transients_size` bytes. On a GPU calls then overlap.
     strict
         Fail if none of the spec's matchers hit a dispatch of the program. Default: warn.
     as_json
         Print the flags, the size and the number of hits in JSON form.
     """
     source, chosen = opened(program), compiling.on(parse_target(target))
+    if provided_memory:
+        source = with_provided_memory(source)
     if strict and spec is None:
         raise UsageError("--strict requires --spec")
     module = None if spec is None else load_spec(spec, new_context())

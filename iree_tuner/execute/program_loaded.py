@@ -17,22 +17,19 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth, slack_of
 from iree_tuner.execute.conditioning import nudged as nudge
 from iree_tuner.execute.held import FILLINGS, difference, equal
-from iree_tuner.execute.memory import copied, read_back, uploaded
+from iree_tuner.execute.memory import copied, filled, read_back, uploaded
 from iree_tuner.execute.program_inputs import arguments, why_no_values
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import InputValue, ProgramRun
 from iree_tuner.execute.recent import Recent
+from iree_tuner.execute.signature import Signature, signature_of
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
+from iree_tuner.program.entries import ASYNC, FILLED, Taken
 from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 SEEDS = (0, 1, 2)
 """Of the inputs on which results are compared."""
-
-_DECLARATION = "iree.abi.declaration"
-_INPUT = "%input"
-_MODEL, _FENCED = "iree.abi.model", "coarse-fences"  # `iree-compile --iree-execution-model=async-external`
 
 _MOST_KEPT = 1 << 29  # bytes
 _LONG_S = 0.2  # an invocation
@@ -52,16 +49,14 @@ def forget_inputs() -> None:
 class _Function:
     """An entry function and what it is called with.
 
-    One that is `fenced` takes two more arguments: a fence to wait for, and one to signal at its end. Its
-    twin, if there is one, fills what it allocates (`program.fillings`); a function that only calls one with
-    fences and waits, as torch's do, has them too.
+    Its twin, if there is one, fills what it allocates (`program.fillings`); a function that only calls one
+    with fences and waits, as torch's do, has them too.
     """
 
     name: str
-    function: rt.VmFunction
+    signature: Signature
     taken: tuple[Taken, ...]
     given: tuple[InputValue, ...]
-    fenced: bool
     filled: rt.VmFunction | None = None
     filled_fenced: bool = False
     arguments: Any = None
@@ -188,7 +183,7 @@ class LoadedProgram:
         """One invocation: each function once."""
         for each in self._functions:
             self._begin(each)
-            if each.fenced:
+            if each.signature.fenced:
                 self._wait()
 
     def batch(self, count: int) -> float:
@@ -234,6 +229,20 @@ class LoadedProgram:
                     each.arguments.push_float(float(value))
                 else:
                     each.arguments.push_int(int(value))
+            for memory in self._memory(each.signature):
+                each.arguments.push_ref(memory)
+
+    def _memory(self, signature: Signature) -> list[rt.VmRef]:
+        """Where results and temporary values are written, if a function takes that; the same in each call."""
+        found = [
+            self._view(each, np.zeros([size or 0 for size in each.shape or ()], dtype), keep=False)
+            for each in signature.results
+            if (dtype := ElementType.named(each.element_type).dtype) is not None
+        ]
+        if signature.temporary_bytes is not None:
+            buffer = filled(self._device, max(1, signature.temporary_bytes), 0)
+            found.append(cast(rt.VmRef, buffer))  # any ref object will do; the stubs name one
+        return found
 
     def _view(self, taken: Taken, value: Array, *, keep: bool) -> rt.VmRef:
         """An array on the device, in memory of its own: a program may write to it (docs/upstream).
@@ -254,7 +263,7 @@ class LoadedProgram:
 
     def _call(self, each: _Function, byte: int) -> rt.VmVariantList:
         results = self._begin(each, byte)
-        if each.filled_fenced if each.filled is not None else each.fenced:
+        if each.filled_fenced if each.filled is not None else each.signature.fenced:
             self._wait()
         return results
 
@@ -265,9 +274,9 @@ class LoadedProgram:
         """
         results, arguments = rt.VmVariantList(4), each.arguments
         filled = each.filled if byte is not None else None
-        fenced = each.fenced if filled is None else each.filled_fenced
+        fenced = each.signature.fenced if filled is None else each.filled_fenced
         if fenced or filled is not None:
-            arguments = rt.VmVariantList(len(each.taken) + 3)
+            arguments = rt.VmVariantList(each.arguments.size + 3)
             for index in range(each.arguments.size):
                 _push_again(each.arguments.get_variant(index), arguments)
         if fenced:
@@ -276,7 +285,7 @@ class LoadedProgram:
             self._begun += 1
         if filled is not None and byte is not None:
             arguments.push_int(byte)
-        self._context.invoke(filled or each.function, arguments, results)
+        self._context.invoke(filled or each.signature.function, arguments, results)
         return results
 
     def _wait(self) -> None:
@@ -316,9 +325,8 @@ def first_line(error: BaseException) -> str:
 def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
     """The functions that are to be run, each with its signature. Raises TunerError where there are none."""
     told = {entry.name: entry.inputs for entry in run.entries}
-    every = {
-        name: found for name in module.function_names if (found := _signature(module, name, told)) is not None
-    }
+    signatures = {name: signature_of(module, name, told) for name in module.function_names}
+    every = {name: found for name, found in signatures.items() if found is not None}
     if not every:
         raise TunerError("the program has no entry function with a known signature")
     for name in run.functions:
@@ -327,17 +335,15 @@ def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
     chosen: list[_Function] = []
     refused: list[str] = []
     for name in run.functions or every:
-        function, taken = every[name]
+        found = every[name]
         given = () if chosen else run.inputs
-        reason = why_no_values(taken, given, run.sizes)
-        known = tuple(each for each in taken if each is not None)
+        reason = why_no_values(found.taken, given, run.sizes)
+        known = tuple(each for each in found.taken if each is not None)
         if not reason:
-            fenced = function.reflection.get(_MODEL) == _FENCED
             own = module.lookup_function(name + FILLED)
             inner = module.lookup_function(name + ASYNC + FILLED)
-            chosen.append(
-                _Function(name, function, known, given, fenced, own or inner, fenced if own else bool(inner))
-            )
+            fenced = found.fenced if own else bool(inner)
+            chosen.append(_Function(name, found, known, given, own or inner, fenced))
             continue
         refused.append(f"@{name}: {reason}")
         if run.functions:
@@ -352,27 +358,6 @@ def unknown_function(name: str, known: Sequence[str]) -> TunerError:
     close = difflib.get_close_matches(name, known, 3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
     return TunerError(f"the program has no entry function '{name}'", hint=hint)
-
-
-def _signature(
-    module: rt.VmModule, name: str, told: dict[str, tuple[Taken | None, ...]]
-) -> tuple[rt.VmFunction, list[Taken | None]] | None:
-    """A function and what it takes, as the module says, or else as its program does."""
-    function = module.lookup_function(name)
-    if function is None or name.endswith((ASYNC, FILLED)):
-        return None
-    declaration = function.reflection.get(_DECLARATION)
-    if declaration is None:
-        return (function, list(told[name])) if name in told else None
-    taken = declaration[declaration.index("(") + 1 : _closing(declaration)]
-    texts = [part.split(": ", 1)[1] for part in taken.split(f", {_INPUT}")] if taken else []
-    return function, [taken_from(text.split(" {")[0]) for text in texts]
-
-
-def _closing(declaration: str) -> int:
-    """Where the list of inputs ends: results follow, or nothing."""
-    end = declaration.find(") -> ")
-    return end if end >= 0 else declaration.rindex(")")
 
 
 def hal_type(element_type: str, values: Array) -> rt.HalElementType:

@@ -68,7 +68,7 @@ def entries_of(program: Program) -> tuple[Entry, ...]:
     found: list[Entry] = []
     for view in module.body.operations:
         op = view.operation
-        if op.name not in _FUNCTIONS or not _is_public(op) or not list(op.regions[0].blocks):
+        if not is_entry(op):
             continue
         name = ir.StringAttr(op.attributes["sym_name"]).value
         if not name.endswith(ASYNC):
@@ -96,6 +96,11 @@ def _taken(kind: ir.Type) -> Taken | None:
         sizes = [size for size in torch[1].split(",") if size]
         return Taken(torch[3], tuple(int(size) if size.isdigit() else None for size in sizes))
     return taken_from(_TORCH_SCALARS.get(written, written))
+
+
+def is_entry(op: ir.Operation) -> bool:
+    """Whether an op of a module is a function with a body that its user can call."""
+    return op.name in _FUNCTIONS and _is_public(op) and bool(list(op.regions[0].blocks))
 
 
 def _is_public(op: ir.Operation) -> bool:

@@ -1,0 +1,64 @@
+"""The arguments of a function of a VM module, as the module declares them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import iree.runtime as rt
+
+from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
+
+_DECLARATION = "iree.abi.declaration"
+_INPUT = "%input"
+_MODEL, _FENCED = "iree.abi.model", "coarse-fences"  # `iree-compile --iree-execution-model=async-external`
+_RESULT, _TEMPORARY = "{iree.abi.output", "{iree.abi.transients"
+_TEMPORARY_BYTES = "iree.abi.transients.size.constant"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function and its arguments.
+
+    Attributes:
+        function: of the runtime.
+        taken: its inputs; None for types that declare nothing.
+        fenced: whether two fences follow: one to wait for, and one to signal.
+        results: those whose memory it takes after its inputs (`program.provided_memory`).
+        temporary_bytes: of memory for temporary values, which it takes after that; None where it takes none.
+    """
+
+    function: rt.VmFunction
+    taken: tuple[Taken | None, ...]
+    fenced: bool
+    results: tuple[Taken, ...] = ()
+    temporary_bytes: int | None = None
+
+
+def signature_of(
+    module: rt.VmModule, name: str, told: dict[str, tuple[Taken | None, ...]]
+) -> Signature | None:
+    """The arguments that a module declares, or else those of its program (`told`). None for twins."""
+    function = module.lookup_function(name)
+    if function is None or name.endswith((ASYNC, FILLED)):
+        return None
+    known, fenced = function.reflection, function.reflection.get(_MODEL) == _FENCED
+    declaration = known.get(_DECLARATION)
+    if declaration is None:
+        return Signature(function, told[name], fenced) if name in told else None
+    text = declaration[declaration.index("(") + 1 : _closing(declaration)]
+    parts = [part.split(": ", 1)[1] for part in text.split(f", {_INPUT}")] if text else []
+    read = [taken_from(part.split(" {")[0]) for part in parts]
+    own = [one for part, one in zip(parts, read, strict=True) if not _is_memory(part)]
+    results = [one for part, one in zip(parts, read, strict=True) if _RESULT in part and one is not None]
+    size = known.get(_TEMPORARY_BYTES, "0") if any(_TEMPORARY in part for part in parts) else None
+    return Signature(function, tuple(own), fenced, tuple(results), None if size is None else int(size))
+
+
+def _is_memory(declared: str) -> bool:
+    return _RESULT in declared or _TEMPORARY in declared
+
+
+def _closing(declaration: str) -> int:
+    """Where the list of inputs ends: results follow, or nothing."""
+    end = declaration.find(") -> ")
+    return end if end >= 0 else declaration.rindex(")")

@@ -1,0 +1,67 @@
+"""Functions whose caller provides the memory compute the same, and allocate nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError
+from iree_tuner.execute.program_loaded import LoadedProgram
+from iree_tuner.execute.program_request import request
+from iree_tuner.kernels.bench import with_flags
+from iree_tuner.program.phases import compile_program
+from iree_tuner.program.provided_memory import with_provided_memory
+from iree_tuner.program.source import load_program
+
+PROGRAM = """
+    func.func @main(%a: tensor<33x70xf32>, %b: tensor<70x50xf32>, %c: tensor<50x40xf32>)
+        -> (tensor<33x40xf32>, tensor<33x50xf32>) {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<33x70xf32>, tensor<70x50xf32>) -> tensor<33x50xf32>
+      %1 = stablehlo.dot_general %0, %c, contracting_dims = [1] x [0]
+        : (tensor<33x50xf32>, tensor<50x40xf32>) -> tensor<33x40xf32>
+      %2 = stablehlo.exponential %0 : tensor<33x50xf32>
+      return %1, %2 : tensor<33x40xf32>, tensor<33x50xf32>
+    }
+    func.func private @unused(%a: tensor<?xf32>) -> tensor<?xf32> {
+      return %a : tensor<?xf32>
+    }
+"""
+
+
+@pytest.fixture(scope="module")
+def compilers():
+    with Workers(1) as found:
+        yield found
+
+
+@pytest.mark.parametrize("flags", [(), ("--iree-execution-model=async-external",)], ids=["waits", "fences"])
+def test_the_results_are_the_same(flags, cpu, compilers, tmp_path) -> None:
+    program, found = load_program(PROGRAM), []
+    for number, each in enumerate((program, with_provided_memory(program))):
+        path = tmp_path / f"{number}.vmfb"
+        path.write_bytes(compile_program(each, with_flags(cpu, flags), compilers).data)
+        loaded = LoadedProgram(str(path), "local-task", request(program))
+        found.append(loaded.results())
+        assert loaded.in_flight(3) > 0.0
+    for own, other in zip(*found, strict=True):
+        assert [each.shape for each in own] == [(33, 40), (33, 50)]
+        for one, same in zip(own, other, strict=True):
+            np.testing.assert_array_equal(one, same)
+
+
+def test_nothing_is_allocated_in_a_call(cpu, compilers) -> None:
+    made = compile_program(
+        with_provided_memory(load_program(PROGRAM)), cpu, compilers, stop="stream", output="text"
+    )
+    main = made.data.decode().split("util.func public @main(")[1].split("util.func")[0]
+    assert "stream.cmd.dispatch" in main
+    assert "alloca" not in main
+
+
+@pytest.mark.parametrize("result", ["tensor<?xf32>", "!hal.buffer_view"])
+def test_results_of_other_kinds_are_refused(result: str) -> None:
+    text = f"func.func @main(%a: {result}) -> {result} {{ return %a : {result} }}"
+    with pytest.raises(TunerError, match="result 0 of @main is not a tensor of known sizes"):
+        with_provided_memory(load_program(text))
