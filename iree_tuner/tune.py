@@ -225,7 +225,9 @@ class _TuningRun:
             return ""
         self.watch.working("finding dispatches for kernels")
         try:
-            self.competitors = find_competitors(self.program, self.kernels, self.lab, self.findings.records)
+            self.competitors = find_competitors(
+                self.program, self.kernels, self.lab, self.findings.records, self.dispatches
+            )
         except TunerError as error:
             return f"no kernels were compared: {error}"
         for note in self.competitors.notes:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, hal
+from iree.compiler.dialects import arith, func, hal
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError, CompilerSession
@@ -20,7 +21,9 @@ from iree_tuner.kernels.executable import export_of, fill_variant, object_of, po
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice, stride_of
+from iree_tuner.program.extract import Extraction, extract_here
 from iree_tuner.program.harness import STRIDE, find_dispatch
+from iree_tuner.targets import Target
 
 _PAGE = 4096
 
@@ -42,6 +45,52 @@ def with_scratch(harness: Harness, size: int, flags: tuple[str, ...]) -> Harness
         data = to_bytecode(module)
     room = Binding(offset, size, ())
     return replace(harness, module=data, buffer_bytes=offset + size, bindings=(*harness.bindings, room))
+
+
+def extract_alone_here(program: bytes, name: str, target: Target) -> Extraction:
+    """The dispatches of a site's program, with bindings in the order of its inputs. Runs in workers."""
+    session = session_for(target.flags)
+    with session.context, ir.Location.unknown():
+        module = session.parse(program, name)
+        put_sums_first(module)
+        data = str(module).encode()
+    return extract_here(data, name, target)
+
+
+def put_sums_first(module: ir.Module) -> None:
+    """Let elementwise ops take what is computed from the first input before their other operands.
+
+    A dispatch has its bindings in the order in which its ops take them, a problem those of its sums first.
+    """
+    (function,) = ir.get_ops_of_type(module, func.FuncOp)
+    computed: set[ir.Value] = {function.arguments[0]}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "linalg.generic":
+            *inputs, _ = op.operands
+            order = sorted(range(len(inputs)), key=lambda each: inputs[each] not in computed)
+            if order != sorted(order):
+                _take_in_order(op, order)
+        if any(each in computed for each in op.operands):
+            computed.update(op.results)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit)
+
+
+def _take_in_order(op: ir.Operation, order: Sequence[int]) -> None:
+    """Give a `linalg.generic` with one result its inputs in another order."""
+    values = [op.operands[each] for each in order]
+    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
+    op.attributes["indexing_maps"] = ir.ArrayAttr.get([*(maps[each] for each in order), *maps[len(order) :]])
+    arguments = list(op.regions[0].blocks[0].arguments)
+    uses = [[(use.owner, use.operand_number) for use in arguments[each].uses] for each in order]
+    types = [arguments[each].type for each in order]
+    for number, (value, kind, users) in enumerate(zip(values, types, uses, strict=True)):
+        op.operands[number] = value
+        arguments[number].set_type(kind)
+        for user, place in users:
+            user.operation.operands[place] = arguments[number]
 
 
 def why_unfit(harness: Harness, problem: Problem) -> str:

@@ -19,7 +19,7 @@ from iree_tuner.execute.check_program import compile_check
 from iree_tuner.execute.program import time_program
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.trial import Trial
-from iree_tuner.kernels.alone import build_kernel_here, why_unfit, with_scratch
+from iree_tuner.kernels.alone import build_kernel_here, extract_alone_here, why_unfit, with_scratch
 from iree_tuner.kernels.identity import digest_of, tools_of
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
@@ -28,7 +28,7 @@ from iree_tuner.kernels.site import Site
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.program.extract import Extraction, extract_here
+from iree_tuner.program.extract import Extraction
 from iree_tuner.program.fingerprint import fingerprint
 from iree_tuner.program.phases import Compiled, submit_program
 from iree_tuner.program.source import Program
@@ -75,6 +75,7 @@ class KernelVariants:
         prepared: the problem.
         lab: where variants are made.
         records: where reproducers go.
+        competes_for: the workload in the program, if it is another than the problem's alone.
 
     Attributes:
         prepared: the problem.
@@ -87,11 +88,15 @@ class KernelVariants:
     most_places = 1
     wrong = ""
 
-    def __init__(self, kernel: Kernel, prepared: Prepared, lab: Lab, records: Records) -> None:
+    def __init__(
+        self, kernel: Kernel, prepared: Prepared, lab: Lab, records: Records,
+        competes_for: Workload | None = None,
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.prepared = prepared
         self.name = kernel.name
-        self.workload = prepared.workload.key
+        self.competes_for = competes_for or prepared.workload
+        self.workload = self.competes_for.key
         self.bench = prepared.bench
         self.default = prepared.default
         self.default_us = prepared.default_us
@@ -191,7 +196,7 @@ def digest_of_code(code: Code) -> str:
 def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
     """Each problem alone with its default, or why it cannot be, in their order; all are compiled at once."""
     extracting = [
-        lab.compilers.submit(extract_here, site.alone, site.problem.name, lab.target) for site in sites
+        lab.compilers.submit(extract_alone_here, site.alone, site.problem.name, lab.target) for site in sites
     ]
     dispatches = [_only(site, _result(future)) for site, future in zip(sites, extracting, strict=True)]
     found = [each for each in dispatches if isinstance(each, Dispatch) and each.harness is not None]

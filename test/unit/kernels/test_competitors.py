@@ -1,0 +1,90 @@
+"""Kernels compete with the dispatches that the compiler makes of their problems in the program."""
+
+from pathlib import Path
+
+import pytest
+from convs import Conv, program
+from problems import site_in
+
+from iree_tuner.execute.candidate import Built
+from iree_tuner.execute.statistics import Comparison
+from iree_tuner.kernels.alone import extract_alone_here, why_unfit
+from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.competing import Competitors, choices_among, find_competitors
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.extract import extract, extract_here
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import parse_target, target_for_device
+from iree_tuner.tuning.finals import Final
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.result import Competitor, WorkloadResult
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.task import make_tasks
+
+SHORTCUT = Path(__file__).parents[2] / "kernels" / "Inputs" / "shortcut.mlir"
+CUDA = parse_target("cuda:sm_90")
+needs_cc = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab(target_for_device("local-task", "host"), 1) as found:
+        yield found
+
+
+def competitors(lab, text: str) -> tuple[Competitors, tuple[Dispatch, ...]]:
+    given = load_program(text)
+    dispatches = extract(given, lab.target, lab.compilers).dispatches
+    return find_competitors(given, [CGemm()], lab, Records(None, StopRequest()), dispatches), dispatches
+
+
+@needs_cc
+def test_a_strided_convolution_is_another_dispatch_alone(lab) -> None:
+    found, dispatches = competitors(lab, SHORTCUT.read_text())
+    tasks = make_tasks(dispatches)
+    assert [each.workload.op for each in tasks] == ["matmul", "reduction"]
+    for task in tasks:
+        (kind,) = found.of(task.workload.key)
+        assert kind.competes_for == task.workload
+    assert kind.prepared.workload.op == "matmul"
+    assert found.beside(tasks, 1.0) == []
+    known = [task for task in tasks if task.workload.op == "matmul"]  # as if flags changed the other one
+    ((task, _),) = found.beside(known, 1.0)
+    assert task.workload.op == "reduction"
+
+
+@needs_cc
+@pytest.mark.parametrize(("program_us", "chosen"), [(100.0, True), (1.0, False)])
+def test_what_a_kernel_gains_is_what_the_program_spends(lab, program_us: float, chosen: bool) -> None:
+    """Alone, the kernel is half as fast as the default, which may be far slower in the program."""
+    found, dispatches = competitors(lab, SHORTCUT.read_text())
+    (task,) = [each for each in make_tasks(dispatches) if each.workload.op == "reduction"]
+    (kind,) = found.of(task.workload.key)
+    code = kind.kernel.make(kind.prepared.site.problem, lab.target, kind.knobs[0])
+    comparison = Comparison(1.0, 2.0, 0.5, (0.4, 0.6), 0.5, (0.5,), "lose", 8)
+    final = Final(None, comparison, built=Built("ok", code=code))
+    result = WorkloadResult(
+        task, 1.0, weight_us=program_us * kind.default_us, competitors=(Competitor(kind, (), final),)
+    )
+    assert bool(choices_among([result], lab.target)) == chosen
+
+
+def test_sums_come_first() -> None:
+    """A step may have its sums behind its other operand: bindings are in the order of the problem."""
+    text = program(Conv(channels=32, filters=64, window=(1, 1), steps=("bias", "truncf", "residual", "relu")))
+    swapped = _swapped(text)
+    assert swapped != text
+    site = site_in(swapped)
+    assert site.problem == site_in(text).problem
+    (before,) = extract_here(site.case, "p", CUDA).dispatches
+    assert before.harness is not None
+    assert why_unfit(before.harness, site.problem)
+    (dispatch,) = extract_alone_here(site.alone, "p", CUDA).dispatches
+    assert dispatch.harness is not None
+    assert why_unfit(dispatch.harness, site.problem) == ""
+
+
+def _swapped(text: str) -> str:
+    """With the operands of the last addition the other way round."""
+    return text.replace("ins(%r1, %extra2 :", "ins(%extra2, %r1 :")
