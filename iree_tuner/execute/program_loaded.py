@@ -38,6 +38,7 @@ _MOST_KEPT = 1 << 29  # bytes
 _LONG_S = 0.2  # an invocation
 
 Array = npt.NDArray[np.generic]
+Alone = tuple[list[Array], list[float]]
 
 _uploads: Recent[tuple[str, int], tuple[Array, rt.HalBuffer]] = Recent()
 """Arrays, which live as long as they stand here, and their copies on a device."""
@@ -75,16 +76,19 @@ class Known:
         results: for each seed, all results of one invocation.
         unwritten: how they depend on old contents of memory; empty where they do not.
         slack: how far they may be missed.
+        alone: for single seeds, results and how far they may be missed.
     """
 
     results: list[list[Array]] | None = None
     unwritten: str = ""
     slack: dict[Depth, list[list[float]]] = field(default_factory=dict[Depth, list[list[float]]])
+    alone: dict[tuple[int, Depth], Alone] = field(default_factory=dict[tuple[int, Depth], Alone])
 
     @property
     def bytes(self) -> int:
         """That results take."""
-        return sum(value.nbytes for each in self.results or () for value in each)
+        every = [*(self.results or ()), *(values for values, _ in self.alone.values())]
+        return sum(value.nbytes for each in every for value in each)
 
 
 class LoadedProgram:
@@ -157,6 +161,15 @@ class LoadedProgram:
             known[depth] = slack_of(depth, self.results(), self._nudged)
         return known[depth]
 
+    def result_and_slack(self, seed: int, depth: Depth) -> Alone:
+        """All results for a seed, and how far each may be missed; found out once."""
+        known = self.known.alone
+        if (seed, depth) not in known:
+            values = self.results_of(seed)
+            (slack,) = slack_of(depth, [values], lambda: [self._nudged_of(seed)])
+            known[seed, depth] = values, slack
+        return known[seed, depth]
+
     def settle(self) -> None:
         """Before it is timed: have its results, unless it ran for them."""
         if not self._ran:
@@ -169,9 +182,12 @@ class LoadedProgram:
     def _nudged(self) -> Generator[list[Array]]:
         """Results for inputs that are one unit in the last place off, a seed after the other."""
         for seed in SEEDS:
-            self._set_inputs(seed, nudged=True)
-            yield self._outputs(FILLINGS[0])
+            yield self._nudged_of(seed)
         self._set_inputs(SEEDS[0])
+
+    def _nudged_of(self, seed: int) -> list[Array]:
+        self._set_inputs(seed, nudged=True)
+        return self._outputs(FILLINGS[0])
 
     def _fill_differently(self, first: Sequence[Array]) -> None:
         """Find out whether results depend on old contents of memory; not of results that vary anyway."""
