@@ -163,12 +163,11 @@ class LoadedProgram:
 
     def result_and_slack(self, seed: int, depth: Depth) -> Alone:
         """All results for a seed, and how far each may be missed; found out once."""
-        known = self.known.alone
-        if (seed, depth) not in known:
+        if (seed, depth) not in self.known.alone:
             values = self.results_of(seed)
             (slack,) = slack_of(depth, [values], lambda: [self._nudged_of(seed)])
-            known[seed, depth] = values, slack
-        return known[seed, depth]
+            self.known.alone[seed, depth] = values, slack
+        return self.known.alone[seed, depth]
 
     def settle(self) -> None:
         """Before it is timed: have its results, unless it ran for them."""

@@ -38,7 +38,10 @@ _LEAST_GAIN = 2e-6
 """Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
 
 _WORTH_A_FINAL = 0.003
-"""Of the program's time."""
+"""Of the program's time with the best of all workloads: one may take nearly all of it by default."""
+
+_QUICK = 0.1
+"""Candidates of a search whose default takes such a part of the program's are tried first: see `scale`."""
 
 _IN_FLIGHT = 0.5
 """The expected gain that is left after a slice that has not ended."""
@@ -111,7 +114,8 @@ class WorkloadQueue:
     @property
     def promising(self) -> list[WorkloadSearch]:
         """Workloads worth a verdict within a budget: their best candidate would save enough, or mends."""
-        least_us = _WORTH_A_FINAL * self.total_us
+        left_us = self.total_us - sum(max(0.0, each.gained_us) for each in self.workloads)
+        least_us = _WORTH_A_FINAL * max(0.0, left_us)
         return [each for each in self.workloads if each.corrects or each.gained_us > least_us]
 
     def ask(self, count: int) -> list[tuple[Search, Assignment]]:
@@ -145,7 +149,7 @@ class WorkloadQueue:
             open_ones = [(each, search) for each in self.workloads for search in each.searches if search.open]
             large = [pair for pair in open_ones if pair[0].share > LARGE_SHARE and not pair[1].begun]
             if large:
-                return max(large, key=lambda pair: (pair[0].weight_us, -pair[0].searches.index(pair[1])))
+                return max(large, key=_urgency)
             if self._waiting and self._share(self._waiting[0]) > LARGE_SHARE:
                 if not may_admit:
                     return None
@@ -173,7 +177,7 @@ class WorkloadQueue:
     def _gain_us(self, workload: WorkloadSearch, search: Search) -> float:
         """The possible saving of the next slice, if the running ones save nothing."""
         in_flight = -(-search.pending // self._slice)
-        return search.prospects.gain_us(workload.best_score) * _IN_FLIGHT**in_flight
+        return workload.gain_us(search) * _IN_FLIGHT**in_flight
 
     def _typical_s(self) -> float:
         """Seconds of a slice, of the searches that have had one and go on."""
@@ -241,6 +245,12 @@ class WorkloadQueue:
 
     def _unmeasured(self, task: Task, note: str) -> WorkloadResult:
         return WorkloadResult(task, self._share(task), note=note, weight_us=self._spent_us(task))
+
+
+def _urgency(pair: tuple[WorkloadSearch, Search]) -> tuple[float, bool, int]:
+    """For choosing among large ones: the heaviest first, and what does not take as long as its default."""
+    workload, search = pair
+    return workload.weight_us, workload.scale(search) < _QUICK, -workload.searches.index(search)
 
 
 def standing_of(workload: WorkloadSearch) -> SearchStanding:
