@@ -11,7 +11,7 @@ from iree_tuner.execute.readings import Sensors
 
 _SAMPLES_TO_REJECT = 2
 _LONG_US = 5e5
-"""Of one run: what disturbs it is little beside that, and a second sample is not worth its time."""
+"""Of one run: disturbances are small relative to that, and a second sample is not worth its time."""
 
 
 class SampleSource(Protocol):
