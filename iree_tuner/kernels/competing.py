@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from iree_tuner.execute.statistics import FAR
 from iree_tuner.kernels.bench import (
     SPEC_FLAG,
     Chosen,
@@ -190,8 +191,10 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple
             code = each.final.built.code if each.final.built is not None else None
             if not isinstance(kind, KernelVariants) or comparison is None or not isinstance(code, Code):
                 continue
-            site, speedup = kind.prepared.site, comparison.speedup * _slower(kind, result)
-            wins = comparison.verdict == "win" and speedup > configured
+            site, slower = kind.prepared.site, _slower(kind, result)
+            speedup = slower * comparison.speedup
+            wins = comparison.verdict == "win" or slower * comparison.interval[0] > FAR
+            wins &= speedup > configured
             if (wins or (speedup >= least * configured > 0 and least < 1.0)) and speedup > best.get(
                 site, (0.0,)
             )[0]:
@@ -200,10 +203,11 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple
 
 
 def _slower(kind: KernelVariants, result: WorkloadResult) -> float:
-    """How many times as long as alone the default takes in the program, if it is another dispatch there."""
+    """How many times as long as alone the default takes in the program, if that differs by far."""
     if kind.competes_for == kind.prepared.workload or not result.task.calls:
         return 1.0
-    return result.weight_us / result.task.calls / kind.default_us or 1.0
+    found = result.weight_us / result.task.calls / kind.default_us
+    return found if found > FAR or 0.0 < found < 1.0 / FAR else 1.0
 
 
 def versions_with(

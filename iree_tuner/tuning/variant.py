@@ -178,7 +178,10 @@ def _played(
         found = budget.final_plan(plan.effort, places, comparisons, plan.options.in_model, after_s + checks_s)
         if search.corrects:
             return replace(found, keep=1, least=ANY)
-        return found if not search.kind.name else replace(found, keep=1, least=NEARLY)
+        if not search.kind.name:
+            return found
+        workload = next(each for each in workloads if search in each.searches)
+        return replace(found, keep=1, least=NEARLY * min(1.0, workload.scale(search)))
 
     def done(_: Search, __: Final) -> None:
         nonlocal left
