@@ -40,9 +40,6 @@ _LEAST_GAIN = 2e-6
 _WORTH_A_FINAL = 0.003
 """Of the program's time with the best of all workloads: one may take nearly all of it by default."""
 
-_QUICK = 0.1
-"""Candidates of a search whose default takes such a part of the program's are tried first: see `scale`."""
-
 _IN_FLIGHT = 0.5
 """The expected gain that is left after a slice that has not ended."""
 
@@ -146,10 +143,19 @@ class WorkloadQueue:
     def _choose(self, *, may_admit: bool) -> tuple[WorkloadSearch, Search] | None:
         """The search that goes on; None where none is worth it, or others have to be measured first."""
         while True:
-            open_ones = [(each, search) for each in self.workloads for search in each.searches if search.open]
-            large = [pair for pair in open_ones if pair[0].share > LARGE_SHARE and not pair[1].begun]
+            open_ones = [
+                (each, search)
+                for each in self.workloads
+                for search in each.searches
+                if search.open and not any(map(_unknown, each.quicker(search)))
+            ]
+            large = [
+                (each, search)
+                for each, search in open_ones
+                if each.share > LARGE_SHARE and not search.begun and not each.quicker(search)
+            ]
             if large:
-                return max(large, key=_urgency)
+                return max(large, key=lambda pair: (pair[0].weight_us, -pair[0].searches.index(pair[1])))
             if self._waiting and self._share(self._waiting[0]) > LARGE_SHARE:
                 if not may_admit:
                     return None
@@ -247,10 +253,9 @@ class WorkloadQueue:
         return WorkloadResult(task, self._share(task), note=note, weight_us=self._spent_us(task))
 
 
-def _urgency(pair: tuple[WorkloadSearch, Search]) -> tuple[float, bool, int]:
-    """For choosing among large ones: the heaviest first, and what does not take as long as its default."""
-    workload, search = pair
-    return workload.weight_us, workload.scale(search) < _QUICK, -workload.searches.index(search)
+def _unknown(search: Search) -> bool:
+    """Whether the first results of a search are still to come."""
+    return not search.prospects.bests and (search.open or search.pending > 0)
 
 
 def standing_of(workload: WorkloadSearch) -> SearchStanding:
