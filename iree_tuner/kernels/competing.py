@@ -118,10 +118,15 @@ def find_competitors(
     more = own.rewritten.pairs if own.rewritten else ()
     outlook = replace(own, pairs=(*own.pairs, *(pair for pair in more if pair[1] not in known)))
     sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs if not site.problem.fused))
-    prepared = dict(zip(sites, prepare(sites, lab), strict=True))
+    workloads = {
+        site: workload
+        for place, site, _ in outlook.pairs
+        if (workload := _in_program(place, site, dispatches)) is not None
+    }
+    prepared = dict(zip(sites, prepare(sites, lab, timed=workloads), strict=True))
     kinds: list[KernelVariants | None] = []
     notes: list[str] = []
-    for place, site, kernel in outlook.pairs:
+    for _, site, kernel in outlook.pairs:
         found = prepared.get(site)
         if found is None:
             notes.append(f"{site.problem.name}: {kernel.name} is compared in the program only")
@@ -130,9 +135,8 @@ def find_competitors(
             notes.append(f"{kernel.name} does not support {site.problem.name}: {found}")
             kinds.append(None)
         else:
-            workload = _in_program(place, site, dispatches)
-            kinds.append(KernelVariants(kernel, found, lab, records, workload))
-            if site.one_op:
+            kinds.append(KernelVariants(kernel, found, lab, records, workloads.get(site)))
+            if site.one_op and site not in workloads:
                 notes.append(
                     f"{site.problem.name}: the program spends {found.spent_us:.0f} us on it, in several "
                     f"dispatches; {kernel.name} is compared with one op of the compiler's, which takes "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -193,8 +193,11 @@ def digest_of_code(code: Code) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
-    """Each problem alone with its default, or why it cannot be, in their order; all are compiled at once."""
+def prepare(sites: Sequence[Site], lab: Lab, timed: Collection[Site] = ()) -> list[Prepared | str]:
+    """Each problem alone with its default, or why it cannot be, in their order; all are compiled at once.
+
+    What the program spends on those of `timed` is known from its own dispatches.
+    """
     extracting = [
         lab.compilers.submit(extract_alone_here, site.alone, site.problem.name, lab.target) for site in sites
     ]
@@ -205,7 +208,7 @@ def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
     apart = {
         site: submit_program(Program(site.problem.name, site.case), lab.target, lab.compilers)
         for site in sites
-        if site.one_op
+        if site.one_op and site not in timed
     }
     defaults = {key: lab.builder.submit(harness, None) for key, harness in harnesses.items()}
     checks = {
