@@ -156,7 +156,8 @@ def _finals(
             )
             finals[first] = _everywhere(workload, final, lab, everywhere)
         promised = workload in queue.promising
-        note = note_of(workload, finals.get(first), engine, lost, findings, promised=promised)
+        tried = next((each for each in workload.searches if each.tried), first)  # kernels may do it alone
+        note = note_of(workload, finals.get(tried), engine, lost, findings, promised=promised)
         results.append(workload.result(finals, note, lab))
         watch.finished(results[-1])
     return results
