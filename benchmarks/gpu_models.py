@@ -65,6 +65,10 @@ from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
 
 SAMPLE_S = 0.02
+SOON_S = 60.0
+"""A process that fails so early has lost little: it is begun once more."""
+TRACED = 5
+"""Calls of the tuned program whose launches are looked at."""
 TUNING_PART = 0.6
 COMPARING_S = 25.0
 """Of the end of a model's time, in which programs are timed and no way of PyTorch is compiled any more."""
@@ -116,6 +120,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, help="for all models together")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--kernels", action="store_true", help="let external kernels compete")
+    parser.add_argument("--tune-only", action="store_true", help="compare with nothing")
     parser.add_argument("--specs", type=Path, help="folder for specs and pages")
     parser.add_argument("--json", type=Path, help="file to which rows are appended, one a line")
     parser.add_argument("--alone", help=argparse.SUPPRESS)
@@ -123,16 +128,16 @@ def main() -> None:
     given.device = given.device or ["cuda://0"]
     end = time.monotonic() + (given.seconds or 1e9)
     if given.alone:
-        tell(
-            row_of((MODELS | GPU_MODELS)[given.alone], given, time.monotonic() + (given.seconds or 1e9)),
-            given,
-        )
+        tell(row_of((MODELS | GPU_MODELS)[given.alone], given, end), given)
         return
     names = given.model or list(GPU_MODELS)
-    end = time.monotonic() + (given.seconds or 1e9)
     for number, name in enumerate(names):
         share = (end - time.monotonic()) / (len(names) - number)
+        start = time.monotonic()
         problem = in_a_process(name, share if given.seconds else None)
+        if problem and time.monotonic() - start < SOON_S:
+            print(f"{name}: once more after: {problem}", file=sys.stderr)
+            problem = in_a_process(name, share if given.seconds else None)
         if problem:
             tell({"model": name, "problem": problem}, given)
 
@@ -192,8 +197,37 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
             "flags": list(result.flags), "entries": len(result.entries), "left_out": len(result.left_out),
             "workloads": [workload_row(each) for each in result.results],
             "explained": round(before.explained, 3) if (before := result.profiles[0]) else None,
-            **compared(program, model, run, result, given, Path(name), end),
+            "versions": [
+                [step.what, step.against, ratio_of(step.comparison), step.error] for step in result.steps
+            ],
+            "dispatches": [
+                [row.name, row.calls, round(row.time_us, 1)] for row in (before.rows if before else ())
+            ],
+            **({} if given.tune_only else compared(program, model, run, result, given, Path(name), end)),
+            "launches": traced(result.vmfb(), run, given.device[0], Path(name)),
         }  # fmt: skip
+
+
+def traced(vmfb: bytes, run: ProgramRun, device: str, folder: Path) -> list[list[Any]]:
+    """What a program launches on the device: name, times per call and microseconds of all of them.
+
+    The device's own trace of this process (CUPTI), through PyTorch; empty where there is none.
+    """
+    try:
+        from torch.profiler import ProfilerActivity, profile
+    except ImportError:
+        return []
+    path = folder / "traced.vmfb"
+    path.write_bytes(vmfb)
+    loaded = LoadedProgram(str(path), device, run)
+    loaded.batch(2)
+    with profile(activities=[ProfilerActivity.CUDA]) as trace:
+        loaded.batch(TRACED)
+    found = [
+        [each.key, each.count / TRACED, round(each.self_device_time_total / TRACED, 1)]
+        for each in trace.key_averages()
+    ]
+    return sorted(found, key=lambda row: -row[2])
 
 
 def run_of(program: Program, model: Model, weights: Path, folder: Path) -> ProgramRun:

@@ -15,15 +15,17 @@ from pathlib import Path
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
+from iree_tuner.execute.program import ProgramComparison
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.bench import Chosen
 from iree_tuner.kernels.competing import (
     Competitors,
     find_competitors,
+    mended_with,
     most_variants,
     versions_with,
-    without_blamed,
+    without_kernels,
 )
 from iree_tuner.kernels.find import executable_target
 from iree_tuner.kernels.kernel import Kernel
@@ -190,9 +192,8 @@ class _TuningRun:
                 verdict, problem = self._judged(tuned)
             with self.timeline.stage(APART):
                 self._explain_flags()
-            variant = variants[verdict.tuned.target]
             before = self._profiled_before(variants.get(self.lab.target), given, verdict)
-            after = self._profiled_after(variant, verdict)
+            after = self._profiled_after(variants[verdict.tuned.target], verdict)
             result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem))
             result.profiles = (before, after)
             result.time = self.lab.time_use(self.timeline)
@@ -225,9 +226,8 @@ class _TuningRun:
             return ""
         self.watch.working("finding dispatches for kernels")
         try:
-            self.competitors = find_competitors(
-                self.program, self.kernels, self.lab, self.findings.records, self.dispatches
-            )
+            found = self.program, self.dispatches, self.kernels, self.lab, self.findings.records
+            self.competitors = find_competitors(*found)
         except TunerError as error:
             return f"no kernels were compared: {error}"
         for note in self.competitors.notes:
@@ -310,8 +310,7 @@ class _TuningRun:
                 reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)
                 return replace(tuned, reached=reached, notes=(*tuned.notes, *found.notes))
         except TunerError as error:
-            note = f"dispatches were not checked in the program: {error}"
-            return replace(tuned, notes=(*tuned.notes, note))
+            return replace(tuned, notes=(*tuned.notes, f"dispatches in the program: not checked: {error}"))
         return tuned  # stopped
 
     def _judged(self, tuned: Sequence[TunedVariant]) -> tuple[Verdict, str]:
@@ -342,13 +341,13 @@ class _TuningRun:
             return found
         return None  # stopped
 
-    def _mended(self, version: ProgramVersion) -> ProgramVersion | None:
-        """A version with kernels, without wrong ones; None where none is, or no others are left."""
-        found = self._blame(version, self.budget.verdict_s(1))
-        if found is None or self.competitors is None:
+    def _mended(self, version: ProgramVersion, found: ProgramComparison) -> ProgramVersion | None:
+        """A version with kernels, without wrong ones or flags it fails with; None where there is none."""
+        cause = None if found.agreement.ok else self._blame(version, self.budget.verdict_s(1))
+        if cause is None and not found.agreement.ok:
             return None
-        blamed = {each.dispatch for each in found.findings}
-        mended = without_blamed(version, self.kernel_versions[version], blamed, self.lab, self.folder)
+        blamed = [each.dispatch for each in cause.findings] if cause else None
+        mended = mended_with(version, self.kernel_versions[version], blamed, self.lab, self.folder)
         self.kernel_versions |= mended
         return next(iter(mended), None)
 
@@ -362,8 +361,9 @@ class _TuningRun:
     def _profiled_after(self, variant: FlagVariant, verdict: Verdict) -> Profile | None:
         """Where the time goes with the result; None where nothing changes, or there is no time to look."""
         measured = self.budget.measured
-        if verdict.found is None or variant.profile is None or verdict.version in self.kernel_versions:
-            return None  # with kernels, dispatches have other names
+        before, with_kernels = variant.profile, verdict.version in self.kernel_versions
+        if verdict.found is None or before is None or (with_kernels and before.method != "hal"):
+            return None  # kernels are not dispatches, which can be timed alone
         if self.findings.stop.requested or self.budget.left_s < 1.5 * measured.profile_s:
             return None
         with self.timeline.stage("profile"):
@@ -381,7 +381,7 @@ class _TuningRun:
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
         lab = self.lab
         with_kernels = verdict.version in self.kernel_versions
-        target = verdict.tuned.target if with_kernels else verdict.version.target
+        target = without_kernels(verdict.version.target) if with_kernels else verdict.version.target
         flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
         entries = self._hitting(verdict.version) if with_kernels else verdict.version.entries
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self.blamed)]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, hal
+from iree.compiler.dialects import arith, hal
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError, CompilerSession
@@ -23,6 +22,7 @@ from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice, stride_of
 from iree_tuner.program.extract import Extraction, extract_here
 from iree_tuner.program.harness import STRIDE, find_dispatch
+from iree_tuner.program.phases import select_target
 from iree_tuner.targets import Target
 
 _PAGE = 4096
@@ -47,50 +47,46 @@ def with_scratch(harness: Harness, size: int, flags: tuple[str, ...]) -> Harness
     return replace(harness, module=data, buffer_bytes=offset + size, bindings=(*harness.bindings, room))
 
 
-def extract_alone_here(program: bytes, name: str, target: Target) -> Extraction:
-    """The dispatches of a site's program, with bindings in the order of its inputs. Runs in workers."""
-    session = session_for(target.flags)
-    with session.context, ir.Location.unknown():
-        module = session.parse(program, name)
-        put_sums_first(module)
-        data = str(module).encode()
-    return extract_here(data, name, target)
+def extract_alone_here(case: bytes, name: str, target: Target) -> Extraction:
+    """The dispatches of a problem alone; of the only one, which binding each input is. Runs in workers.
 
-
-def put_sums_first(module: ir.Module) -> None:
-    """Let elementwise ops take what is computed from the first input before their other operands.
-
-    A dispatch has its bindings in the order in which its ops take them, a problem those of its sums first.
+    The compiler orders bindings as the ops that it fuses use them: a residual that is the left operand of its
+    addition comes before a bias.
     """
-    (function,) = ir.get_ops_of_type(module, func.FuncOp)
-    computed: set[ir.Value] = {function.arguments[0]}
+    found = extract_here(case, name, target)
+    if len(found.dispatches) != 1 or (harness := found.dispatches[0].harness) is None:
+        return found
+    read = _arguments_read(case, name, target)
+    inputs = tuple(read.index(each) for each in range(len(read)) if each in read)
+    if len(inputs) < len(read) or inputs == tuple(range(len(read))):
+        return found
+    (dispatch,) = found.dispatches
+    return replace(found, dispatches=(replace(dispatch, harness=replace(harness, inputs=inputs)),))
+
+
+def _arguments_read(case: bytes, name: str, target: Target) -> list[int | None]:
+    """The number of the function's argument that each operand of the only dispatch is; None for others."""
+    session = session_for(target.flags)
+    found: list[int | None] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "linalg.generic":
-            *inputs, _ = op.operands
-            order = sorted(range(len(inputs)), key=lambda each: inputs[each] not in computed)
-            if order != sorted(order):
-                _take_in_order(op, order)
-        if any(each in computed for each in op.operands):
-            computed.update(op.results)
+        if op.name == "flow.dispatch":
+            found.extend(_argument_behind(each) for each in op.operands)
         return ir.WalkResult.ADVANCE
 
-    function.operation.walk(visit)
+    with session.context, ir.Location.unknown():
+        module = session.parse(case, name)
+        select_target(module, target)
+        session.run(module, stop="flow")
+        module.operation.walk(visit)
+    return found
 
 
-def _take_in_order(op: ir.Operation, order: Sequence[int]) -> None:
-    """Give a `linalg.generic` with one result its inputs in another order."""
-    values = [op.operands[each] for each in order]
-    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
-    op.attributes["indexing_maps"] = ir.ArrayAttr.get([*(maps[each] for each in order), *maps[len(order) :]])
-    arguments = list(op.regions[0].blocks[0].arguments)
-    uses = [[(use.owner, use.operand_number) for use in arguments[each].uses] for each in order]
-    types = [arguments[each].type for each in order]
-    for number, (value, kind, users) in enumerate(zip(values, types, uses, strict=True)):
-        op.operands[number] = value
-        arguments[number].set_type(kind)
-        for user, place in users:
-            user.operation.operands[place] = arguments[number]
+def _argument_behind(value: ir.Value) -> int | None:
+    """Which argument of the function a tensor is, in some shape."""
+    while isinstance(value.owner, (ir.OpView, ir.Operation)) and len(value.owner.operands) == 1:
+        value = value.owner.operands[0]
+    return ir.BlockArgument(value).arg_number if isinstance(value.owner, ir.Block) else None
 
 
 def why_unfit(harness: Harness, problem: Problem) -> str:
@@ -101,9 +97,14 @@ def why_unfit(harness: Harness, problem: Problem) -> str:
     reads = [(math.prod(each.shape), each.element_type, "read") for each in problem.inputs]
     expected = [*reads, (math.prod(problem.result.shape), problem.result.element_type, "write")]
     found = [_size(each.tensors[0]) for each in harness.bindings if len(each.tensors) == 1]
-    if found != expected or len(found) < len(harness.bindings):
+    if len(found) < len(harness.bindings) or [found[each] for each in _order(harness)] != expected:
         return "the dispatch's bindings do not match the problem's inputs and results"
     return ""
+
+
+def _order(harness: Harness) -> list[int]:
+    """The bindings in the order of the problem's inputs, and what follows these."""
+    return [*harness.inputs, *range(len(harness.inputs), len(harness.bindings))]
 
 
 def _size(tensor: TensorSlice) -> tuple[int, str, str]:
@@ -153,8 +154,8 @@ def substituted(
     end = variant.regions[0].blocks[0].operations[0]
     with ir.InsertionPoint(end):
         fill_variant([(code, ports_of(problem, code))])
-    if code.scratch_bytes:
-        _bind_scratch(module, harness, code.scratch_bytes)
+    if code.scratch_bytes or harness.inputs:
+        _bind(module, harness, code.scratch_bytes)
     return module
 
 
@@ -170,21 +171,23 @@ def _rename(module: ir.Module, old: str, new: str) -> None:
     module.operation.walk(visit)
 
 
-def _bind_scratch(module: ir.Module, harness: Harness, size: int) -> None:
-    """Give the dispatch one more binding: the harness's last one."""
-    room = harness.bindings[-1]
-    if room.tensors or room.length < size:
-        raise KernelError(f"the harness has no space for {size} bytes of scratch memory")
+def _bind(module: ir.Module, harness: Harness, scratch_bytes: int) -> None:
+    """Give the dispatch its bindings in the problem's order, and scratch memory: the harness's last one."""
     dispatch = find_dispatch(module.operation)
-    offsets: list[ir.Value[Any]] = list(dispatch.binding_offsets)
-    lengths: list[ir.Value[Any]] = list(dispatch.binding_lengths)
+    order = [each for each in _order(harness) if each < len(dispatch.binding_buffers)]
+    buffers: list[ir.Value[Any]] = [dispatch.binding_buffers[each] for each in order]
+    offsets: list[ir.Value[Any]] = [dispatch.binding_offsets[each] for each in order]
+    lengths: list[ir.Value[Any]] = [dispatch.binding_lengths[each] for each in order]
     constants: list[ir.Value[Any]] = list(dispatch.constants)
-    index = ir.IndexType.get()
     with ir.InsertionPoint(dispatch), dispatch.location:
-        distance = arith.constant(index, room.offset - harness.bindings[0].offset)
-        offsets.append(arith.addi(offsets[0], distance))
-        lengths.append(arith.constant(index, room.length))
-        buffers = [*dispatch.binding_buffers, dispatch.binding_buffers[0]]
+        if scratch_bytes:
+            room, index = harness.bindings[-1], ir.IndexType.get()
+            if room.tensors or room.length < scratch_bytes:
+                raise KernelError(f"the harness has no space for {scratch_bytes} bytes of scratch memory")
+            distance = arith.constant(index, room.offset - harness.bindings[0].offset)
+            offsets.append(arith.addi(dispatch.binding_offsets[0], distance))
+            lengths.append(arith.constant(index, room.length))
+            buffers.append(dispatch.binding_buffers[0])
         hal.CommandBufferDispatchOp(
             dispatch.command_buffer, dispatch.executable, dispatch.entry_point, dispatch.workgroup_x,
             dispatch.workgroup_y, dispatch.workgroup_z, constants, buffers, offsets, lengths,

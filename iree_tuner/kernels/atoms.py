@@ -58,9 +58,11 @@ class Atoms:
         return None if moved is None else tuple(() if each is None else names[each] for each in moved)
 
     def onto(self, op: ir.Operation, names: Names) -> Names | None:
-        """The names of an op's result, where it splits dimensions or transposes; None for other ops."""
+        """The names of an op's result, where it reshapes or transposes; None for other ops."""
         if op.name == "tensor.expand_shape":
             return self.expanded(names, op.result, op)
+        if op.name == "tensor.collapse_shape":
+            return tuple(tuple(atom for each in group for atom in names[each]) for group in groups_of(op))
         order = order_of(op)
         return None if order is None else tuple(names[dimension] for dimension in order)
 

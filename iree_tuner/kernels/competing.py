@@ -98,16 +98,16 @@ class Competitors:
 
 
 def find_competitors(
-    program: Program, kernels: Sequence[Kernel], lab: Lab, records: Records, dispatches: Sequence[Dispatch]
+    program: Program, dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab, records: Records
 ) -> Competitors:
     """Look for the places of a program that kernels compute, and time what the compiler makes of them.
 
     Args:
         program: the program.
+        dispatches: what the compiler makes of it.
         kernels: that may compute something of it.
         lab: with the target that the program was read for.
         records: keep the trials.
-        dispatches: what the compiler makes of the program.
 
     Raises:
         CompileError: the program does not compile.
@@ -228,25 +228,38 @@ def versions_with(
     return found
 
 
-def without_blamed(
-    version: ProgramVersion, chosen: Chosen, blamed: Collection[str], lab: Lab, folder: Path
+def mended_with(
+    version: ProgramVersion, chosen: Chosen, blamed: Collection[str] | None, lab: Lab, folder: Path
 ) -> dict[ProgramVersion, Chosen]:
-    """A version without the kernels whose dispatches are to blame; none where all are, or nobody is.
+    """A version without what makes it wrong or fail; none where nothing would be left, or it is the same.
+
+    The compiler may fail on a program with kernels under flags that are fine without: under
+    `--iree-opt-level=O3` it fuses more into what surrounds them.
 
     Args:
         version: the program with kernels.
         chosen: which those are.
-        blamed: names of dispatches.
-        lab: with the context of the spec.
+        blamed: names of dispatches that compute wrong results; None where it does not compile or run, and is
+            to have the flags that were given.
+        lab: for those, and with the context of the spec.
         folder: where it is written.
     """
-    names = executable_names([site for site, _ in chosen])
-    right = [each for name, each in zip(names, chosen, strict=True) if name not in blamed]
-    if not right or len(right) == len(chosen):
+    plain = without_kernels(version.target)
+    if blamed is None:
+        right, entries, what = list(chosen), (), f"{version.what}, with the given flags"
+        same, plain = plain == lab.target, lab.target
+    else:
+        names = executable_names([site for site, _ in chosen])
+        right = [each for name, each in zip(names, chosen, strict=True) if name not in blamed]
+        entries, what = version.entries, f"{version.what} that are right"
+        same = len(right) == len(chosen)
+    if not right or same:
         return {}
-    path = folder / f"right_{len(right)}_of_{len(chosen)}.mlir"
-    flags = [flag for flag in version.target.flags if not flag.startswith(SPEC_FLAG)]
-    plain = replace(version.target, flags=tuple(flags))
+    path = folder / f"mended_{version.what.replace(' ', '_')}.mlir"
     save_kernel_spec(right, executable_target(plain, lab.compilers), lab.context, path)
-    target = with_flags(plain, (f"{SPEC_FLAG}={path}",))
-    return {ProgramVersion(f"{version.what} that are right", target, version.entries): right}
+    return {ProgramVersion(what, with_flags(plain, (f"{SPEC_FLAG}={path}",)), entries): right}
+
+
+def without_kernels(target: Target) -> Target:
+    """A target without the flag that names a spec of kernels."""
+    return replace(target, flags=tuple(flag for flag in target.flags if not flag.startswith(SPEC_FLAG)))

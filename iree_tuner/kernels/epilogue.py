@@ -30,7 +30,8 @@ from iree_tuner.kernels.scalar import constant_of, evaluate
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
 
-_MOST_OPS = 16
+_MOST_OPS = 48  # erf alone may be 32
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
 
 
@@ -51,12 +52,17 @@ class Steps:
     scale: float = 1.0
 
 
-def next_steps(value: ir.Value, factor: ir.Type | None = None) -> Steps | None:
+def next_steps(value: ir.Value, factor: ir.Type | None = None, sums: ir.Value | None = None) -> Steps | None:
     """The next steps after a value that nothing but they use; None where what uses it is no epilogue.
 
-    Operands that are widened from the type of the sums' factors are taken as they are before.
+    Args:
+        value: the sums, or the result of the steps before.
+        factor: element type of the sums' factors: operands that are widened from it are taken as they are.
+        sums: the sums, if steps may follow their reshapes: those that keep the last dimension.
     """
-    walk = _Walk(value, factor)
+    reshapes = [] if sums is None else _reshapes(value)
+    value = reshapes[-1].result if reshapes else value
+    walk = _Walk(value, factor, sums is not None and not _is_like(value, sums), list(reshapes))
     for _ in range(_MOST_OPS):
         user = walk.next_user()
         if user is None or not walk.absorb(user):
@@ -73,6 +79,7 @@ class _Walk:
     Attributes:
         value: where it begins.
         factor: element type of the sums' factors.
+        reshaped: whether dimensions are not those of the sums, but for the last one.
         known: tensors, as expressions of the last step's value.
         extras: operands that are not computed from the sums, by atom, and the step that adds them.
         names, inputs, ops, scale: see `Steps`.
@@ -80,11 +87,12 @@ class _Walk:
 
     value: ir.Value
     factor: ir.Type | None
+    reshaped: bool
+    ops: list[ir.Operation]
     known: dict[ir.Value, Polynomial] = field(init=False)
     extras: dict[Atom, tuple[ir.Value, str]] = field(default_factory=dict[Atom, tuple[ir.Value, str]])
     names: list[str] = field(default_factory=list[str])
     inputs: list[ir.Value] = field(default_factory=list[ir.Value])
-    ops: list[ir.Operation] = field(default_factory=list[ir.Operation])
     scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -242,7 +250,9 @@ class _Walk:
             self._first([op])
         return found
 
-    def _extra(self, value: ir.Value, kind: str) -> Polynomial:
+    def _extra(self, value: ir.Value, kind: str) -> Polynomial | None:
+        if self.reshaped and kind not in _RESHAPED:
+            return None
         if widening := _widening(value, self.factor):
             self._first(widening)
             value = widening[-1].operands[0]
@@ -260,6 +270,21 @@ class _Walk:
 _FUNCTIONS: tuple[Atom, ...] = tuple(
     (name, atom(X)) for name in ("relu", "relu_ordered", "at_most_6", "truncf")
 )
+
+
+_RESHAPED = ("bias", "residual")
+"""What is read alike whatever the dimensions before the last one are."""
+
+
+def _reshapes(value: ir.Value) -> list[ir.Operation]:
+    """The reshapes after a value that nothing else uses, up to the last one that keeps the last dimension."""
+    found, ops, last = list[ir.Operation](), list[ir.Operation](), ir.RankedTensorType(value.type).shape[-1:]
+    while len(uses := list(value.uses)) == 1 and uses[0].owner.operation.name in _RESHAPES:
+        ops.append(uses[0].owner.operation)
+        value = ops[-1].result
+        if ir.RankedTensorType(value.type).shape[-1:] == last:
+            found = list(ops)
+    return found
 
 
 def producer(value: ir.Value) -> ir.Operation | None:

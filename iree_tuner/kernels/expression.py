@@ -18,7 +18,7 @@ Monomial = tuple[Atom, ...]
 X: Atom = ("x", None)
 """What a step begins with."""
 
-_MOST_TERMS, _MOST_FACTORS = 8, 4  # more than any function that is looked for has
+_MOST_TERMS, _MOST_FACTORS = 8, 14  # as the numerator of erf has
 _ODD = frozenset({"erf", "tanh"})
 
 
@@ -119,12 +119,72 @@ def gelu_of_x(found: Polynomial, epsilon: float) -> str:
     return _GELUS[name] if near else ""
 
 
+def bounded(side: str, argument: Polynomial, bound: float) -> Polynomial:
+    """An expression that is `at_least` or `at_most` a number."""
+    return atom((f"{side} {bound!r}", argument))
+
+
+def limited(found: Polynomial) -> tuple[Polynomial, float] | None:
+    """What is limited to `-bound` and `bound`, and the bound, in any order; None for other expressions."""
+    bounds: dict[str, float] = {}
+    for side in ("at_least", "at_most") * 2:
+        name, inner = _single(found)
+        if inner is not None and name.startswith(f"{side} ") and side not in bounds:
+            found, bounds[side] = inner, float(name.removeprefix(f"{side} "))
+    if len(bounds) < 2 or bounds["at_least"] != -bounds["at_most"]:
+        return None
+    return found, bounds["at_most"]
+
+
+def erf_of(found: Polynomial) -> Polynomial | None:
+    """What a rational function of something limited is erf of, within f32's precision; None for others.
+
+    StableHLO has no erf. CHLO's becomes the quotient of two polynomials of an argument between -4 and 4,
+    limited to -1 and 1. Coefficients differ from version to version, so numbers are compared.
+    """
+    outer = limited(found)
+    if outer is None or outer[1] != 1.0:
+        return None
+    ratio = outer[0]
+    arguments = {each for product, _ in ratio.terms for each in product if each[0].startswith("at_")}
+    inner = limited(atom(arguments.pop())) if len(arguments) == 1 else None
+    if inner is None or inner[1] < _ERF_IS_ONE:
+        return None
+    steps = [inner[1] * each / 32 for each in range(-32, 33)]
+    values = [_value(ratio, each) for each in steps]
+    near = all(
+        value is not None and abs(value - math.erf(each)) < _NEAR
+        for value, each in zip(values, steps, strict=True)
+    )
+    return inner[0] if near else None
+
+
+def _single(found: Polynomial) -> Atom:
+    """The only atom that an expression is; one without a name for others."""
+    first = found.terms[0] if len(found.terms) == 1 else ((), 0.0)
+    return first[0][0] if len(first[0]) == 1 and first[1] == 1.0 else ("", None)
+
+
+def _value(found: Polynomial, argument: float) -> float | None:
+    """An expression of what is limited, where that has a value; None where it is of anything else."""
+    total = 0.0
+    for factors, coefficient in found.terms:
+        for name, inside in factors:
+            below = _value(inside, argument) if name == "inverse" and inside is not None else None
+            if not below and not name.startswith("at_"):
+                return None
+            coefficient *= 1 / below if below else argument
+        total += coefficient
+    return total
+
+
 def silu_of_x(found: Polynomial) -> bool:
     """Whether an expression is `x / (1 + exp(-x))`."""
     below = add(number(1.0), atom(("exp", scale(atom(X), -1.0))))
     return below is not None and found == multiply(atom(X), atom(("inverse", below)))
 
 
+_ERF_IS_ONE, _NEAR = 3.8, 1e-6  # erfc(3.8) is less than an epsilon of f32
 _GELUS = {"erf": "gelu", "tanh": "gelu_tanh"}
 _ARGUMENTS: Mapping[str, Mapping[Monomial, float]] = {
     "erf": {(X,): math.sqrt(0.5)},

@@ -6,6 +6,7 @@ one; equal ops are merged, so that there is one joint product.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,34 +17,44 @@ from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.linalg import named
-from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import sliced
 from iree_tuner.kernels.fused_ops import workload_of
 from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.shapes import body_of
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, zeros_of
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import accesses, shape_of
 
-_PLAIN = ((0, 2), (2, 1), (0, 1))
+_Follows = tuple[tuple[str, ...], tuple[ElementType, ...]]
+_LOAD = "util.global.load"
+_PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), "linalg.vecmat": ((1,), (1, 0), (0,))}
 _MOST_RESULTS = 1 << 22
 """Elements of a result: a larger product fills a device alone."""
 
 
+_WIDTH = 64
+"""The columns of a part are a multiple: so is where it begins, in bytes, as code for it expects."""
+
+
 @dataclass(frozen=True)
 class _Product:
-    """A product with a constant.
+    """A product with a constant, and what follows column by column.
 
     Attributes:
         matrix: its other operand.
         load: makes the constant.
         sums: the product.
-        ops: from the load to the result, which may be narrower than the sums.
+        steps: what follows: `bias` by a constant, `truncf`.
+        biases: makes the constants of these, in order.
+        ops: from the load to the result.
     """
 
     matrix: ir.Value[Any]
     load: ir.Operation
     sums: ir.Operation
+    steps: tuple[str, ...]
+    biases: tuple[ir.Operation, ...]
     ops: tuple[ir.Operation, ...]
 
     @property
@@ -52,9 +63,15 @@ class _Product:
         return self.ops[-1].result
 
     @property
-    def symbol(self) -> str:
-        """The name of the constant."""
-        return ir.FlatSymbolRefAttr(self.load.attributes["global"]).value
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the constants."""
+        loads = (self.load, *self.biases)
+        return tuple(ir.FlatSymbolRefAttr(each.attributes["global"]).value for each in loads)
+
+    @property
+    def follows(self) -> _Follows:
+        """The steps, and the types of the biases."""
+        return self.steps, tuple(ElementType.of(each.result.type) for each in self.biases)
 
     @property
     def columns(self) -> int:
@@ -69,23 +86,42 @@ def find_joint(module: ir.Module) -> list[Site]:
         for op in module.body.operations
         if op.operation.name == "util.global"
     }
-    groups: dict[tuple[object, ...], list[_Product]] = {}
+    groups: dict[tuple[object, ...], dict[_Follows, list[_Product]]] = {}
     for each in _products(module):
-        kinds = (each.load.result.type.element_type, each.sums.result.type.element_type)
-        key = (each.matrix, *map(str, kinds), str(each.result.type.element_type))
-        groups.setdefault(key, []).append(each)
+        groups.setdefault(_kind(each), {}).setdefault(each.follows, []).append(each)
     found: list[Site] = []
-    for group in groups.values():
-        if len({each.symbol for each in group}) == len(group) > 1:
-            found += [_site(each, group, symbols) for each in group]
+    for own in groups.values():
+        _give_zeros(own)
+        for group in own.values():
+            apart = len({each.symbols for each in group}) == len(group) > 1
+            if apart and (_width(group) or not _is_row(group)):
+                found += [_site(each, group, symbols) for each in group]
     return found
+
+
+def _kind(product: _Product) -> tuple[object, ...]:
+    """What is alike in products that can be one."""
+    values = (product.load.result, product.sums.result, product.result)
+    return (product.matrix, *(ElementType.of(each.type) for each in values))
+
+
+def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
+    """Put products without a bias beside those that have one and are else alike: theirs is zeros."""
+    for steps, kinds in list(groups):
+        wider = [key for key in groups if not kinds and key[1] and _without_bias(key[0]) == steps]
+        if len(wider) == 1:
+            groups[wider[0]] += groups.pop((steps, kinds))
+
+
+def _without_bias(steps: Sequence[str]) -> tuple[str, ...]:
+    return tuple(each for each in steps if each != "bias")
 
 
 def _products(module: ir.Module) -> Iterator[_Product]:
     found: list[_Product] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        product = _product(op) if op.name == "linalg.matmul" else None
+        product = _product(op) if op.name in _PLAIN else None
         found.extend([product] if product is not None else [])
         return ir.WalkResult.ADVANCE
 
@@ -97,24 +133,31 @@ def _product(op: ir.Operation) -> _Product | None:
     """A product with a constant that does not fill a device alone; None for others."""
     load, start = producer(op.operands[1]), zeros_of(op)
     shape = shape_of(op.result.type)
-    if start is None or load is None or load.name != "util.global.load" or None in shape:
+    if start is None or load is None or load.name != _LOAD or None in shape:
         return None
-    if tuple(each.dimensions for each in accesses(op)) != _PLAIN:
+    if not ElementType.of(load.result.type).is_float:
         return None
-    ops = [load, *start, op]
-    uses = list(op.result.uses)
-    if len(uses) == 1 and body_of(user := uses[0].owner.operation) == "arith.truncf":
-        empty = producer(user.operands[1])
-        if empty is not None and empty.name == "tensor.empty":
-            ops += [empty, user]
-    rows, columns = ir.RankedTensorType(op.result.type).shape
-    return _Product(op.operands[0], load, op, tuple(ops)) if rows * columns <= _MOST_RESULTS else None
+    if tuple(each.dimensions for each in accesses(op)) != _PLAIN[op.name]:
+        return None
+    if math.prod(ir.RankedTensorType(op.result.type).shape) > _MOST_RESULTS:
+        return None
+    steps, biases, ops = list[str](), list[ir.Operation](), [load, *start, op]
+    factor = ir.RankedTensorType(op.operands[0].type).element_type
+    while (found := next_steps(ops[-1].result, factor, op.result)) is not None:
+        made = [each for each in map(producer, found.inputs) if each is not None and each.name == _LOAD]
+        if not {*found.names} <= {"bias", "truncf"} or len(made) < len(found.inputs):
+            break
+        if "bias" in steps and "bias" in found.names:
+            break
+        steps, biases = [*steps, *found.names], [*biases, *made]
+        ops += [each for each in (*made, *found.ops) if each not in ops]
+    return _Product(op.operands[0], load, op, tuple(steps), tuple(biases), tuple(ops))
 
 
 def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir.Operation]) -> Site:
     result = product.result.type
-    own = [symbols[product.symbol]]
-    every = [symbols[each.symbol] for each in group]
+    own = [symbols[each] for each in product.symbols]
+    every = list(dict.fromkeys(symbols[name] for each in group for name in each.symbols))
 
     def case(function: func.FuncOp) -> ir.Value:
         return copy_ops(product.ops, {product.matrix: function.arguments[0]})
@@ -126,26 +169,145 @@ def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir
     return Site(problem, before, function_of(product.sums))
 
 
-def _narrow(kind: ir.Type, value: ir.Value[Any], _: ir.Value) -> ir.Value:
-    return arith.truncf(kind, value)
-
-
 def _part(product: _Product, group: Sequence[_Product], function: func.FuncOp) -> ir.Value:
     """Build the joint product of a function's argument; a product's part of it."""
-    loads: list[ir.Value[Any]] = [copy_ops([each.load], {}) for each in group]
-    rows, columns = ir.RankedTensorType(product.matrix.type).shape[0], sum(each.columns for each in group)
-    kind = ir.RankedTensorType(product.load.result.type)
-    joined = ir.RankedTensorType.get([kind.shape[0], columns], kind.element_type)
-    constant = tensor.ConcatOp(joined, 1, loads).result
-    sums = ir.RankedTensorType(product.sums.result.type).element_type
+    *rows, columns = ir.RankedTensorType(product.sums.result.type).shape
+    first, width = sum(each.columns for each in group[: group.index(product)]), _width(group)
+    found: ir.Value[Any]
+    if width:
+        found = _together(_joint(group, function.arguments[0]), first // width, columns // width)
+    else:
+        sizes = [*rows, columns]
+        found = sliced(_joint(group, function.arguments[0]), [0] * len(rows) + [first], sizes, sizes)
+    result = ir.RankedTensorType(product.result.type)
+    if list(result.shape) == [*rows, columns]:
+        return found
+    groups = [[*range(result.rank - 1)], [result.rank - 1]] if rows else [[*range(result.rank)]]
+    return tensor.ExpandShapeOp(result, found, groups, [], list(result.shape)).result
+
+
+def _width(group: Sequence[_Product]) -> int:
+    """Columns of the parts that are apart in memory; 0 where all columns of a row are next to each other.
+
+    f16 and bf16 are what Triton's kernels take, which write any layout; others pack a matrix of constants.
+    """
+    width = math.gcd(*(each.columns for each in group))
+    apart = _is_row(group) or ElementType.of(group[0].load.result.type).bits == 16
+    return width if apart and width % _WIDTH == 0 else 0
+
+
+def _is_row(group: Sequence[_Product]) -> bool:
+    return group[0].sums.name == "linalg.vecmat"
+
+
+def _together(joint: ir.Value[Any], first: int, count: int) -> ir.Value[Any]:
+    """Some parts of a joint product that has these apart in memory, as a matrix."""
+    kind = ir.RankedTensorType(joint.type)
+    _, *rows, width = kind.shape
+    if count == 1:
+        return sliced(joint, [first, *(0 for _ in rows), 0], [1, *rows, width], [*rows, width])
+    sizes = [count, *rows, width]
+    parts: ir.Value[Any] = sliced(joint, [first, *(0 for _ in rows), 0], sizes, sizes)
+    whole = ir.RankedTensorType.get([*rows, count * width], kind.element_type)
+    if not rows:
+        return tensor.CollapseShapeOp(whole, parts, [[0, 1]]).result
+    out = tensor.EmptyOp([*rows, count, width], kind.element_type).result
+    moved: ir.Value[Any] = generic(
+        [parts], out, [_map(3, (1, 0, 2)), _map(3, range(3))], ["parallel"] * 3, _same
+    )
+    return tensor.CollapseShapeOp(whole, moved, [[0], [1, 2]]).result
+
+
+def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
+    """The joint product, with what follows: rows by columns, or parts by rows by columns."""
+    first, width = max(group, key=lambda each: len(each.steps)), 0 if _is_row(group) else _width(group)
+    sums = ir.RankedTensorType(first.sums.result.type).element_type
+    constant = _side_by_side([copy_ops([each.load], {}) for each in group], width)
+    *rows, columns = (*ir.RankedTensorType(matrix.type).shape[:-1], sum(each.columns for each in group))
+    shape = [columns // width, *rows, width] if width else [*rows, columns]
     zero = arith.constant(sums, 0.0)
-    start = named("fill")(zero, outs=[tensor.EmptyOp([rows, columns], sums).result])
-    found = named("matmul")(function.arguments[0], constant, outs=[start])
-    narrow = ir.RankedTensorType(product.result.type).element_type
-    if narrow != sums:
-        out = tensor.EmptyOp([rows, columns], narrow).result
-        same = [ir.AffineMap.get_identity(2)] * 2
-        found = generic([found], out, same, ["parallel"] * 2, partial(_narrow, narrow))
-    first = sum(each.columns for each in group[: group.index(product)])
-    sizes = [rows, product.columns]
-    return sliced(found, [0, first], sizes, sizes)
+    start = named("fill")(zero, outs=[tensor.EmptyOp(shape, sums).result])
+    if width:
+        maps = [_map(4, each) for each in ((1, 3), (3, 0, 2), (0, 1, 2))]
+        kinds = ["parallel"] * 3 + ["reduction"]
+        found = generic([matrix, constant], start, maps, kinds, partial(_add_product, sums))
+    else:
+        found = named(first.sums.name.removeprefix("linalg."))(matrix, constant, outs=[start])
+    last, rank = ir.RankedTensorType(first.result.type).element_type, len(shape)
+    for step in first.steps:
+        element = ir.RankedTensorType(found.type).element_type if step == "bias" else last
+        operands, places = [found], [tuple(range(rank))]
+        if step == "bias":
+            operands.append(_widened(_side_by_side(_biases(group, first.biases[0]), width), element))
+            places.append((0, 2) if width else (rank - 1,))
+        maps = [_map(rank, each) for each in (*places, tuple(range(rank)))]
+        out = tensor.EmptyOp(shape, element).result
+        found = generic(operands, out, maps, ["parallel"] * rank, partial(_step, element))
+    if _is_row(group):  # slices of slices, which parts of a row would be, become copies
+        return _cut(found, _width(group))
+    return found
+
+
+def _constant(kind: ir.Type, value: ir.Attribute) -> ir.Value[Any]:
+    return ir.Operation.create("arith.constant", results=[kind], attributes={"value": value}).result
+
+
+def _biases(group: Sequence[_Product], like: ir.Operation) -> list[ir.Value[Any]]:
+    """The biases of products, zeros for those without."""
+    element, found = ir.RankedTensorType(like.result.type).element_type, list[ir.Value[Any]]()
+    for each in group:
+        kind = ir.RankedTensorType.get([each.columns], element)
+        zeros = ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(element, 0.0))
+        made = [copy_ops([bias], {}) for bias in each.biases]
+        found += made or [_constant(kind, zeros)]
+    return found
+
+
+def _map(loops: int, dimensions: Sequence[int]) -> ir.AffineMap:
+    return ir.AffineMap.get(loops, 0, [ir.AffineExpr.get_dim(each) for each in dimensions])
+
+
+def _side_by_side(values: Sequence[ir.Value[Any]], width: int) -> ir.Value[Any]:
+    """Constants along their last dimension, which is cut into parts of a width, if there is one."""
+    kind, last = ir.RankedTensorType(values[0].type), ir.RankedTensorType(values[0].type).rank - 1
+    columns = sum(ir.RankedTensorType(each.type).shape[last] for each in values)
+    joined = ir.RankedTensorType.get([*kind.shape[:last], columns], kind.element_type)
+    found = tensor.ConcatOp(joined, last, values).result
+    return _cut(found, width) if width else found
+
+
+def _cut(value: ir.Value[Any], width: int) -> ir.Value[Any]:
+    """A value whose last dimension is parts of a width."""
+    kind = ir.RankedTensorType(value.type)
+    *before, columns = kind.shape
+    sizes = [*before, columns // width, width]
+    groups = [*([each] for each in range(len(before))), [len(before), len(before) + 1]]
+    split = ir.RankedTensorType.get(sizes, kind.element_type)
+    return tensor.ExpandShapeOp(split, value, groups, [], sizes).result
+
+
+def _widened(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
+    kind = ir.RankedTensorType(value.type)
+    if kind.element_type == element:
+        return value
+    out = tensor.EmptyOp(list(kind.shape), element).result
+    same = [ir.AffineMap.get_identity(kind.rank)] * 2
+    return generic([value], out, same, ["parallel"] * kind.rank, partial(_step, element))
+
+
+def _add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
+    one, two = (each if each.type == sums else arith.extf(sums, each) for each in (left, right))
+    return arith.addf(before, arith.mulf(one, two))
+
+
+def _same(value: ir.Value[Any], _: ir.Value[Any]) -> ir.Value:
+    return value
+
+
+def _step(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:
+    """A sum of two values, or one in another type."""
+    first, *others = values[:-1]
+    if others:
+        return arith.addf(first, others[0])
+    wider = ir.FloatType(element).width > ir.FloatType(first.type).width
+    return arith.extf(element, first) if wider else arith.truncf(element, first)

@@ -54,12 +54,14 @@ class Moved:
     shapes: tuple[Names, ...]
 
 
-def moved_product(root: ir.Operation, last: ir.Operation, taken: Collection[ir.Operation]) -> Moved | None:
-    """What is around a product whose epilogue ends with `last`; None where nothing is transposed.
+def moved_product(
+    root: ir.Operation, epilogue: Sequence[ir.Operation], taken: Collection[ir.Operation]
+) -> Moved | None:
+    """What is around a product and its epilogue; None where nothing is transposed.
 
     Args:
         root: the product.
-        last: the last op of its epilogue, or itself.
+        epilogue: the ops after it, the last one last; or none.
         taken: ops that are part of something else.
     """
     workload = Contraction().describe(root)
@@ -74,8 +76,12 @@ def moved_product(root: ir.Operation, last: ir.Operation, taken: Collection[ir.O
         value, names[side], ops = _back(atoms, root.operands[side], names[side], taken)
         operands.append(value)
         before += [each for each in ops if each not in before]
-    seen = names[_OUT]
-    names[_OUT], after = _onward(atoms, last, seen, taken)
+    seen = after_steps = names[_OUT]
+    for reshape in (each for each in epilogue if each.name in _RESHAPES):
+        after_steps = atoms.onto(reshape, after_steps)
+        if after_steps is None:
+            return None
+    names[_OUT], after = _onward(atoms, epilogue[-1] if epilogue else root, after_steps, taken)
     if not before and not after:
         return None
     found = _workload(workload, atoms, names)

@@ -123,7 +123,9 @@ def product_shape(problem: Problem) -> ProductShape | None:
         left, right = right, left
         loops |= {"m": loops["n"], "n": loops["m"]}
     seen = problem.seen or tuple((each,) for each in order)
-    bias = _steps(seen[-1], sizes) if "bias" in problem.epilogue and seen else {}
+    along = {"bias": seen[-1:], "image_bias": (seen[:1] + seen[-1:])}
+    kind = next((each for each in along if each in problem.epilogue), "")
+    bias = _steps([each for own in along.get(kind, ()) for each in own], sizes)
     same = not problem.seen or not {"residual", "factor"} & set(problem.epilogue)
     added = result if same else _steps([each for own in seen for each in own], sizes)
     arrays = {LEFT: left, RIGHT: right, RESULT: result, BIAS: bias, ADDED: added}

@@ -8,7 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.kernels.expression import Polynomial, add, apply, multiply, number, scale, varies
+from iree_tuner.kernels.expression import (
+    Polynomial,
+    add,
+    apply,
+    bounded,
+    erf_of,
+    multiply,
+    number,
+    scale,
+    varies,
+)
 
 _Operands = Sequence[Polynomial]
 
@@ -52,15 +62,27 @@ def _divide(operands: _Operands) -> Polynomial | None:
 
 
 def _maximum(operands: _Operands) -> Polynomial | None:
-    """With 0; no other is looked for."""
-    others = [each for each in operands if each.constant != 0]
-    return apply("relu", others[0]) if len(others) == 1 else None
+    """With a number."""
+    others = [each for each in operands if each.constant is None]
+    bounds = [each.constant for each in operands if each.constant is not None]
+    if len(others) != 1 or len(bounds) != 1:
+        return None
+    return apply("relu", others[0]) if bounds[0] == 0 else _erf(bounded("at_least", others[0], bounds[0]))
 
 
 def _minimum(operands: _Operands) -> Polynomial | None:
-    """With 6; no other is looked for."""
-    others = [each for each in operands if each.constant != 6]
-    return apply("at_most_6", others[0]) if len(others) == 1 else None
+    """With a number."""
+    others = [each for each in operands if each.constant is None]
+    bounds = [each.constant for each in operands if each.constant is not None]
+    if len(others) != 1 or len(bounds) != 1:
+        return None
+    return apply("at_most_6", others[0]) if bounds[0] == 6 else _erf(bounded("at_most", others[0], bounds[0]))
+
+
+def _erf(found: Polynomial) -> Polynomial:
+    """An expression, or erf of something where it is that in other words."""
+    inner = erf_of(found)
+    return found if inner is None else apply("erf", inner)
 
 
 def _select(operands: _Operands) -> Polynomial | None:
@@ -103,11 +125,19 @@ def _erfc(operands: _Operands) -> Polynomial | None:
 
 
 def _extend(operands: _Operands) -> Polynomial | None:
-    """Of operands alone: the kernel reads them as they are. The sums are not widened again."""
-    return None if varies(operands[0]) else operands[0]
+    """Operands alone are read as they are. The sums are widened for a function only, see `_truncate`."""
+    return apply("extf", operands[0]) if varies(operands[0]) else operands[0]
 
 
 def _truncate(operands: _Operands) -> Polynomial | None:
+    """A function that is computed in a wider type is that function: kernels compute it so."""
+    ((factors, times), *rest) = operands[0].terms or (((), 0.0),)
+    if not rest and len(factors) == 1 and abs(times) == 1 and factors[0][0] == "erf":
+        widened = factors[0][1].terms if factors[0][1] is not None else ()
+        if len(widened) == 1 and len(widened[0][0]) == 1 and widened[0][0][0][0] == "extf":
+            inside = widened[0][0][0][1]
+            assert inside is not None
+            return scale(apply("erf", scale(inside, widened[0][1])), times)
     return apply("truncf", operands[0])
 
 

@@ -149,7 +149,8 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
     sites, scale = [(_site(workload, inputs, ops, epilogue, function), root)], 1.0
     sites += _padded(*sites[-1], padding, inputs, ops)
     factor = ir.RankedTensorType(root.operands[0].type).element_type
-    while (steps := next_steps(ops[-1].result, factor)) is not None:
+    sums = None if is_convolution(workload) else root.result
+    while (steps := next_steps(ops[-1].result, factor, sums)) is not None:
         epilogue, inputs = (*epilogue, *steps.names), [*inputs, *steps.inputs]
         scale = steps.scale if "scale" in steps.names else scale
         if len(set(epilogue)) < len(epilogue) or len(set(inputs)) < len(inputs):
@@ -175,11 +176,11 @@ def _moved_sites(
     """
     found, read = _Own(), set[ir.Operation]()
     for site, last in sites:
-        moved = moved_product(root, last, taken)
+        own = ops[: ops.index(last) + 1]
+        moved = moved_product(root, own[ops.index(root) + 1 :], taken)
         extras = inputs[2 : len(site.problem.inputs)]
         if moved is None or len({*moved.operands, *extras}) < 2 + len(extras):
             continue
-        own = ops[: ops.index(last) + 1]
         every = list(dict.fromkeys((*moved.before, *own, *moved.after)))
         rest = [each for each in every if each not in (root, start[-1], *moved.before)]
         found.append(_moved_site(site, moved, root, [*moved.operands, *extras], (every, rest)))

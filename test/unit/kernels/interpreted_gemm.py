@@ -15,7 +15,7 @@ import triton
 import triton.language as tl
 from epilogues import expected, with_epilogue
 from interpreted_tensors import KNOWN, Tensor
-from problems import einsum, site_in
+from problems import einsum, parts_with_bias, site_in
 from test_moved import PROGRAMS, site_of
 
 from iree_tuner.kernels import triton_source
@@ -138,3 +138,10 @@ for spec, form in (("bsd,dhe->bhse", "plain"), ("bsd,dhe->bhse", "persistent"), 
     operands = Array(plain.result.shape[-1:], "f16"), replace(plain.result, element_type="f16")
     steps = "bias", "residual"
     check(replace(plain, inputs=(*plain.inputs, *operands), epilogue=steps), form, spec, steps)
+for form in ("plain", "split", "persistent")[: most + 1]:
+    problem = site_in(parts_with_bias(74, 64, 3, 32)).problem
+    assert problem.epilogue == ("image_bias",)
+    given = arrays(problem)
+    left, right, bias = (each.astype(np.float64) for each in given)
+    wanted = np.einsum("md,dhe->hme", left, right) + bias[:, None]
+    assert np.abs(run(problem, form, given) - wanted).max() < 1e-4 * np.abs(wanted).max(), form

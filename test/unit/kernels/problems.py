@@ -81,6 +81,26 @@ def einsum(spec: str, sizes: dict[str, int], element: str = "f16") -> str:
     }}"""
 
 
+def parts_with_bias(rows: int, depth: int, parts: int, width: int, element: str = "f16") -> str:
+    """A product whose columns are parts that are apart in the result, each with a bias of its own; f32."""
+    sizes = {"m": rows, "d": depth, "h": parts, "e": width}
+    head, _, _ = einsum("md,dhe->hme", sizes, element).rpartition("return")
+    result, bias = f"tensor<{parts}x{rows}x{width}xf32>", f"tensor<{parts}x{width}x{element}>"
+    same, along = "affine_map<(h, m, e) -> (h, m, e)>", "affine_map<(h, m, e) -> (h, e)>"
+    return f"""{head.replace(") ->", f", %c: {bias}) ->", 1)}
+      %to = tensor.empty() : {result}
+      %t = linalg.generic {{indexing_maps = [{same}, {along}, {same}],
+            iterator_types = ["parallel", "parallel", "parallel"]}}
+          ins(%r, %c : {result}, {bias}) outs(%to : {result}) {{
+        ^bb0(%x: f32, %y: {element}, %z: f32):
+          %u = arith.extf %y : {element} to f32
+          %v = arith.addf %x, %u : f32
+          linalg.yield %v : f32
+      }} -> {result}
+      return %t : {result}
+    }}"""
+
+
 def sites_in(text: str) -> list[tuple[Site, ...]]:
     """The sites of a program, which is looked at as it is."""
     with new_context(), ir.Location.unknown():

@@ -8,7 +8,7 @@ from wrong_kernels import Transposed, WrongGrid
 from iree_tuner.execute.program_request import request
 from iree_tuner.kernels.bench import SPEC_FLAG, look_at, with_flags
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.competing import without_blamed
+from iree_tuner.kernels.competing import mended_with, without_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
@@ -48,7 +48,7 @@ def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_pat
     found = blame(version, lab.target, program, request(program), dispatches, lab, 10.0)
     assert [each.dispatch for each in found.findings] == blamed
     names = {each.dispatch for each in found.findings}
-    left = without_blamed(version, chosen, names, lab, tmp_path)
+    left = mended_with(version, chosen, names, lab, tmp_path)
     if not blamed:
         assert found.note == "with kernels: each of its dispatches is correct alone"
         assert left == {}
@@ -59,6 +59,22 @@ def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_pat
     assert mended.target.flags[:-1] == lab.target.flags
     again = blame(mended, lab.target, program, request(program), dispatches, lab, 10.0)
     assert not again.findings
+
+
+def test_kernels_that_fail_under_some_flags_keep_their_places_with_the_given_ones(lab, tmp_path):
+    outlook = look_at(load_program(CHAIN), lab.target, [CGemm()], lab)
+    chosen = [
+        (site, kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0]))
+        for _, site, kernel in outlook.pairs
+    ]
+    flagged = with_flags(lab.target, ("--iree-opt-level=O3", f"{SPEC_FLAG}=kernels.mlir"))
+    version = ProgramVersion("O3 with kernels", flagged, entries=("an entry for O3",))
+    ((mended, kept),) = mended_with(version, chosen, None, lab, tmp_path).items()
+    assert kept == chosen
+    assert mended.entries == ()
+    assert without_kernels(mended.target) == lab.target
+    assert mended.what == "O3 with kernels, with the given flags"
+    assert mended_with(mended, chosen, None, lab, tmp_path) == {}, "nothing else is left to try"
 
 
 def test_what_cannot_be_taken_apart_says_why(lab):

@@ -9,11 +9,11 @@ from epilogues import with_epilogue
 from problems import conv, matmul, site_in
 from wrong_kernels import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
 
-from iree_tuner.kernels.alone import why_unfit
+from iree_tuner.kernels.alone import extract_alone_here, why_unfit
 from iree_tuner.kernels.bench import Outlook, hold_contests, winners
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.contest import hold_contest
-from iree_tuner.kernels.find import Place
+from iree_tuner.kernels.find import Place, find_here
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
@@ -73,6 +73,31 @@ def test_right_kernels_are_compared(lab, text: str) -> None:
     assert contest.over_default is not None
     assert contest.over_default.pairs > 0
     assert contest.wins == (contest.over_default.verdict == "win")
+
+
+RESIDUAL_FIRST = """
+    func.func @main(%a: tensor<40x72xf32>, %b: tensor<72x64xf32>, %c: tensor<64xf32>, %d: tensor<40x64xf32>)
+        -> tensor<40x64xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<40x72xf32>, tensor<72x64xf32>) -> tensor<40x64xf32>
+      %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<64xf32>) -> tensor<40x64xf32>
+      %2 = stablehlo.add %0, %1 : tensor<40x64xf32>
+      %3 = stablehlo.add %d, %2 : tensor<40x64xf32>
+      return %3 : tensor<40x64xf32>
+    }
+"""
+
+
+def test_a_kernel_gets_its_inputs_in_the_order_of_the_problem(lab) -> None:
+    """In the compiler's dispatch the residual, as the left operand, comes before the bias."""
+    (place,) = find_here(RESIDUAL_FIRST.encode(), "residual.mlir", lab.target).places
+    site = place.sites[-1]
+    assert site.problem.epilogue == ("bias", "residual")
+    (dispatch,) = extract_alone_here(site.alone, "residual", lab.target).dispatches
+    assert dispatch.harness.inputs == (0, 1, 3, 2)
+    assert why_unfit(dispatch.harness, site.problem) == ""
+    contest = briefly(site, CGemm(), lab, most=2)
+    assert [each.outcome for each in contest.trials].count("ok") == len(contest.trials) > 0
 
 
 def test_no_more_are_begun_after_the_time(lab) -> None:

@@ -14,10 +14,13 @@ from problems import sites_in
 from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.bench import SPEC_FLAG
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.find import find_places
+from iree_tuner.kernels.expression import X, add, atom, bounded, erf_of, multiply, number
+from iree_tuner.kernels.find import find_here, find_places
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
+
+HOST = parse_target("llvm-cpu:host")
 
 
 def epilogue(text: str) -> tuple[str, ...]:
@@ -147,6 +150,64 @@ def test_an_operand_that_cancels_out_is_left() -> None:
     assert epilogue(text) == ()
 
 
+ERF = """
+func.func @main(%a: tensor<24x40xf16>, %b: tensor<40x64xf16>) -> tensor<24x64xf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<24x40xf16>, tensor<40x64xf16>) -> tensor<24x64xf32>
+  %1 = stablehlo.convert %0 : (tensor<24x64xf32>) -> tensor<24x64xf16>
+  %half = stablehlo.constant dense<0.5> : tensor<24x64xf16>
+  %root = stablehlo.constant dense<0.70710678> : tensor<24x64xf16>
+  %one = stablehlo.constant dense<1.0> : tensor<24x64xf16>
+  %2 = stablehlo.multiply %half, %1 : tensor<24x64xf16>
+  %3 = stablehlo.multiply %1, %root : tensor<24x64xf16>
+  %4 = chlo.erf %3 : tensor<24x64xf16> -> tensor<24x64xf16>
+  %5 = stablehlo.add %one, %4 : tensor<24x64xf16>
+  %6 = stablehlo.multiply %2, %5 : tensor<24x64xf16>
+  return %6 : tensor<24x64xf16>
+}
+"""
+"""gelu as JAX writes it with `lax.erf`, of which the compiler makes a quotient of polynomials."""
+
+NUMERATOR = (
+    -2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
+    -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02,
+)  # fmt: skip
+DENOMINATOR = (
+    -1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
+    -1.42647390514189e-02,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bound", "last", "is_erf"), [(4.0, -1.42647390514189e-02, True), (4.0, -1.426e-02, False),
+                                  (3.0, -1.42647390514189e-02, False)],
+)  # fmt: skip
+def test_erf_as_a_quotient_of_polynomials(bound: float, last: float, is_erf: bool) -> None:
+    """Whose numbers are those of erf, within f32's precision; where it is 1 so far out."""
+
+    def limited(value, by):
+        return bounded("at_most", bounded("at_least", value, -by), by)
+
+    def polynomial(coefficients):
+        total = number(0.0)
+        for each in coefficients:
+            total = add(multiply(total, multiply(x, x)), number(each))
+        return total
+
+    x = limited(atom(X), bound)
+    quotient = multiply(
+        multiply(x, polynomial(NUMERATOR)), atom(("inverse", polynomial((*DENOMINATOR[:-1], last))))
+    )
+    assert erf_of(limited(quotient, 1.0)) == (atom(X) if is_erf else None)
+    assert erf_of(quotient) is None
+
+
+@pytest.mark.parametrize("element", ["f32", "f16"])
+def test_gelu_with_such_an_erf(element: str) -> None:
+    (place,) = find_here(ERF.replace("f16", element).encode(), "p.mlir", HOST).places
+    assert place.sites[-1].problem.epilogue == (("gelu",) if element == "f32" else ("truncf", "gelu"))
+
+
 MANY = """
 #id = affine_map<(m, n) -> (m, n)>
 #last = affine_map<(m, n) -> (n)>
@@ -176,10 +237,42 @@ func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64xf32>
 """What JAX exports of `d + jax.nn.gelu(a @ b + c)`; the bias is repeated by an op of its own."""
 
 
+IMAGES = """
+func.func @main(%a: tensor<2x12x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64xf32>, %d: tensor<2x12x64xf32>)
+    -> tensor<2x12x64xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [2] x [0]
+      : (tensor<2x12x40xf32>, tensor<40x64xf32>) -> tensor<2x12x64xf32>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [2] : (tensor<64xf32>) -> tensor<2x12x64xf32>
+  %2 = stablehlo.add %0, %1 : tensor<2x12x64xf32>
+  %3 = stablehlo.add %d, %2 : tensor<2x12x64xf32>
+  return %3 : tensor<2x12x64xf32>
+}
+"""
+"""A layer on three dimensions, which is a product of matrices and a reshape in front of the other ops."""
+
+
+@pytest.mark.parametrize(
+    ("dims", "kind", "steps"),
+    [
+        ([2], "64xf32", ("bias", "residual")),
+        ([0], "2xf32", ("residual",)),  # what is repeated so is read in full
+        ([0, 2], "2x64xf32", ()),  # along a dimension that the sums do not have
+    ],
+)
+def test_steps_go_on_after_a_reshape_that_keeps_columns(dims, kind, steps) -> None:
+    text = IMAGES.replace("%c: tensor<64xf32>", f"%c: tensor<{kind}>")
+    text = text.replace("dims = [2] : (tensor<64xf32>)", f"dims = {dims} : (tensor<{kind}>)")
+    (place,) = find_here(text.encode(), "p.mlir", HOST).places
+    assert place.sites[-1].problem.epilogue == steps
+    assert place.sites[-1].problem.result.shape == ((2, 12, 64) if steps else (24, 64))
+
+
 @pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 @pytest.mark.parametrize(
     ("text", "steps"),
     [
+        (IMAGES, ("bias", "residual")),
+        (ERF.replace("f16", "f32"), ("gelu",)),
         (MANY, ("bias", "gelu_tanh", "residual")),
         (
             with_epilogue(24, 64, 40, ("gelu", "residual", "relu", "bias")),
@@ -190,7 +283,7 @@ func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64xf32>
             ("bias", "gelu", "residual"),
         ),
     ],
-    ids=["as JAX has it", "one after the other", "in one op"],
+    ids=["a layer", "a quotient for erf", "as JAX has it", "one after the other", "in one op"],
 )
 def test_plain_programs_with_the_spec_call_the_kernel(text, steps, compilers, tmp_path) -> None:
     """iree-compile with the spec: nothing but the kernel's dispatch is left, and its numbers are numpy's."""
@@ -213,9 +306,11 @@ def test_plain_programs_with_the_spec_call_the_kernel(text, steps, compilers, tm
     rng = np.random.default_rng(0)
     shapes = [each.shape for each in site.problem.inputs]
     inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    shape = site.problem.result.shape
+    given = inputs if len(shape) == 2 else [inputs[0].reshape(*shape[:-1], -1), *inputs[1:]]
     module = rt.load_vm_flatbuffer_file(str(tmp_path / "program.vmfb"), driver="local-sync")
-    want = expected(inputs[0].astype(np.float64) @ inputs[1], steps, inputs[2:])
-    np.testing.assert_allclose(module.main(*inputs).to_host(), want, rtol=1e-5, atol=1e-5)
+    want = expected(given[0].astype(np.float64) @ inputs[1], steps, inputs[2:])
+    np.testing.assert_allclose(module.main(*given).to_host(), want, rtol=1e-5, atol=1e-5)
 
 
 TWICE = """

@@ -11,7 +11,9 @@ from iree_tuner.kernels.competing import Competitors
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.joint_products import JointProducts
+from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.triton_gemm import TritonGemm
 
 WIDTHS = {"q": 32, "k": 16, "v": 16}
 
@@ -92,6 +94,101 @@ def test_they_compute_the_same(tmp_path) -> None:
 def test_only_those_of_one_matrix_that_are_small(text: str, joint: list[str]) -> None:
     outlook = outlook_of(places(text), [JointProducts()])
     assert [site.problem.name for site, _ in outlook.joint] == joint
+
+
+LAYERS = """
+util.global private @wq {noinline} = dense<1.0> : tensor<24x128xf16>
+util.global private @wk {noinline} = dense<2.0> : tensor<24x64xf16>
+util.global private @bq {noinline} = dense<3.0> : tensor<128xf16>
+util.global private @bk {noinline} = dense<4.0> : tensor<64xf16>
+func.func @main(%x: tensor<2x4x24xf16>) -> (tensor<2x4x128xf16>, tensor<2x4x64xf16>) {
+  %wq = util.global.load @wq : tensor<24x128xf16>
+  %bq = util.global.load @bq : tensor<128xf16>
+  %q = stablehlo.dot_general %x, %wq, contracting_dims = [2] x [0]
+      : (tensor<2x4x24xf16>, tensor<24x128xf16>) -> tensor<2x4x128xf32>
+  %q0 = stablehlo.convert %bq : (tensor<128xf16>) -> tensor<128xf32>
+  %q1 = stablehlo.broadcast_in_dim %q0, dims = [2] : (tensor<128xf32>) -> tensor<2x4x128xf32>
+  %q2 = stablehlo.add %q, %q1 : tensor<2x4x128xf32>
+  %q3 = stablehlo.convert %q2 : (tensor<2x4x128xf32>) -> tensor<2x4x128xf16>
+  %wk = util.global.load @wk : tensor<24x64xf16>
+  %bk = util.global.load @bk : tensor<64xf16>
+  %k = stablehlo.dot_general %x, %wk, contracting_dims = [2] x [0]
+      : (tensor<2x4x24xf16>, tensor<24x64xf16>) -> tensor<2x4x64xf32>
+  %k0 = stablehlo.convert %bk : (tensor<64xf16>) -> tensor<64xf32>
+  %k1 = stablehlo.broadcast_in_dim %k0, dims = [2] : (tensor<64xf32>) -> tensor<2x4x64xf32>
+  %k2 = stablehlo.add %k, %k1 : tensor<2x4x64xf32>
+  %k3 = stablehlo.convert %k2 : (tensor<2x4x64xf32>) -> tensor<2x4x64xf16>
+  return %q3, %k3 : tensor<2x4x128xf16>, tensor<2x4x64xf16>
+}
+"""
+"""Layers with a bias of one input on three dimensions, as JAX exports them."""
+
+
+ROW = """
+util.global private @wq {noinline} = dense<1.0> : tensor<24x128xf16>
+util.global private @wk {noinline} = dense<2.0> : tensor<24x64xf16>
+func.func @main(%x: tensor<24xf16>) -> (tensor<1x128xf16>, tensor<64xf16>) {
+  %wq = util.global.load @wq : tensor<24x128xf16>
+  %q = stablehlo.dot %x, %wq : (tensor<24xf16>, tensor<24x128xf16>) -> tensor<128xf32>
+  %q1 = stablehlo.convert %q : (tensor<128xf32>) -> tensor<128xf16>
+  %q2 = stablehlo.reshape %q1 : (tensor<128xf16>) -> tensor<1x128xf16>
+  %wk = util.global.load @wk : tensor<24x64xf16>
+  %k = stablehlo.dot %x, %wk : (tensor<24xf16>, tensor<24x64xf16>) -> tensor<64xf32>
+  %k1 = stablehlo.convert %k : (tensor<64xf32>) -> tensor<64xf16>
+  return %q2, %k1 : tensor<1x128xf16>, tensor<64xf16>
+}
+"""
+
+
+def joint_equals(text: str, name: str, folder) -> None:
+    """The joint product is called so, and with it a program computes the same."""
+    outlook = outlook_of(places(text), [TritonGemm(), JointProducts()])
+    assert outlook.rewritten is not None
+    pairs = outlook.rewritten.pairs
+    assert [site.problem.name for _, site, kernel in pairs if kernel.name == TritonGemm.name] == [name]
+    save_kernel_spec(outlook.joint, outlook.target, new_context(), folder / "joint.mlir")
+    flags = (f"--iree-preprocessing-transform-spec-filename={folder / 'joint.mlir'}",)
+    shape = (24,) if "tensor<24xf16>" in text else (2, 4, 24)
+    given = [np.random.default_rng(0).integers(-8, 8, shape).astype(np.float16)]
+    equal(results(text, given), results(text, given, flags))
+
+
+def test_those_of_f16_are_apart_in_memory_with_their_bias(tmp_path) -> None:
+    """Three parts of 64 columns, so that each layer is read where it is: the second one is not copied."""
+    outlook = outlook_of(places(LAYERS), [TritonGemm(), JointProducts()])
+    assert [site.problem.name for site, _ in outlook.joint] == ["joint_2x4x128_f16", "joint_2x4x64_f16"]
+    assert outlook.rewritten is not None
+    (site,) = [site for _, site, kernel in outlook.rewritten.pairs if kernel.name == TritonGemm.name]
+    assert site.problem.name == "matmul_3x8x64x24_f16_f16_f32_image_bias_truncf"
+    assert [each.shape for each in site.problem.inputs] == [(8, 24), (24, 3, 64), (3, 64)]
+    shape = product_shape(site.problem)
+    assert shape is not None
+    assert shape.steps["BIAS"]["n"] == (64, 1)
+    assert shape.steps["RESULT"]["n"] == (8 * 64, 1)
+    joint_equals(LAYERS, site.problem.name, tmp_path)
+
+
+def test_one_without_a_bias_has_zeros_beside_others(tmp_path) -> None:
+    """As the keys of Whisper."""
+    text = LAYERS.replace("%k2 = stablehlo.add %k, %k1", "%k2 = stablehlo.add %k, %k")
+    assert not outlook_of(places(text), [JointProducts()]).joint, "what follows differs"
+    lines = LAYERS.replace("convert %k2", "convert %k").splitlines()
+    text = "\n".join(each for each in lines if not each.startswith(("  %k0", "  %k1", "  %k2", "  %bk")))
+    joint_equals(text, "matmul_3x8x64x24_f16_f16_f32_image_bias_truncf", tmp_path)
+
+
+def test_one_row_is_read_in_parts(tmp_path) -> None:
+    """As in a decode step: parts of a row follow each other in memory as they are."""
+    joint_equals(ROW, "vecmat_192x24_f16_f16_f32_truncf", tmp_path)
+    narrow = ROW.replace("x64x", "x50x").replace("<64x", "<50x")
+    assert not outlook_of(places(narrow), [JointProducts()]).joint, "it would begin anywhere"
+
+
+def test_products_of_integers_are_left() -> None:
+    text = program().replace("f32", "i8")
+    for width in set(WIDTHS.values()):
+        text = text.replace(f"tensor<8x{width}xi8>", f"tensor<8x{width}xi32>")
+    assert not outlook_of(places(text), [JointProducts()]).joint
 
 
 def test_the_program_is_compared_with_them() -> None:

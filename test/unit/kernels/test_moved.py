@@ -24,6 +24,7 @@ from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
 
 CUDA = parse_target("cuda:sm_89")
+GATED = Path(__file__).parents[2] / "kernels" / "Inputs" / "gated.mlir"
 
 HEADS = """
 func.func @main(%x: tensor<34x32xf16>, %w: tensor<32x48xf16>, %b: tensor<48xf16>) -> tensor<2x3x17x16xf16> {
@@ -35,6 +36,21 @@ func.func @main(%x: tensor<34x32xf16>, %w: tensor<32x48xf16>, %b: tensor<48xf16>
   %4 = stablehlo.reshape %3 : (tensor<34x48xf16>) -> tensor<2x17x3x16xf16>
   %5 = stablehlo.transpose %4, dims = [0, 2, 1, 3] : (tensor<2x17x3x16xf16>) -> tensor<2x3x17x16xf16>
   return %5 : tensor<2x3x17x16xf16>
+}
+"""
+LAYER = """
+func.func @main(%x: tensor<2x17x32xf16>, %w: tensor<32x48xf16>, %b: tensor<48xf16>, %r: tensor<2x17x48xf16>)
+    -> tensor<2x3x17x16xf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0]
+      : (tensor<2x17x32xf16>, tensor<32x48xf16>) -> tensor<2x17x48xf32>
+  %1 = stablehlo.convert %b : (tensor<48xf16>) -> tensor<48xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [2] : (tensor<48xf32>) -> tensor<2x17x48xf32>
+  %3 = stablehlo.add %0, %2 : tensor<2x17x48xf32>
+  %4 = stablehlo.convert %3 : (tensor<2x17x48xf32>) -> tensor<2x17x48xf16>
+  %5 = stablehlo.add %r, %4 : tensor<2x17x48xf16>
+  %6 = stablehlo.reshape %5 : (tensor<2x17x48xf16>) -> tensor<2x17x3x16xf16>
+  %7 = stablehlo.transpose %6, dims = [0, 2, 1, 3] : (tensor<2x17x3x16xf16>) -> tensor<2x3x17x16xf16>
+  return %7 : tensor<2x3x17x16xf16>
 }
 """
 ADDED = """
@@ -79,6 +95,10 @@ func.func @main(%q: tensor<6x17x16xf16>, %k: tensor<2x24x16xf16>) -> tensor<6x17
 PROGRAMS = {
     "heads": (
         HEADS, ("truncf", "bias", "moved"), lambda x, w, b: (x @ w + b).reshape(2, 17, 3, 16).swapaxes(1, 2),
+    ),
+    "layer": (
+        LAYER, ("bias", "truncf", "residual", "moved"),
+        lambda x, w, b, r: ((x @ w + b).reshape(r.shape) + r).reshape(2, 17, 3, 16).swapaxes(1, 2),
     ),
     "together": (
         TOGETHER, ("truncf", "residual", "moved"), lambda x, w, r: x.swapaxes(1, 2).reshape(34, 48) @ w + r,
@@ -131,23 +151,29 @@ def test_what_others_use_is_left() -> None:
 
 
 @pytest.mark.skipif(bool(TritonGemm().missing()), reason=TritonGemm().missing())
-def test_programs_for_a_gpu_have_nothing_but_kernels(tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (GATED.read_text(), [("truncf", "silu"), ("truncf", "factor"), ("truncf",), ("scale", "moved")]),
+        (LAYER, [("bias", "truncf", "residual", "moved")]),
+    ],
+    ids=["gated", "layer"],
+)
+def test_programs_for_a_gpu_have_nothing_but_kernels(text: str, wanted, tmp_path) -> None:
     """A gated layer on 154 rows and scores of heads, as JAX exports them: four kernels, and no transpose."""
     target, kernel = parse_target("cuda:sm_90"), TritonGemm()
-    program = Path(__file__).parents[2] / "kernels" / "Inputs" / "gated.mlir"
-    places = find_here(program.read_bytes(), program.name, target)
+    places = find_here(text.encode(), "p.mlir", target)
     chosen = []
     for place in places.places:
         site, why = place.site_for(kernel)
         assert site is not None, why
         chosen.append((site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0])))
-    steps = [site.problem.epilogue for site, _ in chosen]
-    assert steps == [("truncf", "silu"), ("truncf", "factor"), ("truncf",), ("scale", "moved")]
+    assert [site.problem.epilogue for site, _ in chosen] == wanted
     spec = tmp_path / "k.mlir"
     save_kernel_spec(chosen, places.target, new_context(), spec)
     session = session_for((*target.flags, f"{SPEC_FLAG}={spec}"))
     with session.context, ir.Location.unknown():
-        module = session.parse(program.read_bytes(), program.name)
+        module = session.parse(text.encode(), "p.mlir")
         select_target(module, target)
         data = session.to_vmfb(module)
     assert data.count(b".visible .entry") == data.count(b".target sm_90a") == len(chosen)

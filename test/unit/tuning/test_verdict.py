@@ -56,8 +56,9 @@ def result(used, promised_us, *others, corrects=False):
 class FakeWhole:
     """A program of 1000 us; flags and entries change that by what they say."""
 
-    def __init__(self, flags_us=0.0, wrong=(), noise=0.0, luck=1.0):
+    def __init__(self, flags_us=0.0, wrong=(), noise=0.0, luck=1.0, fails=()):
         self._flags_us = flags_us
+        self._fails = fails
         self._wrong = wrong
         self._noise = noise  # half of an interval
         self._luck = luck  # of versions without entries, the first time
@@ -75,6 +76,8 @@ class FakeWhole:
     def _one(self, against, version):
         if any(each.workload.name in self._wrong for each in version.entries):
             return ProgramComparison("main", None, Agreement(False, 9.0), "wrong results: far off")
+        if version.what in self._fails:
+            return ProgramComparison("", None, Agreement(True, 0.0), "does not compile: failed to distribute")
         speedup = self.time_us(against) / self.time_us(version)
         if not version.entries:
             speedup, self._luck = speedup * self._luck, 1.0
@@ -87,7 +90,7 @@ class FakeWhole:
         return ProgramComparison("main", comparison, Agreement(True, 0.0))
 
 
-def judged(tuned, whole=None, in_model=1, mend=lambda _: None):
+def judged(tuned, whole=None, in_model=1, mend=lambda *_: None):
     whole = whole or FakeWhole()
     judge = ProgramJudge(whole, HOST, effort_named("default"), unlimited(), in_model, mend=mend)
     return judge.choose(tuned), whole
@@ -158,7 +161,8 @@ def test_a_version_with_a_wrong_kernel_is_judged_again_without_it():
     wrong = ProgramVersion("all kernels", HOST, (bad, good))
     asked = []
 
-    def mend(version):
+    def mend(version, found):
+        assert not found.agreement.ok
         asked.append(version)
         return ProgramVersion("those that are right", HOST, (good,))
 
@@ -168,6 +172,17 @@ def test_a_version_with_a_wrong_kernel_is_judged_again_without_it():
     assert names(verdict) == ["good"]
     verdict, _ = judged([own], FakeWhole(wrong=("bad",)))
     assert names(verdict) == ["a"], "where nobody is found out, what is right is used"
+
+
+def test_a_version_with_kernels_that_does_not_compile_is_judged_again_as_it_is_mended():
+    kernels = ProgramVersion("flags and kernels", HOST, (entry("kernels", 400),))
+    plain = ProgramVersion("kernels", HOST, (entry("kernels", 300),))
+    own = TunedVariant(HOST, (result(entry("a", 50), 50),), (entry("a", 50),), more=(kernels,))
+    found = []
+    whole = FakeWhole(fails=("flags and kernels",))
+    verdict, _ = judged([own], whole, mend=lambda version, one: found.append((version, one.error)) or plain)
+    assert found == [(kernels, "does not compile: failed to distribute")]
+    assert verdict.version == plain
 
 
 def test_nothing_is_used_that_makes_the_program_slower():
