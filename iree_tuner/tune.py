@@ -192,9 +192,8 @@ class _TuningRun:
                 verdict, problem = self._judged(tuned)
             with self.timeline.stage(APART):
                 self._explain_flags()
-            variant = variants[verdict.tuned.target]
             before = self._profiled_before(variants.get(self.lab.target), given, verdict)
-            after = self._profiled_after(variant, verdict)
+            after = self._profiled_after(variants[verdict.tuned.target], verdict)
             result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem))
             result.profiles = (before, after)
             result.time = self.lab.time_use(self.timeline)
@@ -227,7 +226,8 @@ class _TuningRun:
             return ""
         self.watch.working("finding dispatches for kernels")
         try:
-            self.competitors = find_competitors(self.program, self.kernels, self.lab, self.findings.records)
+            found = self.program, self.dispatches, self.kernels, self.lab, self.findings.records
+            self.competitors = find_competitors(*found)
         except TunerError as error:
             return f"no kernels were compared: {error}"
         for note in self.competitors.notes:

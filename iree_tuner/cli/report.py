@@ -261,9 +261,13 @@ def _competitor(found: Competitor) -> tuple[str, ...]:
 
 
 def _over(found: Competitor) -> str:
-    """A suffix if the kernel was compared with one op of a dispatch rather than with the dispatch."""
+    """A suffix if the kernel was compared with another dispatch than the program's."""
     kind = found.kind
-    return " over one op" if isinstance(kind, KernelVariants) and kind.prepared.site.one_op else ""
+    if not isinstance(kind, KernelVariants):
+        return ""
+    if kind.prepared.site.one_op:
+        return " over one op"
+    return " over the op alone" if kind.competes_for != kind.prepared.workload else ""
 
 
 def _without_comparison(result: TuningResult) -> Iterator[str]:

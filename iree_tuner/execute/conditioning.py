@@ -121,7 +121,7 @@ def agreement_of(
 
 def arbitrated(
     found: Agreement, got: Results, expected: Results, slack: Sequence[Sequence[float]],
-    right: Callable[[int], Sequence[Array]],
+    right: Callable[[int], tuple[Sequence[Array], Sequence[float]]],
 ) -> Agreement:  # fmt: skip
     """A third opinion on results that differ from the expected ones: another agreement if those are wrong.
 
@@ -129,21 +129,21 @@ def arbitrated(
         found: of both.
         got: results.
         expected: what they were compared with.
-        slack: how far each may be off.
-        right: the third's results for a seed; asked first for one in which both differ.
+        slack: how far each may be off. That of wrong results may be none: what is not a number does not move.
+        right: the third's results for a seed and their slack; asked first for one in which both differ.
     """
 
-    def agreement(ours: Results, theirs: Results, seed: int) -> Agreement:
-        return agreement_of(ours[seed : seed + 1], theirs, slack[seed : seed + 1], first=seed)
+    def agreement(ours: Results, theirs: Sequence[Array], most: Sequence[float], seed: int) -> Agreement:
+        return agreement_of([ours[seed]], [theirs], [most], first=seed)
 
     seeds = range(len(got))
-    apart = next((seed for seed in seeds if not agreement(got, expected[seed : seed + 1], seed).ok), 0)
+    apart = next((seed for seed in seeds if not agreement(got, expected[seed], slack[seed], seed).ok), 0)
     worst, by_default = 0.0, found
     for seed in sorted(seeds, key=lambda each: each != apart):
-        theirs = [right(seed)]
-        ours = agreement(got, theirs, seed)
+        theirs, most = right(seed)
+        ours = agreement(got, theirs, most, seed)
         if seed == apart:
-            by_default = agreement(expected, theirs, seed)
+            by_default = agreement(expected, theirs, most, seed)
         if not ours.ok or by_default.ok:
             return found
         worst = max(worst, ours.worst)

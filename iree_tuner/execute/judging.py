@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iree_tuner.execute.statistics import CONFIDENCE_Z, LEAST_PAIRS, Comparison, Floats, compare_rows
+from iree_tuner.execute.statistics import (
+    CONFIDENCE_Z,
+    FAR,
+    FAR_PAIRS,
+    LEAST_PAIRS,
+    Comparison,
+    Floats,
+    compare_rows,
+)
 
 Rows = Sequence[Sequence[float]]
 """Rounds of samples: the default's, then one of each candidate."""
@@ -21,6 +29,7 @@ Clock = Callable[[], float]
 """The time, in seconds."""
 
 _HOPE_Z = 3.0
+_LONG_S = 0.25  # a round
 
 
 @dataclass(frozen=True)
@@ -32,7 +41,8 @@ class JudgePlan:
         margin: the relative difference that is worth a change.
         first: pairs before the first look; the next looks are at twice as many, and so on.
         seconds: what a comparison may take; decided from how long its rounds took so far. A few pairs are
-            taken in any case.
+            taken in any case. If rounds are long, and a candidate is far faster or slower than the default,
+            a first look comes after `FAR_PAIRS`, and they are enough.
         hope: a gain that is not given up while it is possible; smaller ones may be.
     """
 
@@ -55,10 +65,13 @@ def judge(take: Take, candidates: int, plan: JudgePlan, clock: Clock = time.mono
     each_s = clock() - start
     taken, places, look = 1, len(groups), plan.first
     comparisons = compare_rows(groups, margin=plan.margin)
+    long = each_s > _LONG_S and any(max(each.speedup, 1.0 / each.speedup) > FAR for each in comparisons)
+    least_pairs = FAR_PAIRS if long else LEAST_PAIRS
     while taken == 1 or not all(_decided(each, plan) for each in comparisons):
-        wanted = _share(min(look, plan.rounds), places) - taken
+        first = taken == 1 and long
+        wanted = _share(FAR_PAIRS if first else min(look, plan.rounds), places) - taken
         if each_s > 0:
-            least = _share(LEAST_PAIRS, places) - taken
+            least = _share(least_pairs, places) - taken
             wanted = min(wanted, max(least, int((end - clock()) / each_s)))
         if wanted <= 0:
             break
@@ -67,7 +80,7 @@ def judge(take: Take, candidates: int, plan: JudgePlan, clock: Clock = time.mono
         each_s = (clock() - start) / wanted
         groups = [np.concatenate(both) for both in zip(groups, new, strict=True)]
         taken += wanted
-        look *= 2
+        look *= 1 if first else 2
         comparisons = compare_rows(groups, margin=plan.margin)
     return comparisons
 

@@ -8,7 +8,9 @@ from typing import cast
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
+from iree.runtime.array_interop import map_dtype_to_element_type
 
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.data import fill, parts
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import on_host
@@ -269,3 +271,13 @@ def _own_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:
 
 def _mapped(buffer: rt.HalBuffer, size: int) -> npt.NDArray[np.uint8]:
     return buffer.map().asarray((size,), np.dtype(np.uint8))
+
+
+def hal_type(element_type: str, values: npt.NDArray[np.generic]) -> rt.HalElementType:
+    """The runtime's name of the type of an array's elements. Raises TunerError where it has no such type."""
+    if element_type == "i1":
+        return rt.HalElementType.BOOL_8
+    found = map_dtype_to_element_type(values.dtype)
+    if found is None:
+        raise TunerError(f"the runtime has no element type for {element_type}")
+    return found

@@ -11,13 +11,12 @@ from typing import Any, cast
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
-from iree.runtime.array_interop import map_dtype_to_element_type
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth, slack_of
 from iree_tuner.execute.conditioning import nudged as nudge
 from iree_tuner.execute.held import FILLINGS, difference, equal
-from iree_tuner.execute.memory import copied, filled, read_back, uploaded
+from iree_tuner.execute.memory import copied, filled, hal_type, read_back, uploaded
 from iree_tuner.execute.program_inputs import arguments, why_no_values
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import InputValue, ProgramRun
@@ -32,9 +31,10 @@ SEEDS = (0, 1, 2)
 """Of the inputs on which results are compared."""
 
 _MOST_KEPT = 1 << 29  # bytes
-_LONG_S = 0.2  # an invocation
+_LONG_S, _VERY_LONG_S = 0.2, 1.0  # an invocation
 
 Array = npt.NDArray[np.generic]
+Alone = tuple[list[Array], list[float]]
 
 _uploads: Recent[tuple[str, int], tuple[Array, rt.HalBuffer]] = Recent()
 """Arrays, which live as long as they stand here, and their copies on a device."""
@@ -68,18 +68,23 @@ class Known:
 
     Attributes:
         results: for each seed, all results of one invocation.
+        once: whether results are of one seed: no input depends on it, and an invocation takes a second.
         unwritten: how they depend on old contents of memory; empty where they do not.
         slack: how far they may be missed.
+        alone: for single seeds, results and how far they may be missed.
     """
 
     results: list[list[Array]] | None = None
+    once: bool = False
     unwritten: str = ""
     slack: dict[Depth, list[list[float]]] = field(default_factory=dict[Depth, list[list[float]]])
+    alone: dict[tuple[int, Depth], Alone] = field(default_factory=dict[tuple[int, Depth], Alone])
 
     @property
     def bytes(self) -> int:
         """That results take."""
-        return sum(value.nbytes for each in self.results or () for value in each)
+        every = [*(self.results or ()), *(values for values, _ in self.alone.values())]
+        return sum(value.nbytes for each in every for value in each)
 
 
 class LoadedProgram:
@@ -132,9 +137,11 @@ class LoadedProgram:
         """
         if self.known.results is None:
             first, *others = SEEDS
+            start = time.perf_counter()
             found = [self.results_of(first)]
+            self.known.once = time.perf_counter() - start > _VERY_LONG_S and self._all_given
             self._fill_differently(found[0])
-            found += [self.results_of(seed) for seed in others]
+            found += [found[0] if self.known.once else self.results_of(seed) for seed in others]
             self.known.results = found
             self._set_inputs(first)
         return self.known.results
@@ -152,6 +159,18 @@ class LoadedProgram:
             known[depth] = slack_of(depth, self.results(), self._nudged)
         return known[depth]
 
+    @property
+    def _all_given(self) -> bool:
+        return all(len(each.given) == len(each.taken) and None not in each.given for each in self._functions)
+
+    def result_and_slack(self, seed: int, depth: Depth) -> Alone:
+        """All results for a seed, and how far each may be missed; found out once."""
+        if (seed, depth) not in self.known.alone:
+            values = self.results_of(seed)
+            (slack,) = slack_of(depth, [values], lambda: [self._nudged_of(seed)])
+            self.known.alone[seed, depth] = values, slack
+        return self.known.alone[seed, depth]
+
     def settle(self) -> None:
         """Before it is timed: have its results, unless it ran for them."""
         if not self._ran:
@@ -163,10 +182,16 @@ class LoadedProgram:
 
     def _nudged(self) -> Generator[list[Array]]:
         """Results for inputs that are one unit in the last place off, a seed after the other."""
-        for seed in SEEDS:
-            self._set_inputs(seed, nudged=True)
-            yield self._outputs(FILLINGS[0])
-        self._set_inputs(SEEDS[0])
+        first, *others = SEEDS
+        moved = self._nudged_of(first)
+        yield moved
+        for seed in others:
+            yield moved if self.known.once else self._nudged_of(seed)
+        self._set_inputs(first)
+
+    def _nudged_of(self, seed: int) -> list[Array]:
+        self._set_inputs(seed, nudged=True)
+        return self._outputs(FILLINGS[0])
 
     def _fill_differently(self, first: Sequence[Array]) -> None:
         """Find out whether results depend on old contents of memory; not of results that vary anyway."""
@@ -358,13 +383,3 @@ def unknown_function(name: str, known: Sequence[str]) -> TunerError:
     close = difflib.get_close_matches(name, known, 3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
     return TunerError(f"the program has no entry function '{name}'", hint=hint)
-
-
-def hal_type(element_type: str, values: Array) -> rt.HalElementType:
-    """The runtime's name of the type of an array's elements. Raises TunerError where it has no such type."""
-    if element_type == "i1":
-        return rt.HalElementType.BOOL_8
-    found = map_dtype_to_element_type(values.dtype)
-    if found is None:
-        raise TunerError(f"the runtime has no element type for {element_type}")
-    return found

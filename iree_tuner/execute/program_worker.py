@@ -176,9 +176,8 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         if found.ok or not table.for_host:
             return found
         try:
-            return arbitrated(
-                found, got, expected, slack, _load(table.for_host, DEFAULT_DEVICE, table).results_of
-            )
+            processor, own = _load(table.for_host, DEFAULT_DEVICE, table), replace(depth, moves=())
+            return arbitrated(found, got, expected, slack, lambda seed: processor.result_and_slack(seed, own))
         except (*RUNTIME_ERRORS, TunerError):
             return found
 

@@ -10,6 +10,8 @@ from typing import Protocol
 from iree_tuner.execute.readings import Sensors
 
 _SAMPLES_TO_REJECT = 2
+_LONG_US = 5e5
+"""Of one run: disturbances are small relative to that, and a second sample is not worth its time."""
 
 
 class SampleSource(Protocol):
@@ -73,6 +75,8 @@ def screen(source: SampleSource, sensors: Sensors, plan: ScreenPlan, limit_us: f
         if limit_us is not None and len(seen) == _SAMPLES_TO_REJECT and min(seen) > limit_us:
             return Screened(tuple(seen), len(disturbed) if kept else 0, too_slow=True, disturbed=not kept)
         if len(kept) >= plan.least and settled(kept, plan.precision):
+            break
+        if kept and kept[-1] >= _LONG_US and (limit_us is None or kept[-1] <= limit_us):
             break
     if not kept:
         slow = limit_us is not None and min(disturbed) > limit_us

@@ -19,7 +19,10 @@ is looked at several times. Chosen by simulation (docs/measuring.md).
 """
 
 LEAST_PAIRS = 8
-"""Fewer say too little about their spread: a tie."""
+"""Fewer say too little about their spread: a tie, unless all of them say the same by far."""
+
+FAR, FAR_PAIRS = 3.0, 3
+"""No noise makes each of so many pairs differ by such a factor."""
 
 _TRIMMED = 0.25  # at each end: the mean of the middle half
 _BLOCKS = (1, 5, 10)  # values
@@ -117,7 +120,7 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
             by_group=tuple(np.exp(centers[:, index]).tolist()),
             verdict=_verdict(float(lows[index]), float(highs[index]), float(floors[index]), margin)
             if pairs >= LEAST_PAIRS
-            else "tie",
+            else _far_verdict(groups, index, pairs),
             pairs=pairs,
         )
         for index in range(len(speedups))
@@ -198,6 +201,14 @@ def _centers(logs: Floats) -> tuple[Floats, Floats]:
         means = used.reshape(groups, blocks, length, candidates).mean(axis=2) if length > 1 else used
         variances[index] = (means * means).sum(axis=1) / (blocks * (blocks - 1)) * (blocks * length / count)
     return middle.mean(axis=1), variances
+
+
+def _far_verdict(groups: Sequence[Floats], candidate: int, pairs: int) -> Verdict:
+    """The verdict of a few pairs of a candidate."""
+    ratios = np.concatenate([rows[:, 0] / rows[:, 1 + candidate] for rows in groups])
+    if pairs < FAR_PAIRS or (ratios.min() < FAR and ratios.max() > 1.0 / FAR):
+        return "tie"
+    return "win" if ratios.min() >= FAR else "lose"
 
 
 def _quartiles(rows: Floats) -> Floats:

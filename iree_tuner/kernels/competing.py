@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from iree_tuner.execute.statistics import FAR
 from iree_tuner.kernels.bench import (
     SPEC_FLAG,
     Chosen,
@@ -16,13 +17,15 @@ from iree_tuner.kernels.bench import (
     with_chains,
     with_flags,
 )
-from iree_tuner.kernels.find import executable_target
+from iree_tuner.kernels.find import Place, executable_target
 from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.packing import with_packed
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import executable_names
 from iree_tuner.kernels.variants import KernelVariants, prepare
+from iree_tuner.ops.workload import Workload
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.tuning.finals import NEARLY
@@ -90,12 +93,21 @@ class Competitors:
         for (place, _, _), kind in zip(self.outlook.pairs, self.kinds, strict=True):
             if kind is not None and kind.workload not in known:
                 spent_us = kind.prepared.spent_us * len(place.functions)
-                found[kind.workload] = Task(kind.prepared.workload, ()), spent_us / faster
+                found[kind.workload] = Task(kind.competes_for, ()), spent_us / faster
         return list(found.values())
 
 
-def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, records: Records) -> Competitors:
+def find_competitors(
+    program: Program, dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab, records: Records
+) -> Competitors:
     """Look for the places of a program that kernels compute, and time what the compiler makes of them.
+
+    Args:
+        program: the program.
+        dispatches: what the compiler makes of it.
+        kernels: that may compute something of it.
+        lab: with the target that the program was read for.
+        records: keep the trials.
 
     Raises:
         CompileError: the program does not compile.
@@ -106,7 +118,12 @@ def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, reco
     more = own.rewritten.pairs if own.rewritten else ()
     outlook = replace(own, pairs=(*own.pairs, *(pair for pair in more if pair[1] not in known)))
     sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs if not site.problem.fused))
-    prepared = dict(zip(sites, prepare(sites, lab), strict=True))
+    workloads = {
+        site: workload
+        for place, site, _ in outlook.pairs
+        if (workload := _in_program(place, site, dispatches)) is not None
+    }
+    prepared = dict(zip(sites, prepare(sites, lab, timed=workloads), strict=True))
     kinds: list[KernelVariants | None] = []
     notes: list[str] = []
     for _, site, kernel in outlook.pairs:
@@ -118,14 +135,28 @@ def find_competitors(program: Program, kernels: Sequence[Kernel], lab: Lab, reco
             notes.append(f"{kernel.name} does not support {site.problem.name}: {found}")
             kinds.append(None)
         else:
-            kinds.append(KernelVariants(kernel, found, lab, records))
-            if site.one_op:
+            kinds.append(KernelVariants(kernel, found, lab, records, workloads.get(site)))
+            if site.one_op and site not in workloads:
                 notes.append(
                     f"{site.problem.name}: the program spends {found.spent_us:.0f} us on it, in several "
                     f"dispatches; {kernel.name} is compared with one op of the compiler's, which takes "
                     f"{found.default_us:.0f} us"
                 )
     return Competitors(outlook, own, tuple(kinds), tuple(notes))
+
+
+def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:
+    """The workload that the compiler makes of a site in the program, where that is one dispatch.
+
+    It may be another than alone: strides of 1x1 convolutions become strides of a reduction, for example. None
+    where a kernel replaces more than a dispatch and its padding, or where the dispatch has another root op.
+    """
+    own = next((each.workload for each in dispatches if each.name == place.dispatch), None)
+    alone = site.problem.workload
+    if own is None or (site.one_op and not site.padded):
+        return None
+    same = own.reduction_length == alone.reduction_length and math.prod(own.loops) == math.prod(alone.loops)
+    return own if same else None
 
 
 def most_variants(effort: str, *, limited: bool) -> float:
@@ -164,13 +195,23 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple
             code = each.final.built.code if each.final.built is not None else None
             if not isinstance(kind, KernelVariants) or comparison is None or not isinstance(code, Code):
                 continue
-            wins = comparison.verdict == "win" and comparison.speedup > configured
-            site, speedup = kind.prepared.site, comparison.speedup
+            site, slower = kind.prepared.site, _slower(kind, result)
+            speedup = slower * comparison.speedup
+            wins = comparison.verdict == "win" or slower * comparison.interval[0] > FAR
+            wins &= speedup > configured
             if (wins or (speedup >= least * configured > 0 and least < 1.0)) and speedup > best.get(
                 site, (0.0,)
             )[0]:
                 best[site] = speedup, kind.kernel, code
     return {site: (kernel, code) for site, (_, kernel, code) in best.items()}
+
+
+def _slower(kind: KernelVariants, result: WorkloadResult) -> float:
+    """How many times as long as alone the default takes in the program, if that differs by far."""
+    if kind.competes_for == kind.prepared.workload or not result.task.calls:
+        return 1.0
+    found = result.weight_us / result.task.calls / kind.default_us
+    return found if found > FAR or 0.0 < found < 1.0 / FAR else 1.0
 
 
 def versions_with(

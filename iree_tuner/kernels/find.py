@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import Any, cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal
@@ -17,10 +18,11 @@ from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.joint import find_joint
 from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.kernels.site import Site, find_sites
+from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
 from iree_tuner.kernels.split_sums import find_sums
 from iree_tuner.program.phases import select_target
+from iree_tuner.program.roots import compute_ops
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 
@@ -28,6 +30,8 @@ _JOINT = JointProducts()
 
 _COMMANDS = ("flow.dispatch", "flow.tensor.update", "flow.tensor.slice", "flow.tensor.splat")
 """What a device does one after the other."""
+
+_ROOT = "iree_tuner_root_"
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,14 @@ class Place:
         sites: without epilogue first.
         functions: names of the functions that compute it, one for each time.
         within: cases of the larger problems that it is a part of, one for each time; empty for none.
+        dispatch: the dispatch that the compiler makes of a root op of it, by its name; empty if it makes
+            several, or none that has the op.
     """
 
     sites: tuple[Site, ...]
     functions: tuple[str, ...]
     within: tuple[bytes, ...] = ()
+    dispatch: str = ""
 
     def outside(self, cases: Collection[bytes]) -> Place | None:
         """The place without those times that are part of some larger problems; None if none is left."""
@@ -102,6 +109,7 @@ def find_here(data: bytes, name: str, target: Target, *, chains: bool = False, j
             raise TunerError("the program has no functions", location=name)
         select_target(module, target)
         session.run(module, stop="abi")
+        mark_roots(module)
         joined, rewritten = find_joint(module) if joint else [], list[tuple[Site, ...]]()
         if joined:
             other = session.parse(data, name)
@@ -114,7 +122,8 @@ def find_here(data: bytes, name: str, target: Target, *, chains: bool = False, j
         found = _target_of(module)
         if found is None:
             raise TunerError("the program has no dispatches", location=name)
-        return Places(_merged(sites), found, tuple(dict.fromkeys(joined)), _merged(rewritten))
+        dispatches = dispatches_with_roots(module)
+        return Places(_merged(sites, dispatches), found, tuple(dict.fromkeys(joined)), _merged(rewritten, {}))
 
 
 def _every(
@@ -184,7 +193,30 @@ def _target_of(module: ir.Module) -> str | None:
     return None
 
 
-def _merged(found: Sequence[tuple[Site, ...]]) -> tuple[Place, ...]:
+def mark_roots(module: ir.Module) -> None:
+    """Number the ops that may be root ops in their locations: passes that rewrite an op keep these."""
+    for number, op in enumerate(roots_of(module)):
+        cast("Any", op).location = ir.Location.name(f"{_ROOT}{number}")  # the stubs lack the setter
+
+
+def dispatches_with_roots(module: ir.Module) -> Mapping[int | None, str]:
+    """By number, the dispatches that have the ops which `mark_roots` numbered before they were made."""
+    found: dict[int | None, str] = {}
+    for function in ir.get_ops_of_type(module, func.FuncOp):
+        numbers = [_number_in(op.location) for op in compute_ops(function.operation)]
+        found |= {number: function.name.value for number in numbers if number is not None}
+    return found
+
+
+def _number_in(location: ir.Location) -> int | None:
+    """What `mark_roots` wrote there; an op of a function that was inlined has it as the callee."""
+    while isinstance(location, ir.CallSiteLoc):
+        location = location.callee
+    name = location.name_str if isinstance(location, ir.NameLoc) else ""
+    return int(name.removeprefix(_ROOT)) if name.startswith(_ROOT) else None
+
+
+def _merged(found: Sequence[tuple[Site, ...]], dispatches: Mapping[int | None, str]) -> tuple[Place, ...]:
     """One place for all that are equal, with and without epilogues."""
     times: dict[tuple[bytes, ...], list[Site]] = {}
     first: dict[tuple[bytes, ...], tuple[Site, ...]] = {}
@@ -193,6 +225,9 @@ def _merged(found: Sequence[tuple[Site, ...]]) -> tuple[Place, ...]:
         first.setdefault(key, sites)
         times.setdefault(key, []).append(sites[0])
     return tuple(
-        Place(first[key], tuple(each.function for each in own), tuple(each.within for each in own))
+        Place(
+            first[key], tuple(each.function for each in own), tuple(each.within for each in own),
+            next((dispatches[each.root] for each in own if each.root in dispatches), ""),
+        )
         for key, own in times.items()
-    )
+    )  # fmt: skip

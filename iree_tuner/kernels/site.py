@@ -39,6 +39,7 @@ class Site:
         one_op: the same as a program of one op, where the compiler makes several dispatches of the case: what
             the problem is timed alone by; empty where that is the case.
         within: the case of the larger problem that the root op is a part of here, if it is one.
+        root: which of the module's `roots_of` is the root op; None for an attention, which is several ops.
     """
 
     problem: Problem
@@ -46,6 +47,7 @@ class Site:
     function: str
     one_op: bytes = b""
     within: bytes = field(default=b"", compare=False)
+    root: int | None = field(default=None, compare=False)
 
     @property
     def padded(self) -> bool:
@@ -84,7 +86,8 @@ def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, i
     return [own[-1] for own in found if own]
 
 
-def _walk(module: ir.Module) -> list[_Own]:
+def roots_of(module: ir.Module) -> list[ir.Operation]:
+    """The ops of a module that may be root ops of sites, in its order."""
     roots: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -94,17 +97,22 @@ def _walk(module: ir.Module) -> list[_Own]:
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return roots
+
+
+def _walk(module: ir.Module) -> list[_Own]:
+    roots = roots_of(module)
     larger: dict[ir.Operation, bytes] = {}
     attentions = [_attention_of(op, larger) for op in roots]
     taken = set(larger)  # whoever reads in front of a transpose comes before whoever would write behind it
-    products = [_inside(_sites_of(op, taken), larger) for op in reversed(roots)]
+    products = [_inside(_sites_of(op, taken), larger, root) for root, op in reversed([*enumerate(roots)])]
     return _apart([list(pair) for pair in zip(attentions, reversed(products), strict=True)])
 
 
-def _inside(sites: _Own, larger: Mapping[ir.Operation, bytes]) -> _Own:
+def _inside(sites: _Own, larger: Mapping[ir.Operation, bytes], root: int) -> _Own:
     """The sites of a root op, with what that is a part of."""
     within = larger.get(sites[0][1], b"") if sites else b""
-    return [(replace(site, within=within), last) for site, last in sites]
+    return [(replace(site, within=within, root=root), last) for site, last in sites]
 
 
 def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -75,6 +75,7 @@ class KernelVariants:
         prepared: the problem.
         lab: where variants are made.
         records: where reproducers go.
+        competes_for: the workload in the program, if it is another than the problem's alone.
 
     Attributes:
         prepared: the problem.
@@ -87,11 +88,15 @@ class KernelVariants:
     most_places = 1
     wrong = ""
 
-    def __init__(self, kernel: Kernel, prepared: Prepared, lab: Lab, records: Records) -> None:
+    def __init__(
+        self, kernel: Kernel, prepared: Prepared, lab: Lab, records: Records,
+        competes_for: Workload | None = None,
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.prepared = prepared
         self.name = kernel.name
-        self.workload = prepared.workload.key
+        self.competes_for = competes_for or prepared.workload
+        self.workload = self.competes_for.key
         self.bench = prepared.bench
         self.default = prepared.default
         self.default_us = prepared.default_us
@@ -188,8 +193,11 @@ def digest_of_code(code: Code) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
-    """Each problem alone with its default, or why it cannot be, in their order; all are compiled at once."""
+def prepare(sites: Sequence[Site], lab: Lab, timed: Collection[Site] = ()) -> list[Prepared | str]:
+    """Each problem alone with its default, or why it cannot be, in their order; all are compiled at once.
+
+    What the program spends on those of `timed` is known from its own dispatches.
+    """
     extracting = [
         lab.compilers.submit(extract_alone_here, site.alone, site.problem.name, lab.target) for site in sites
     ]
@@ -200,7 +208,7 @@ def prepare(sites: Sequence[Site], lab: Lab) -> list[Prepared | str]:
     apart = {
         site: submit_program(Program(site.problem.name, site.case), lab.target, lab.compilers)
         for site in sites
-        if site.one_op
+        if site.one_op and site not in timed
     }
     defaults = {key: lab.builder.submit(harness, None) for key, harness in harnesses.items()}
     checks = {

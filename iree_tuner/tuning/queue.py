@@ -38,7 +38,7 @@ _LEAST_GAIN = 2e-6
 """Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
 
 _WORTH_A_FINAL = 0.003
-"""Of the program's time."""
+"""Of the program's time with the best of all workloads: one may take nearly all of it by default."""
 
 _IN_FLIGHT = 0.5
 """The expected gain that is left after a slice that has not ended."""
@@ -111,7 +111,8 @@ class WorkloadQueue:
     @property
     def promising(self) -> list[WorkloadSearch]:
         """Workloads worth a verdict within a budget: their best candidate would save enough, or mends."""
-        least_us = _WORTH_A_FINAL * self.total_us
+        left_us = self.total_us - sum(max(0.0, each.gained_us) for each in self.workloads)
+        least_us = _WORTH_A_FINAL * max(0.0, left_us)
         return [each for each in self.workloads if each.corrects or each.gained_us > least_us]
 
     def ask(self, count: int) -> list[tuple[Search, Assignment]]:
@@ -142,8 +143,17 @@ class WorkloadQueue:
     def _choose(self, *, may_admit: bool) -> tuple[WorkloadSearch, Search] | None:
         """The search that goes on; None where none is worth it, or others have to be measured first."""
         while True:
-            open_ones = [(each, search) for each in self.workloads for search in each.searches if search.open]
-            large = [pair for pair in open_ones if pair[0].share > LARGE_SHARE and not pair[1].begun]
+            open_ones = [
+                (each, search)
+                for each in self.workloads
+                for search in each.searches
+                if search.open and not any(map(_unknown, each.quicker(search)))
+            ]
+            large = [
+                (each, search)
+                for each, search in open_ones
+                if each.share > LARGE_SHARE and not search.begun and not each.quicker(search)
+            ]
             if large:
                 return max(large, key=lambda pair: (pair[0].weight_us, -pair[0].searches.index(pair[1])))
             if self._waiting and self._share(self._waiting[0]) > LARGE_SHARE:
@@ -173,7 +183,7 @@ class WorkloadQueue:
     def _gain_us(self, workload: WorkloadSearch, search: Search) -> float:
         """The possible saving of the next slice, if the running ones save nothing."""
         in_flight = -(-search.pending // self._slice)
-        return search.prospects.gain_us(workload.best_score) * _IN_FLIGHT**in_flight
+        return workload.gain_us(search) * _IN_FLIGHT**in_flight
 
     def _typical_s(self) -> float:
         """Seconds of a slice, of the searches that have had one and go on."""
@@ -241,6 +251,11 @@ class WorkloadQueue:
 
     def _unmeasured(self, task: Task, note: str) -> WorkloadResult:
         return WorkloadResult(task, self._share(task), note=note, weight_us=self._spent_us(task))
+
+
+def _unknown(search: Search) -> bool:
+    """Whether the first results of a search are still to come."""
+    return not search.prospects.bests and (search.open or search.pending > 0)
 
 
 def standing_of(workload: WorkloadSearch) -> SearchStanding:

@@ -156,7 +156,8 @@ def _finals(
             )
             finals[first] = _everywhere(workload, final, lab, everywhere)
         promised = workload in queue.promising
-        note = note_of(workload, finals.get(first), engine, lost, findings, promised=promised)
+        tried = next((each for each in workload.searches if each.tried), first)  # kernels may do it alone
+        note = note_of(workload, finals.get(tried), engine, lost, findings, promised=promised)
         results.append(workload.result(finals, note, lab))
         watch.finished(results[-1])
     return results
@@ -178,7 +179,10 @@ def _played(
         found = budget.final_plan(plan.effort, places, comparisons, plan.options.in_model, after_s + checks_s)
         if search.corrects:
             return replace(found, keep=1, least=ANY)
-        return found if not search.kind.name else replace(found, keep=1, least=NEARLY)
+        if not search.kind.name:
+            return found
+        workload = next(each for each in workloads if search in each.searches)
+        return replace(found, keep=1, least=NEARLY * min(1.0, workload.scale(search)))
 
     def done(_: Search, __: Final) -> None:
         nonlocal left

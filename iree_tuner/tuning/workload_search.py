@@ -23,6 +23,12 @@ _BUDGETED = 5
 """Times the effort's trials: where a budget ends the search, this only bounds it."""
 
 
+_ALIKE = 3.0
+"""Times: cold caches and what surrounds a dispatch make less of a difference."""
+
+_QUICK = 0.1
+
+
 class WorkloadSearch:
     """A workload's searches: the compiler's configurations (`configure`), and others that are added.
 
@@ -84,14 +90,41 @@ class WorkloadSearch:
     @property
     def best(self) -> Trial | None:
         """The best trial so far, relative to its default."""
-        ran = [search.best for search in self.searches if search.best is not None]
-        return min(ran, key=lambda trial: trial.score, default=None)
+        ran = [
+            (self.scale(search) * search.best.score, search.best) for search in self.searches if search.best
+        ]
+        return min(ran, key=lambda each: each[0], default=(0.0, None))[1]
 
     @property
     def best_score(self) -> float:
-        """Its time relative to the default's, at most 1 where that may be used."""
+        """Its time relative to the program's default, at most 1 where that may be used."""
         start = max((search.prospects.start for search in self.searches), default=1.0)
-        return min(start, self.best.score) if self.best is not None else start
+        ran = (self.scale(search) * search.best.score for search in self.searches if search.best is not None)
+        return min([start, *ran])
+
+    def scale(self, search: Search) -> float:
+        """The time of what a search's candidates are compared with, relative to the program's default.
+
+        A kernel's is its problem alone, of which the compiler may make much faster or slower code. It is 1
+        if they are nearly alike.
+        """
+        if search.kind is self.configurations or not self.task.calls or not self.weight_us:
+            return 1.0
+        found = search.kind.default_us * self.task.calls / self.weight_us
+        return 1.0 if 1.0 / _ALIKE < found < _ALIKE else found
+
+    def quicker(self, search: Search) -> list[Search]:
+        """Other searches, each of whose candidates takes a small part of the time of one of this search.
+
+        They come first: after them, little may be left to gain.
+        """
+        most = _QUICK * self.scale(search)
+        return [each for each in self.searches if self.scale(each) < most]
+
+    def gain_us(self, search: Search) -> float:
+        """Expected microseconds of an invocation that the next slice of a search saves."""
+        scale = self.scale(search)
+        return scale * search.prospects.gain_us(self.best_score / scale)
 
     @property
     def gained_us(self) -> float:

@@ -13,7 +13,7 @@ from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
 from iree_tuner.execute.program import compare_programs
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
-from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.program_run import Filled, ProgramRun
 from iree_tuner.execute.recent import Recent
 from iree_tuner.program.parts import take_apart
 from iree_tuner.program.phases import run_phases
@@ -79,6 +79,21 @@ def test_what_reads_none_is_not(built, tmp_path):
     found = loaded(built(512), tmp_path)
     assert np.isfinite(found.results()[0][0]).all()
     assert not found.known.unwritten
+
+
+@pytest.mark.parametrize(("given", "seconds", "once"), [(2, 0.0, True), (2, 60.0, False), (1, 0.0, False)])
+def test_a_program_that_takes_long_runs_once_on_inputs_that_stay(
+    built, tmp_path, monkeypatch, given: int, seconds: float, once: bool
+) -> None:
+    monkeypatch.setattr("iree_tuner.execute.program_loaded._VERY_LONG_S", seconds)
+    path = tmp_path / "program.vmfb"
+    path.write_bytes(built(512))
+    inputs = [Filled((512,), "f32", 0.3)] * given
+    found = LoadedProgram(str(path), DEVICE, request(load_program(ADDING.format(size=512)), inputs=inputs))
+    first, second, third = found.results()
+    assert (first is second, first is third) == (once, once)
+    assert len(found.slack(Depth())) == 3
+    assert found.known.once == once
 
 
 def test_a_version_that_reads_it_is_wrong_and_a_default_that_does_is_told(built):

@@ -8,6 +8,7 @@ from amounts import amount
 from simulated import MODELS, PLACES, Device, Floats, Model, final
 
 from iree_tuner.execute.judging import JudgePlan, judge
+from iree_tuner.execute.statistics import compare_rows
 
 ALL_FINALS = 1000
 FINALS = amount(100, ALL_FINALS)
@@ -94,6 +95,30 @@ def test_seconds_are_a_limit_too(batch_s):
     found = judge(take, 3, JudgePlan(1280, seconds=60.0), clock=lambda: now[0])
     assert now[0] <= max(60.0, 2 * PLACES * 4 * batch_s)  # two rounds at each place are the least
     assert all(np.isfinite(each.interval).all() for each in found)
+
+
+@pytest.mark.parametrize(
+    ("gain", "verdict", "pairs"), [(100.0, "win", 3), (0.01, "lose", 3), (1.5, "win", 9), (1.0, "tie", 9)]
+)
+def test_long_rounds_need_not_be_many_where_all_is_plain(gain, verdict, pairs):
+    """Three pairs of a round of two seconds, where none could be mistaken; else as many as fit."""
+    now, rng = [0.0], np.random.default_rng(8)
+
+    def take(rounds: int) -> list[Floats]:
+        now[0] += 2.0 * rounds
+        times = rng.normal(1e6, 1e4, (rounds, 2))
+        return [times / np.array([1.0, gain])]
+
+    (found,) = judge(take, 1, JudgePlan(640, seconds=18.0), clock=lambda: now[0])
+    assert (found.verdict, found.pairs) == (verdict, pairs)
+
+
+def test_three_pairs_of_which_one_is_not_plain():
+    rows = np.array([[100.0, 1.0], [100.0, 1.0], [100.0, 50.0]])
+    (found,) = compare_rows([rows])
+    assert found.verdict == "tie"
+    (found,) = compare_rows([rows[:2]])
+    assert found.verdict == "tie"
 
 
 def test_no_call_asks_for_nothing():

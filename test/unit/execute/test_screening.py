@@ -62,6 +62,12 @@ def test_a_slow_candidate_is_given_up_after_two_samples():
     assert source.taken == 2
 
 
+def test_one_sample_of_a_long_run_is_enough():
+    assert len(screen(Times(2e6), NoSensors(), PLAN, None).samples_us) == 1
+    slow = screen(Times(2e6), NoSensors(), PLAN, 300.0)
+    assert (slow.too_slow, len(slow.samples_us)) == (True, 2)
+
+
 @pytest.mark.parametrize("times", [(900.0, 100.0), (100.0, 900.0), (100.0, 900.0, 900.0, 900.0, 100.0)])
 def test_a_spike_does_not_reject_a_good_candidate(times):
     found = screen(Times(*times), NoSensors(), PLAN, 300.0)

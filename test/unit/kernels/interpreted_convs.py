@@ -33,12 +33,14 @@ CASES = [
     Conv(high=8, wide=6, stride=2, more=(1, 1), steps=("truncf", "minus", "image_bias")),
     Conv(high=6, wide=8, stride=2, low=(3, 1), more=(2, 2), window=(5, 3), filters=40, steps=("bias",)),
     Conv(window=(1, 1), channels=64, steps=("residual",)),
-    Conv(window=(1, 1), stride=2, high=8, wide=8, steps=("truncf",)),
+    Conv(window=(1, 1), stride=2, high=8, wide=8, steps=("bias", "truncf", "residual", "relu")),
     Conv(images=1, high=15, wide=13, channels=3, window=(7, 7), stride=2, low=(3, 3), more=(3, 3)),
     Conv(window=(1, 1), steps=("truncf", "image_bias", "relu")),
     Conv(channels=20, filters=17, **PAD, steps=("bias", "truncf")),
     Conv(first=True, **PAD, steps=("channel_bias", "relu", "truncf")),
-    Conv(first=True, window=(1, 1), channels=40, steps=("truncf", "image_channel_bias", "residual")),
+    Conv(
+        first=True, window=(1, 1), stride=2, channels=40, steps=("truncf", "image_channel_bias", "residual")
+    ),
     Conv(first=True, channels=3, stride=2, dilation=2, low=(2, 2), more=(2, 1), steps=("channel_gain",)),
     Conv(groups=3, channels=8, filters=16, stride=2, steps=("relu", "truncf")),
     Conv(element="bf16", channels=16, **PAD, steps=("bias", "truncf")),

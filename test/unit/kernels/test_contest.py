@@ -97,7 +97,9 @@ def test_a_kernel_gets_its_inputs_in_the_order_of_the_problem(lab) -> None:
     assert dispatch.harness.inputs == (0, 1, 3, 2)
     assert why_unfit(dispatch.harness, site.problem) == ""
     contest = briefly(site, CGemm(), lab, most=2)
-    assert [each.outcome for each in contest.trials].count("ok") == len(contest.trials) > 0
+    outcomes = {each.outcome for each in contest.trials}
+    assert "ok" in outcomes
+    assert outcomes <= {"ok", "too_slow"}
 
 
 def test_no_more_are_begun_after_the_time(lab) -> None:

@@ -73,6 +73,12 @@ class World:
             def configure(self, *_):
                 return []
 
+            def quicker(self, _):
+                return []
+
+            def gain_us(self, search):
+                return search.prospects.gain_us(self.best_score)
+
             best = property(lambda self: self.searches[0].best)
             best_score = property(lambda self: min(1.0, self.best.score) if self.best else 1.0)
             gained_us = property(lambda self: self.weight_us * (1.0 - self.best_score))
