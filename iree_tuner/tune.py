@@ -347,7 +347,7 @@ class _TuningRun:
         if cause is None and not found.agreement.ok:
             return None
         blamed = [each.dispatch for each in cause.findings] if cause else None
-        mended = mended_with(version, self.kernel_versions[version], blamed, self.lab, self.folder)
+        mended = mended_with(version, self.kernel_versions, blamed, self.lab, self.folder)
         self.kernel_versions |= mended
         return next(iter(mended), None)
 

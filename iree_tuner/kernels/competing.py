@@ -28,7 +28,10 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
+from iree_tuner.targets.find import with_options
+from iree_tuner.targets.options import fusing_more
 from iree_tuner.tuning.finals import NEARLY
+from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.result import WorkloadResult
@@ -217,37 +220,45 @@ def _slower(kind: KernelVariants, result: WorkloadResult) -> float:
 def versions_with(
     tuned: TunedVariant, choices: Mapping[str, Chosen], lab: Lab, folder: Path
 ) -> dict[ProgramVersion, Chosen]:
-    """The tuned program with each choice of kernels."""
+    """The tuned program with each choice of kernels.
+
+    The last two, which have most in them, are also tried with the option that fuses more, where there is one:
+    with kernels other ops are left to fuse than without.
+    """
     found: dict[ProgramVersion, Chosen] = {}
-    executable = executable_target(tuned.target, lab.compilers) if choices else ""
-    for name, chosen in choices.items():
-        path = folder / f"{name.replace(' ', '_')}_{len(found)}.mlir"
-        save_kernel_spec(chosen, executable, lab.context, path)
-        target = with_flags(tuned.target, (f"{SPEC_FLAG}={path}",))
-        found[ProgramVersion(f"{tuned.version.what} and {name}", target, tuned.reached)] = chosen
+    more = fusing_more(tuned.target)
+    fused = [with_options(tuned.target, more)] if more else []
+    for number, (name, chosen) in enumerate(choices.items()):
+        for target in (tuned.target, *(fused if number >= len(choices) - 2 else ())):
+            path = folder / f"{name.replace(' ', '_')}_{len(found)}.mlir"
+            what = f"{tuned.version.what if target == tuned.target else untuned(target).what} and {name}"
+            flagged = _with_kernels(target, chosen, lab, path)
+            found[ProgramVersion(what, flagged, tuned.reached if target == tuned.target else ())] = chosen
     return found
 
 
 def mended_with(
-    version: ProgramVersion, chosen: Chosen, blamed: Collection[str] | None, lab: Lab, folder: Path
-) -> dict[ProgramVersion, Chosen]:
-    """A version without what makes it wrong or fail; none where nothing would be left, or it is the same.
+    version: ProgramVersion, known: Mapping[ProgramVersion, Chosen], blamed: Collection[str] | None,
+    lab: Lab, folder: Path,
+) -> dict[ProgramVersion, Chosen]:  # fmt: skip
+    """A version without what makes it wrong or fail; none where nothing would be left, or there is the same.
 
     The compiler may fail on a program with kernels under flags that are fine without: under
     `--iree-opt-level=O3` it fuses more into what surrounds them.
 
     Args:
         version: the program with kernels.
-        chosen: which those are.
+        known: all of them, with their kernels.
         blamed: names of dispatches that compute wrong results; None where it does not compile or run, and is
             to have the flags that were given.
         lab: for those, and with the context of the spec.
         folder: where it is written.
     """
-    plain = without_kernels(version.target)
+    plain, chosen = without_kernels(version.target), known[version]
     if blamed is None:
         right, entries, what = list(chosen), (), f"{version.what}, with the given flags"
-        same, plain = plain == lab.target, lab.target
+        plain = lab.target
+        same = any(without_kernels(each.target) == plain and own == right for each, own in known.items())
     else:
         names = executable_names([site for site, _ in chosen])
         right = [each for name, each in zip(names, chosen, strict=True) if name not in blamed]
@@ -256,10 +267,15 @@ def mended_with(
     if not right or same:
         return {}
     path = folder / f"mended_{version.what.replace(' ', '_')}.mlir"
-    save_kernel_spec(right, executable_target(plain, lab.compilers), lab.context, path)
-    return {ProgramVersion(what, with_flags(plain, (f"{SPEC_FLAG}={path}",)), entries): right}
+    return {ProgramVersion(what, _with_kernels(plain, right, lab, path), entries): right}
 
 
 def without_kernels(target: Target) -> Target:
     """A target without the flag that names a spec of kernels."""
     return replace(target, flags=tuple(flag for flag in target.flags if not flag.startswith(SPEC_FLAG)))
+
+
+def _with_kernels(target: Target, chosen: Chosen, lab: Lab, path: Path) -> Target:
+    """The target with a spec of kernels, which is written to a file."""
+    save_kernel_spec(chosen, executable_target(target, lab.compilers), lab.context, path)
+    return with_flags(target, (f"{SPEC_FLAG}={path}",))

@@ -21,6 +21,9 @@ GPU_OPTIONS = {
 }
 """For every GPU."""
 
+_FUSING = ("aggressive-fusion", "O2", "O3")
+"""Options that fuse more; the levels include the first."""
+
 GPU_AXES = (("aggressive-fusion",), tuple(LEVELS))
 """As `Target.axes`."""
 
@@ -52,3 +55,10 @@ def with_gpu_options(target: Target, options: Sequence[str]) -> Target:
     flags = flags_of(target.backend, options, GPU_OPTIONS)
     chip = "+".join((target.chip, *options))
     return replace(target, chip=chip, flags=(*target.flags, *flags), axes=GPU_AXES)
+
+
+def fusing_more(target: Target) -> tuple[str, ...]:
+    """The options of a target and the one that fuses more; none where it has one, or there is none."""
+    own = options_of(target)
+    known = any(_FUSING[0] in axis for axis in target.axes)
+    return (*own, _FUSING[0]) if known and not set(own) & set(_FUSING) else ()

@@ -48,7 +48,7 @@ def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_pat
     found = blame(version, lab.target, program, request(program), dispatches, lab, 10.0)
     assert [each.dispatch for each in found.findings] == blamed
     names = {each.dispatch for each in found.findings}
-    left = mended_with(version, chosen, names, lab, tmp_path)
+    left = mended_with(version, {version: chosen}, names, lab, tmp_path)
     if not blamed:
         assert found.note == "with kernels: each of its dispatches is correct alone"
         assert left == {}
@@ -69,12 +69,13 @@ def test_kernels_that_fail_under_some_flags_keep_their_places_with_the_given_one
     ]
     flagged = with_flags(lab.target, ("--iree-opt-level=O3", f"{SPEC_FLAG}=kernels.mlir"))
     version = ProgramVersion("O3 with kernels", flagged, entries=("an entry for O3",))
-    ((mended, kept),) = mended_with(version, chosen, None, lab, tmp_path).items()
+    ((mended, kept),) = mended_with(version, {version: chosen}, None, lab, tmp_path).items()
     assert kept == chosen
     assert mended.entries == ()
     assert without_kernels(mended.target) == lab.target
     assert mended.what == "O3 with kernels, with the given flags"
-    assert mended_with(mended, chosen, None, lab, tmp_path) == {}, "nothing else is left to try"
+    known = {version: chosen, mended: kept}
+    assert mended_with(version, known, None, lab, tmp_path) == {}, "nothing else is left to try"
 
 
 def test_what_cannot_be_taken_apart_says_why(lab):

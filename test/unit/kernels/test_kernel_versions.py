@@ -1,0 +1,44 @@
+"""Versions of a program with kernels: with the option that fuses more, too."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.kernels.bench import SPEC_FLAG
+from iree_tuner.kernels.competing import versions_with, without_kernels
+from iree_tuner.targets import parse_target
+from iree_tuner.targets.options import fusing_more
+from iree_tuner.tuning.verdict import TunedVariant
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("cuda:sm_80", ("aggressive-fusion",)), ("cuda:sm_80+O1", ("O1", "aggressive-fusion")),
+        ("cuda:sm_80+O3", ()), ("cuda:sm_80+aggressive-fusion", ()), ("llvm-cpu:host", ()),
+    ],
+)  # fmt: skip
+def test_options_that_fuse_more(target: str, options: tuple[str, ...]) -> None:
+    assert fusing_more(parse_target(target)) == options
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_80+O3"])
+def test_the_last_choices_are_tried_with_it(chip: str, compilers, tmp_path) -> None:
+    target = parse_target(f"cuda:{chip}")
+    own = SimpleNamespace(context=new_context(), compilers=compilers, target=target)
+    choices = {"kernels": [], "more kernels": [], "kernels and fused ops": []}
+    made = versions_with(TunedVariant(target, (), ()), choices, own, tmp_path)
+    fused = [each for each in made if without_kernels(each.target) != target]
+    assert len(made) == 3 + len(fused)
+    assert [each.what for each in fused] == (
+        ["aggressive-fusion and more kernels", "aggressive-fusion and kernels and fused ops"]
+        if chip == "sm_80"
+        else []
+    )
+    for each in made:
+        assert each.target.flags[-1].startswith(f"{SPEC_FLAG}={tmp_path}")
+    for each in fused:
+        assert without_kernels(each.target) == parse_target("cuda:sm_80+aggressive-fusion")
