@@ -232,8 +232,7 @@ def versions_with(
         for target in (tuned.target, *(fused if number >= len(choices) - 2 else ())):
             path = folder / f"{name.replace(' ', '_')}_{len(found)}.mlir"
             what = f"{tuned.version.what if target == tuned.target else untuned(target).what} and {name}"
-            flagged = _with_kernels(target, chosen, lab, path)
-            found[ProgramVersion(what, flagged, tuned.reached if target == tuned.target else ())] = chosen
+            found[ProgramVersion(what, _with_kernels(target, chosen, lab, path), tuned.reached)] = chosen
     return found
 
 
