@@ -29,7 +29,7 @@ EXCEPTIONS: dict[tuple[str, str], tuple[int, str]] = {
     ("compiler/unbound.py", "printed"): (4, NO_ACCESSOR),
     ("compiler/unbound.py", "search"): (2, NO_ACCESSOR),
     ("execute/causes.py", "pattern"): (1, "types in the messages of failures, to group them"),
-    ("execute/program_loaded.py", "map"): (1, "the ABI's declaration of a function in a compiled module"),
+    ("execute/signature.py", "map"): (1, "the ABI's declaration of a function in a compiled module"),
     ("execute/reference/outputs.py", "parse"): (1, STORED),
     ("execute/reproducer.py", "parse"): (2, STORED),
     ("execute/reproducer.py", "pattern"): (1, NO_IR + ": a name becomes a folder"),
@@ -124,7 +124,7 @@ def test_every_exception_has_a_reason() -> None:
 @pytest.mark.parametrize(
     ("kind", "homes"),
     [
-        ("map", {"ops/indexing_map.py", "store/recordings.py", "execute/program_loaded.py"}),
+        ("map", {"ops/indexing_map.py", "store/recordings.py", "execute/signature.py"}),
         ("element", {"ops/element_type.py"}),
     ],
 )
