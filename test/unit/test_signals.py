@@ -44,7 +44,7 @@ def alive(mark):
     return found
 
 
-@settings(max_examples=amount(3, 100), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=amount(2, 100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(command=st.sampled_from(COMMANDS), number=st.sampled_from(SIGNALS), after_s=st.floats(0.0, 8.0))
 def test_a_signal_at_any_moment_ends_it_and_leaves_nothing(tmp_path_factory, command, number, after_s):
     folder = tmp_path_factory.mktemp("signals")

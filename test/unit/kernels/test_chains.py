@@ -87,7 +87,7 @@ def test_a_chain_is_one_dispatch_with_the_same_results(name: str) -> None:
     equal(results(site.case, given), results(site.problem.fused, given))
 
 
-@pytest.mark.parametrize("seed", range(amount(2, 60)))
+@pytest.mark.parametrize("seed", range(amount(1, 60)))
 def test_random_chains_compute_the_same(seed: int) -> None:
     for site in found_in(random_chain(seed)):
         assert generics(site.problem.fused) == 1

@@ -120,6 +120,7 @@ def test_a_file_is_a_program_with_a_function_for_each(tmp_path):
     assert [item.operation.name for item in items_from([str(path)])] == names
 
 
+@pytest.mark.exhaustive  # each of its parts is tested above, and short commands in lit
 def test_a_long_command_is_tuned_and_suited(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     command = f"gemm -m 24 -n 32 -k 40 {'-i 1 ' * 60}"
