@@ -6,7 +6,7 @@ each part. Written as one op, a chain is one dispatch: `fused_op`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from iree.compiler import ir
 
@@ -34,8 +34,8 @@ from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import indexing_maps, iterators
 
-_MOST_INPUTS, _LEAST_OPS = 12, 2
-_FUNCTIONS = ("util.func", "func.func")
+MOST_INPUTS, _LEAST_OPS = 12, 2
+FUNCTIONS = ("util.func", "func.func")
 
 
 def find_chains(module: ir.Module) -> list[Site]:
@@ -43,7 +43,7 @@ def find_chains(module: ir.Module) -> list[Site]:
     found: list[Site] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name not in _FUNCTIONS:
+        if op.name not in FUNCTIONS:
             return ir.WalkResult.ADVANCE
         for block in op.regions[0].blocks:
             found.extend(_chains_of([each.operation for each in block.operations]))
@@ -54,7 +54,7 @@ def find_chains(module: ir.Module) -> list[Site]:
 
 
 def _chains_of(ops: list[ir.Operation]) -> list[Site]:
-    fixed, epilogues = _constants(ops), _epilogues(ops)
+    fixed, epilogues = computed_once(ops), epilogues_of(ops)
     place = {op: number for number, op in enumerate(ops)}
     taken: set[ir.Operation] = set()
     found: list[Site] = []
@@ -110,7 +110,7 @@ def _repeats(user: ir.Operation, op: ir.Operation) -> bool:
     return any(value == op.result and repeats(user, number) for number, value in enumerate(user.operands))
 
 
-def _constants(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
+def computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
     """Ops that are computed from constants, which the compiler does once, when a program is loaded."""
     found: set[ir.Operation] = set()
     for op in ops:
@@ -123,7 +123,7 @@ def _constants(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
     return found
 
 
-def _epilogues(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
+def epilogues_of(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
     """Elementwise ops after products and sums that do not widen these: they belong to the same dispatch."""
     found: set[ir.Operation] = set()
     for op in ops:
@@ -149,6 +149,25 @@ def _bits(value: ir.Value) -> int:
 
 def _chain(ops: list[ir.Operation]) -> Site | None:
     """Ops of a program, in order, as a problem; None where they are no single op."""
+    values, every = gathered(ops)
+    result = ops[-1].result
+    if len(values) > MOST_INPUTS or not values:
+        return None
+    try:
+        plan = plan_of(every, result)
+    except UnsupportedError:
+        return None
+    fused = program_of(
+        values, result.type,
+        lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), result.type),
+    )  # fmt: skip
+    arrays = tuple(map(array_of, values))
+    problem = Problem(workload_of(result.type), arrays, array_of(result), fused=fused)
+    return Site(problem, case_of(values, every), function_of(ops[-1]))
+
+
+def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Operation]]:
+    """The inputs of ops that are in order; and the ops with the sources that they read, in order."""
     inputs, every = dict[ir.Value, None](), list[ir.Operation]()
     for op in ops:
         for value in (*op.operands, *captured(op)):
@@ -158,21 +177,7 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
             elif before is None or before not in ops:
                 inputs[value] = None
         every.append(op)
-    result = ops[-1].result
-    if len(inputs) > _MOST_INPUTS or not inputs:
-        return None
-    try:
-        plan = plan_of(every, result)
-    except UnsupportedError:
-        return None
-    values = list(inputs)
-    fused = program_of(
-        values, result.type,
-        lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), result.type),
-    )  # fmt: skip
-    arrays = tuple(map(array_of, values))
-    problem = Problem(workload_of(result.type), arrays, array_of(result), fused=fused)
-    return Site(problem, case_of(values, every), function_of(ops[-1]))
+    return list(inputs), every
 
 
 def _below(op: ir.Operation) -> list[ir.Operation]:

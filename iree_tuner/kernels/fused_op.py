@@ -100,12 +100,8 @@ def build(plan: Plan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> i
     Returns:
         The result, in its shape.
     """
-    kind = ir.RankedTensorType(result)
-    loops = plan.loops
-    body = _Body({loop: number for number, loop in enumerate(loops)}, inputs)
-    body.look(plan.element)
-    shape = [loop.size for loop in loops]
-    empty = tensor.EmptyOp(shape, kind.element_type).result
+    kind, loops, body = ir.RankedTensorType(result), plan.loops, _body_of(plan, inputs)
+    empty = tensor.EmptyOp([loop.size for loop in loops], kind.element_type).result
     maps = [*(view.map for view in body.views), ir.AffineMap.get_identity(len(loops))]
 
     def make(*arguments: ir.Value) -> ir.Value:
@@ -114,6 +110,35 @@ def build(plan: Plan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> i
 
     found = generic([view.value for view in body.views], empty, maps, ["parallel"] * len(loops), make)
     return _collapsed(found, [len(parts) for parts in plan.sizes], kind)
+
+
+def build_sum(
+    plan: Plan, inputs: Mapping[ir.Value, ir.Value], first: ir.Value, kinds: Sequence[str],
+    written: ir.AffineMap,
+) -> ir.Value:  # fmt: skip
+    """Build the sum of a graph's elements over some loops, as one op at the current insertion point.
+
+    Args:
+        plan: of the graph; its dimensions are single loops.
+        inputs: of the graph, and what they are here.
+        first: what the sums start from.
+        kinds: of the loops: `parallel` or `reduction`.
+        written: from the loops to the result.
+    """
+    body = _body_of(plan, inputs)
+
+    def add(*arguments: ir.Value) -> ir.Value:
+        body.arguments = arguments[:-1]
+        return arith.addf(arguments[-1], body.made(plan.element))
+
+    maps = [*(view.map for view in body.views), written]
+    return generic([view.value for view in body.views], first, maps, kinds, add)
+
+
+def _body_of(plan: Plan, inputs: Mapping[ir.Value, ir.Value]) -> _Body:
+    body = _Body({loop: number for number, loop in enumerate(plan.loops)}, inputs)
+    body.look(plan.element)
+    return body
 
 
 def _collapsed(value: ir.Value[Any], parts: Sequence[int], kind: ir.RankedTensorType) -> ir.Value:

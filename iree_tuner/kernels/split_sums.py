@@ -7,14 +7,19 @@ takes 13 ms on an H200. Its own flag for split reductions leaves such sums as th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, tensor
 
 from iree_tuner.compiler.generic import generic
+from iree_tuner.kernels.chains import FUNCTIONS, MOST_INPUTS, computed_once, epilogues_of, gathered
+from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.fused_op import Plan, build_sum, plan_of
 from iree_tuner.kernels.fused_ops import workload_of
+from iree_tuner.kernels.moves import COLLAPSE, EXPAND, is_elementwise, is_source
+from iree_tuner.kernels.place_index import UnsupportedError
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, copy_ops, function_of, program_of, zeros_of
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
@@ -26,27 +31,64 @@ _ADD = "arith.addf"
 
 
 def find_sums(module: ir.Module) -> list[Site]:
-    """Sums of a program as preprocessing finds it (after `abi`) that can be computed in two steps."""
-    found: list[Site] = []
+    """Sums of a program as preprocessing finds it (after `abi`) that can be computed in two steps.
+
+    Elementwise ops of the same size before a sum are part of it. Otherwise the compiler writes their results
+    to memory where others read them, too, as the distances from a mean. The sites with most ops come first:
+    their matchers must be asked before those of the sum alone.
+    """
+    found: list[tuple[int, Site]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "linalg.generic" and (site := _site_of(op)) is not None:
-            found.append(site)
-        return ir.WalkResult.ADVANCE
+        if op.name not in FUNCTIONS:
+            return ir.WalkResult.ADVANCE
+        for block in op.regions[0].blocks:
+            ops = [each.operation for each in block.operations]
+            kept = epilogues_of(ops) | computed_once(ops)
+            sites = [_site_of(each, kept) for each in ops if each.name == "linalg.generic"]
+            found.extend(each for each in sites if each is not None)
+        return ir.WalkResult.SKIP
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return [site for _, site in sorted(found, key=lambda each: -each[0])]
 
 
-def _site_of(op: ir.Operation) -> Site | None:
+def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> tuple[int, Site] | None:
+    """The site of a sum, and how many ops it replaces."""
     start = zeros_of(op)
     if len(op.operands) != 2 or not start or not _adds_up(op) or not (apart := _loops_apart(op)):
         return None
-    value, result = op.operands[0], op.result
-    build = partial(_build, op, start[0], apart)
-    fused = program_of([value], result.type, build)
-    problem = Problem(workload_of(result.type), (array_of(value),), array_of(result), fused=fused)
-    return Site(problem, case_of([value], [*start, op]), function_of(op))
+    for before in (_before(op, kept), list[ir.Operation]()):
+        values, every = gathered(before) if before else ([op.operands[0]], [])
+        try:
+            plan = plan_of(every, op.operands[0])
+        except UnsupportedError:
+            continue
+        if values and len(values) <= MOST_INPUTS and len(plan.loops) == len(plan.sizes):
+            fused = program_of(values, op.result.type, partial(_build, op, start[0], apart, plan, values))
+            arrays = tuple(map(array_of, values))
+            problem = Problem(workload_of(op.result.type), arrays, array_of(op.result), fused=fused)
+            return len(every), Site(problem, case_of(values, [*every, *start, op]), function_of(op))
+    return None
+
+
+def _before(op: ir.Operation, kept: Collection[ir.Operation]) -> list[ir.Operation]:
+    """The elementwise ops of the same size that what is summed up is computed by, in order."""
+    found: list[ir.Operation] = []
+    least = math.prod(ir.RankedTensorType(op.operands[0].type).shape)
+
+    def look(value: ir.Value) -> None:
+        before = producer(value)
+        if before is None or before in found or before in kept or is_source(before):
+            return
+        of_all = math.prod(ir.RankedTensorType(value.type).shape) >= least
+        if of_all and (is_elementwise(before) or before.name in (EXPAND, COLLAPSE)):
+            for each in before.operands:
+                look(each)
+            found.append(before)
+
+    look(op.operands[0])
+    return found
 
 
 def _adds_up(op: ir.Operation) -> bool:
@@ -81,21 +123,26 @@ def _loops_apart(op: ir.Operation) -> list[int]:
     return apart
 
 
-def _build(op: ir.Operation, zero: ir.Operation, apart: Sequence[int], function: func.FuncOp) -> ir.Value:
-    """Both sums, at the current insertion point."""
-    sizes = [size or 1 for size in loop_sizes(op) or ()]
-    kinds, (read, written) = list(iterators(op)), indexing_maps(op)
-    kept = [ir.AffineDimExpr(each).position for each in written.results]
+def _build(
+    op: ir.Operation, zero: ir.Operation, apart: Sequence[int], plan: Plan, values: Sequence[ir.Value],
+    function: func.FuncOp,
+) -> ir.Value:  # fmt: skip
+    """Both sums, at the current insertion point. Loops are the dimensions of what is summed up."""
+    read, written = indexing_maps(op)
+    place = {ir.AffineDimExpr(each).position: at for at, each in enumerate(read.results)}
+    kept = [place[ir.AffineDimExpr(each).position] for each in written.results]
+    order = [*kept, *(place[loop] for loop in apart)]
+    shape = ir.RankedTensorType(op.operands[0].type).shape
     element = ir.RankedTensorType(op.result.type).element_type
     start = copy_ops([zero], {})
-    order = [*kept, *apart]
-    partly = ir.AffineMap.get(len(sizes), 0, [ir.AffineDimExpr.get(each) for each in order])
-    kinds = ["parallel" if loop in apart else kind for loop, kind in enumerate(kinds)]
-    first = _filled(start, [sizes[each] for each in order], element)
-    parts = generic([function.arguments[0]], first, [read, partly], kinds, _plus)
+    partly = ir.AffineMap.get(len(shape), 0, [ir.AffineDimExpr.get(each) for each in order])
+    kinds = ["parallel" if at in order else "reduction" for at in range(len(shape))]
+    first = _filled(start, [shape[each] for each in order], element)
+    inputs = dict(zip(values, function.arguments, strict=True))
+    parts = build_sum(plan, inputs, first, kinds, partly)
     whole = ir.AffineMap.get_identity(len(order))
     outer = ir.AffineMap.get(len(order), 0, [ir.AffineDimExpr.get(at) for at in range(len(kept))])
-    last = _filled(start, [sizes[each] for each in kept], element)
+    last = _filled(start, [shape[each] for each in kept], element)
     kinds = ["parallel"] * len(kept) + ["reduction"] * len(apart)
     return generic([parts], last, [whole, outer], kinds, _plus)
 

@@ -47,13 +47,13 @@ def sums_in(text: str):
         return find_sums(module)
 
 
-def result(text: str | bytes, x):
+def result(text: str | bytes, *inputs):
     own = session()
     with own.context:
         data = own.to_vmfb(own.parse(text))
     context = rt.SystemContext(config=rt.Config("local-task"))
     context.add_vm_module(rt.VmModule.copy_buffer(context.instance, data))
-    return context.modules.module["main"](x).to_host()
+    return context.modules.module["main"](*inputs).to_host()
 
 
 @pytest.mark.parametrize("shape", [(2, 16, 30, 32, 20), (1, 70, 3, 5, 31)])
@@ -66,6 +66,41 @@ def test_both_compute_the_same(shape) -> None:
     for text in (site.case, site.problem.fused):
         # The one op adds one number after the other, which is less exact.
         np.testing.assert_allclose(result(text, x), wanted, atol=5e-3)
+
+
+GROUP_NORM = """
+func.func @main(%x: tensor<2x16x30x640xf16>) -> (tensor<2x16x30x32x20xf32>, tensor<2x32xf32>) {
+  %wide = stablehlo.convert %x : (tensor<2x16x30x640xf16>) -> tensor<2x16x30x640xf32>
+  %groups = stablehlo.reshape %wide : (tensor<2x16x30x640xf32>) -> tensor<2x16x30x32x20xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%groups init: %zero) applies stablehlo.add across dimensions = [1, 2, 4]
+    : (tensor<2x16x30x32x20xf32>, tensor<f32>) -> tensor<2x32xf32>
+  %count = stablehlo.constant dense<9600.0> : tensor<2x32xf32>
+  %mean = stablehlo.divide %sum, %count : tensor<2x32xf32>
+  %same = stablehlo.broadcast_in_dim %mean, dims = [0, 3] : (tensor<2x32xf32>) -> tensor<2x16x30x32x20xf32>
+  %distances = stablehlo.subtract %groups, %same : tensor<2x16x30x32x20xf32>
+  %squares = stablehlo.multiply %distances, %distances : tensor<2x16x30x32x20xf32>
+  %variance = stablehlo.reduce(%squares init: %zero) applies stablehlo.add across dimensions = [1, 2, 4]
+    : (tensor<2x16x30x32x20xf32>, tensor<f32>) -> tensor<2x32xf32>
+  return %distances, %variance : tensor<2x16x30x32x20xf32>, tensor<2x32xf32>
+}"""
+
+
+def test_what_is_computed_before_a_sum_is_part_of_it() -> None:
+    """So that distances from a mean are not written to memory, where others read them, too."""
+    squares, values = sums_in(GROUP_NORM)
+    assert [len(each.problem.inputs) for each in (squares, values)] == [2, 1], "what replaces most is first"
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 16, 30, 640), np.float32).astype(np.float16)
+    mean = rng.standard_normal((2, 32), np.float32)
+    groups = x.astype(float).reshape(2, 16, 30, 32, 20)
+    wanted = ((groups - mean[:, None, None, :, None]) ** 2).sum((1, 2, 4))
+    given = {(2, 16, 30, 640): x, mean.shape: mean}
+    for site, expected in ((squares, wanted), (values, groups.sum((1, 2, 4)))):
+        assert site.problem.fused.count(b"linalg.generic") == 2
+        inputs = [given[each.shape] for each in site.problem.inputs]
+        for text in (site.case, site.problem.fused):
+            np.testing.assert_allclose(result(text, *inputs), expected, rtol=1e-4, atol=5e-2)
 
 
 def test_a_program_has_them_among_what_is_found() -> None:
