@@ -182,7 +182,8 @@ class _TuningRun:
                     given if choice.target == self.lab.target else self._read(self.lab.on(choice.target))
                 )
                 variants[choice.target] = variant = self._profiled(variant)
-                tuned.append(self._tuned(variant, choice, (1 + self.budget.proofs) * len(kept), part))
+                most = 2 + (self.competitors.versions(choice.target) if self.competitors else 0)
+                tuned.append(self._tuned(variant, choice, most * len(kept), part))
             with self.timeline.stage("verdict"):  # all that is left to compile, at once
                 checks = [self._begin_last(each, variants[each.target]) for each in tuned]
                 self.versions.settle()
@@ -283,9 +284,8 @@ class _TuningRun:
         with self.timeline.stage("matcher check"):
             entries, notes = reaching(entries_of(results), self.program, variant.lab)
         tuned = TunedVariant(target, tuple(results), tuple(entries), tuple(notes))
-        if competitors is None:
-            return tuned
-        made = versions_with(tuned, competitors.choices(results, target), self.lab, self.folder)
+        choices = competitors.choices(results, target) if competitors else {}
+        made = versions_with(tuned, choices, self.lab, self.folder)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 

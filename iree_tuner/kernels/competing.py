@@ -85,6 +85,11 @@ class Competitors:
         """Whether any can be compared, alone or in the program."""
         return any(self.kinds) or bool(self.chains or self.own.joint)
 
+    def versions(self, target: Target) -> int:
+        """How many versions of the program with kernels there will be, about (`versions_with`)."""
+        choices = any(self.kinds) + bool(self.chains) + bool(self.own.rewritten)
+        return choices + bool(fusing_more(target)) * min(choices, 2)
+
     def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
         """Workloads that only kernels compute, as flags have made others of them, with what is spent on them.
 

@@ -199,12 +199,15 @@ class Budget:
     def verdict_s(self, versions: int) -> float:
         """For the verdict: compiling, checking, and comparing in turns, at one place of the code."""
         least_s = LEAST_PAIRS * (versions + 1) * self.measured.invocation_s
-        return self.versions_s(versions, 1) + max(self._rounds_s, least_s)
+        return self.versions_s(versions, 1) + max(self._rounds_s(versions), least_s)
 
-    @property
-    def _rounds_s(self) -> float:
-        """To compare versions of the program in turns, unless the least pairs take longer."""
-        return max(_LEAST_VERDICT_S, min(_MOST_VERDICT_S, _ROUNDS_S + _ROUNDS_PART * self.total_s))
+    def _rounds_s(self, versions: int) -> float:
+        """To compare versions of the program in turns, unless the least pairs take longer.
+
+        More than two take longer: each round has a sample of each.
+        """
+        usual_s = min(_MOST_VERDICT_S, _ROUNDS_S + _ROUNDS_PART * self.total_s)
+        return max(_LEAST_VERDICT_S, usual_s) * max(1.0, (versions + 1) / 3)
 
     def versions_s(self, versions: int, places: int) -> float:
         """To compile and check so many versions at so many places each."""
@@ -225,7 +228,7 @@ class Budget:
         if not self.limited:
             return most_s
         left_s = self.left_s - _END_S - _MARGIN * self.versions_s(versions, places)
-        return max(_LEAST_ROUNDS_S, min(most_s, left_s, self._rounds_s))
+        return max(_LEAST_ROUNDS_S, min(most_s, left_s, self._rounds_s(versions)))
 
     def finals_that_fit(self, after_s: float, checks_s: Sequence[float]) -> list[int]:
         """Which finals there is time for, with a check of such a length each, in their order."""
