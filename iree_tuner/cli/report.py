@@ -101,9 +101,14 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels
     console.print(f"spec: {path}, configures {len(result.entries)} of {len(result.results)} workloads")
     if kernels is not None:
         console.print(f"kernels: {kernels}, replaces {len(result.kernels)} kinds of dispatches")
-    for site, code in result.kernels:
-        knobs = " ".join(f"{name}={value}" for name, value in code.knobs.items())
-        console.print(f"kernel: {site.problem.name}: {code.entry} {knobs}", markup=False)
+    lines = Counter(
+        " ".join(
+            [f"{site.problem.name}: {code.entry}", *(f"{name}={value}" for name, value in code.knobs.items())]
+        )
+        for site, code in result.kernels
+    )
+    for line, times in lines.items():
+        console.print(f"kernel: {line}{f' ({times} times)' * (times > 1)}", markup=False)
     if result.verdict == "tie":
         console.print("its dispatches are faster alone, but the program is not measurably faster")
     console.print("to use it anyway:" if result.verdict == "tie" else "to use it:", style="bold")
