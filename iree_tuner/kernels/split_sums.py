@@ -1,7 +1,7 @@
-"""Sums of much to few results in a program, which can be two ops: sums of parts, and their sums.
+"""Split reductions of many values to few results into two ops: sums of parts, and the sums of these.
 
-The compiler gives one result to few threads: a group norm of an image, 64 sums of 81,920 pixels and channels,
-takes 13 ms on an H200. Its own flag for split reductions leaves such sums as they are.
+The compiler uses few threads for each result. For example, a group norm of an image has 64 sums of 81,920
+values, and takes 13 ms on an H200. The compiler's flag for split reductions does not change such sums.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12
-"""Sums of parts that keep a device busy."""
+"""The number of partial sums that keeps a device busy."""
 _ADD = "arith.addf"
 
 
 def find_sums(module: ir.Module) -> list[Site]:
-    """Sums of a program as preprocessing finds it (after `abi`) that can be computed in two steps."""
+    """The sums that can be split, of a program in the phase of preprocessing (after `abi`)."""
     found: list[Site] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -50,7 +50,7 @@ def _site_of(op: ir.Operation) -> Site | None:
 
 
 def _adds_up(op: ir.Operation) -> bool:
-    """Whether the body adds its input to the result, and does nothing else."""
+    """Whether the body only adds its input to the result."""
     block = op.regions[0].blocks[0]
     add, *rest = (each.operation for each in block.operations)
     given = list(block.arguments)
@@ -61,7 +61,7 @@ def _adds_up(op: ir.Operation) -> bool:
 
 
 def _loops_apart(op: ir.Operation) -> list[int]:
-    """The outermost loops of the sum whose iterations become parts; empty where one step is enough."""
+    """The outermost loops of the sum, whose iterations become parts; empty if a split does not help."""
     sizes, kinds, maps = loop_sizes(op), iterators(op), indexing_maps(op)
     if sizes is None or None in sizes or not all(each.is_projected_permutation for each in maps):
         return []
@@ -74,7 +74,7 @@ def _loops_apart(op: ir.Operation) -> list[int]:
     if results > _MOST_RESULTS or math.prod(known[loop] for loop in summed) < _LEAST_TERMS:
         return []
     apart: list[int] = []
-    for loop in summed[:-1]:  # the innermost one is read by neighbouring threads
+    for loop in summed[:-1]:  # adjacent threads read along the innermost loop
         if results * math.prod(known[each] for each in apart) >= _ENOUGH:
             break
         apart.append(loop)
@@ -82,7 +82,7 @@ def _loops_apart(op: ir.Operation) -> list[int]:
 
 
 def _build(op: ir.Operation, zero: ir.Operation, apart: Sequence[int], function: func.FuncOp) -> ir.Value:
-    """Both sums, at the current insertion point."""
+    """Build both sums at the current insertion point."""
     sizes = [size or 1 for size in loop_sizes(op) or ()]
     kinds, (read, written) = list(iterators(op)), indexing_maps(op)
     kept = [ir.AffineDimExpr(each).position for each in written.results]
