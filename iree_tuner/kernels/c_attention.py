@@ -23,7 +23,7 @@ _TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
 """Rows and vectors of a tile of sums, by the number of f32 in a vector."""
 
 _MOST_DOTS = 4  # rows and keys of a tile of dot products, whose sums are in registers
-_BLOCKS = (64, 128, 256, 96, 512)  # keys
+_BLOCKS = (64, 128, 256, 96, 512)  # keys of a block
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _FMA_CYCLES, _WORKGROUP_CYCLES = 4, 2000.0
 _WEIGH_CYCLES, _PACK_CYCLES, _TOTAL_CYCLES = 16.0, 0.6, 8.0

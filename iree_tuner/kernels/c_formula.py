@@ -9,7 +9,7 @@ from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.problem import Array, Problem
 
 EXACT = "-ffp-contract=off"
-"""A flag of the C compiler that keeps products and sums apart: 8-bit results are compared bit by bit."""
+"""A flag of the C compiler, which then fuses no products and sums: 8-bit results are compared bit by bit."""
 
 _TYPES = {"f32": "float", "i32": "int", "i8": "i8"}
 _WHOLE = ("addi", "subi", "muli", "maxsi", "minsi")

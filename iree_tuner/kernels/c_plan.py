@@ -26,7 +26,8 @@ _DOTS: Mapping[int, tuple[tuple[int, int], ...]] = {
     8: ((1, 8), (1, 4), (2, 5), (3, 3), (4, 2)),
     4: ((1, 4), (2, 4), (4, 4), (6, 4)),
 }
-"""Rows and columns of a tile of dot products: each sum takes a vector, whose lanes are added at the end."""
+"""Rows and columns of a tile of dot products. Each sum takes a vector, whose lanes are added at the end. A
+tile has at most as many columns as a vector has lanes."""
 
 _DEPTHS = (256, 512, 128, 384)
 _MOST_SCRATCH = 1 << 20

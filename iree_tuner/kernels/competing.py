@@ -51,8 +51,8 @@ class Competitors:
         outlook: all problems, each with every kernel that computes it.
         own: the outlook without the problems that joint products create.
         kinds: for each pair of `outlook`, the kernel's variants; None if the problem cannot be timed alone.
-        notes: why problems cannot be timed alone, and the program's time for problems that the compiler
-            divides into other dispatches there.
+        notes: why problems cannot be timed alone, and the time of problems that are several dispatches in the
+            program.
     """
 
     outlook: Outlook
@@ -190,7 +190,10 @@ def choices_among(results: Sequence[WorkloadResult], target: Target) -> Mapping[
 
 
 def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple[Kernel, Code]]:
-    """For each problem the fastest kernel that wins or, if `least` is below 1, reaches that speedup."""
+    """For each problem, the fastest kernel that wins, also over the best configuration.
+
+    If `least` is below 1, a kernel with so large a part of the best configuration's speed is also taken.
+    """
     best: dict[Site, tuple[float, Kernel, Code]] = {}
     for result in results:
         configured = result.comparison.speedup if result.entry and result.comparison else 1.0

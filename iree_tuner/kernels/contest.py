@@ -25,7 +25,7 @@ from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
 _FINALISTS = 3
-ROUNDS = 64  # pairs of a comparison
+ROUNDS = 64  # the most interleaved pairs of a comparison
 _FINALS_PART = 0.3  # of a contest's time
 _JUDGED_S = 120.0  # the most time of a final comparison
 
@@ -124,7 +124,8 @@ def hold_contest(
         tuned: configurations to compare with too, by the workload's key.
         most: the most variants; 0 for all.
         rounds: the most interleaved pairs of a comparison.
-        seconds: for the whole contest. No variant begins in the last part, which is kept for the finals.
+        seconds: for the whole contest. No variant begins in the last part. It is kept for the finals, which
+            are cut short if needed.
         watch: called with messages of progress.
         records: keeps the trials; no variant begins after a stop is requested there.
 

@@ -74,10 +74,10 @@ Element = Read | Computed | Choice | Test
 
 @dataclass
 class Elements:
-    """Elements of the values of a graph.
+    """Follows elements of a graph's values back to its inputs; each element is followed once.
 
     Args:
-        ops: the graph.
+        ops: the ops of the graph.
     """
 
     ops: Collection[ir.Operation]

@@ -24,7 +24,7 @@ _ODD = frozenset({"erf", "tanh"})
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Products of atoms, each once and sorted, with coefficients that are not 0."""
+    """A sum of products of atoms, sorted and each once, with coefficients that are not 0."""
 
     terms: tuple[tuple[Monomial, float], ...]
 
@@ -60,7 +60,7 @@ def atom(one: Atom) -> Polynomial:
 
 
 def add(one: Polynomial, two: Polynomial) -> Polynomial | None:
-    """The sum."""
+    """The sum of two polynomials; None if it is too long."""
     terms = one.coefficients()
     for factors, coefficient in two.terms:
         terms[factors] = terms.get(factors, 0.0) + coefficient
@@ -68,7 +68,7 @@ def add(one: Polynomial, two: Polynomial) -> Polynomial | None:
 
 
 def multiply(one: Polynomial, two: Polynomial) -> Polynomial | None:
-    """The product."""
+    """The product of two polynomials; None if it is too long."""
     terms: dict[Monomial, float] = {}
     for factors, coefficient in one.terms:
         for others, other in two.terms:
@@ -78,7 +78,7 @@ def multiply(one: Polynomial, two: Polynomial) -> Polynomial | None:
 
 
 def scale(one: Polynomial, factor: float) -> Polynomial:
-    """A multiple."""
+    """The polynomial times a factor."""
     return Polynomial(tuple((factors, coefficient * factor) for factors, coefficient in one.terms))
 
 

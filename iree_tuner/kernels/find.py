@@ -128,7 +128,7 @@ def find_here(data: bytes, name: str, target: Target, *, chains: bool = False, j
 def _every(
     module: ir.Module, session: CompilerSession, target: Target, *, chains: bool
 ) -> list[tuple[Site, ...]]:
-    """The sites of a program and, if `chains` is set, the chains and split sums that save dispatches."""
+    """The sites of a program; with `chains`, also chains that save dispatches, and sums to split."""
     chained = find_chains(module) if chains else []
     fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
     wanted = [*(site for site in chained if site in fewer), *(find_sums(module) if chains else ())]

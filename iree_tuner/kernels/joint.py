@@ -1,8 +1,8 @@
 """Combine products of one matrix with several constant matrices into one joint product.
 
 The joint product has all constants side by side. The compiler joins them once, when a program is loaded.
-Each product is replaced by a part of the joint product. Each replacement contains the whole joint product;
-the compiler merges equal ops, so that one is left.
+Each product is replaced by a copy of the joint product, of which it takes a part. The spec then merges equal
+ops, so that one joint product is left.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def localize(block: ir.Block) -> list[Scalar]:
 
 
 def _users(op: ir.Operation, constants: Mapping[ir.Value, ir.Operation]) -> list[Scalar]:
-    """The ops in an op's regions that use constants."""
+    """The ops in an op's regions that use these constants, which are outside of the op."""
     found: list[Scalar] = []
 
     def look(inner: ir.Operation) -> ir.WalkResult:

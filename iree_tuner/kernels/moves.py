@@ -41,7 +41,7 @@ def is_move(op: ir.Operation) -> bool:
 
 
 def is_followed(op: ir.Operation) -> bool:
-    """Whether each element of an op's result is known as a function of single elements of its operands."""
+    """Whether an op is supported: each element of its result depends on single elements of its operands."""
     if not is_static(op):
         return False
     if op.name in _UNARY:

@@ -77,7 +77,7 @@ class Problem:
 def scratch_room(problem: Problem) -> int:
     """Bytes of scratch memory for a problem, equal for all candidates.
 
-    The memory of four f32 results. More would disturb the rotation of data through caches.
+    The memory of four f32 results, at least 1 MiB. More would disturb the rotation of data through caches.
     """
     return max(1 << 20, 16 * math.prod(problem.result.shape))
 

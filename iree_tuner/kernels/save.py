@@ -27,7 +27,7 @@ def save_kernel_spec(
     """Write a spec, and the code that it names to the folder `NAME.kernels`.
 
     Args:
-        chosen: sites with the kernel's code for each; where sites overlap, earlier ones win.
+        chosen: sites with the kernel's code for each; see `build_kernel_spec` for sites that overlap.
         target: the executable target, as text (`find.Places.target`).
         context: for the IR.
         output: the spec's file, `.mlir`.

@@ -22,7 +22,7 @@ from iree_tuner.kernels.triton_code import (
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
-_LEAST_WIDTH, _WIDEST = 16, 256  # of heads; tensor cores take no less
+_LEAST_WIDTH, _WIDEST = 16, 256  # widths of heads; 16 is the least for tensor cores
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
 _PARAMETERS = ("q", "k", "v", "bias", "out", "parts")
 _OF_BIAS = {**ELEMENTS, "i1": "*i8"}

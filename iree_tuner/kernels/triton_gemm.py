@@ -25,7 +25,7 @@ from iree_tuner.targets import Target
 
 _GROUP = 8
 
-_BIASES = ("bias", "image_bias")  # one of them
+_BIASES = ("bias", "image_bias")  # at most one of them
 _OPERANDS = (*_BIASES, "residual", "factor")
 _STEPS = (*_OPERANDS, "scale", "relu", "gelu", "gelu_tanh", "silu", "truncf", "moved")  # in any order
 _PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")

@@ -83,7 +83,7 @@ class KernelVariants:
         knobs: all choices of the kernel's knobs, most promising first.
     """
 
-    own_digest = ""  # no kernel's code is the compiler's
+    own_digest = ""  # never equal to the compiler's own code
     limits = CompileLimits(_TIMEOUT_S)
     most_places = 1
     wrong = ""

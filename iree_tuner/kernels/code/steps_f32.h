@@ -46,7 +46,7 @@ ALWAYS vector tanh_of(vector x) {
   return choose(x > all(9.02f), all(1), choose(x < all(-9.02f), all(-1), found));
 }
 
-// The steps of an epilogue, on a vector of the result: `place` is its offset, `row` and `column` its first indices.
+// The steps of an epilogue, on a vector of the result: its offset is `place`, its row `row`, its first column `column`.
 #define STEP_OF(name) ALWAYS vector name##_of(vector x, extras given, index place, index row, index column, const int count)
 STEP_OF(bias) { return x + load(given.bias + column, count); }
 STEP_OF(channel_bias) { return x + given.channel_bias[row]; }
