@@ -1,4 +1,4 @@
-"""A kernel in the place of a dispatch's executable, timed and checked like a configuration of it."""
+"""Replace a dispatch's executable by a kernel, so that it is timed and checked like a configuration."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _PAGE = 4096
 
 
 def with_scratch(harness: Harness, size: int, flags: tuple[str, ...]) -> Harness:
-    """A harness whose dispatch is as before, with room for scratch memory behind its bindings.
+    """Add `size` bytes of scratch memory behind the bindings of a harness; its dispatch stays as it is.
 
-    All that is compared must have the same harness, also what uses no scratch memory. Runs in workers.
+    All compared candidates need the same harness, also the ones without scratch memory. Runs in workers.
     """
     session = session_for(flags)
     offset = -(-harness.buffer_bytes // _PAGE) * _PAGE
@@ -48,7 +48,7 @@ def with_scratch(harness: Harness, size: int, flags: tuple[str, ...]) -> Harness
 
 
 def extract_alone_here(case: bytes, name: str, target: Target) -> Extraction:
-    """The dispatches of a problem alone; of the only one, which binding each input is. Runs in workers.
+    """Extract the dispatches of a problem alone, a single one with each input's binding. Runs in workers.
 
     The compiler orders bindings as the ops that it fuses use them: a residual that is the left operand of its
     addition comes before a bias.
@@ -65,7 +65,7 @@ def extract_alone_here(case: bytes, name: str, target: Target) -> Extraction:
 
 
 def _arguments_read(case: bytes, name: str, target: Target) -> list[int | None]:
-    """The number of the function's argument that each operand of the only dispatch is; None for others."""
+    """For each operand of the only dispatch, the function's argument behind it; None if it is none."""
     session = session_for(target.flags)
     found: list[int | None] = []
 
@@ -83,14 +83,14 @@ def _arguments_read(case: bytes, name: str, target: Target) -> list[int | None]:
 
 
 def _argument_behind(value: ir.Value) -> int | None:
-    """Which argument of the function a tensor is, in some shape."""
+    """The number of the function's argument behind a tensor, which may be reshaped; None if it is none."""
     while isinstance(value.owner, (ir.OpView, ir.Operation)) and len(value.owner.operands) == 1:
         value = value.owner.operands[0]
     return ir.BlockArgument(value).arg_number if isinstance(value.owner, ir.Block) else None
 
 
 def why_unfit(harness: Harness, problem: Problem) -> str:
-    """Why a dispatch is not the problem alone, with its inputs and its result as bindings; empty if it is.
+    """Why a dispatch's bindings are not the inputs and the result of the problem; empty if they are.
 
     The compiler may have dropped dimensions of size 1 and joined others, which moves nothing in memory.
     """
@@ -103,24 +103,24 @@ def why_unfit(harness: Harness, problem: Problem) -> str:
 
 
 def _order(harness: Harness) -> list[int]:
-    """The bindings in the order of the problem's inputs, and what follows these."""
+    """The bindings in the order of the problem's inputs, then the other bindings."""
     return [*harness.inputs, *range(len(harness.inputs), len(harness.bindings))]
 
 
 def _size(tensor: TensorSlice) -> tuple[int, str, str]:
-    """What a binding holds: how many of what; results that a dispatch also reads are written to."""
+    """A binding's number of elements, element type and access; `write` also for results that are read."""
     access = "read" if tensor.access == "read" else "write"
     return math.prod(tensor.shape), tensor.element_type, access
 
 
 def build_kernel_here(harness: Harness, flags: tuple[str, ...], problem: Problem, code: Code) -> Built:
-    """Compile a harness with a kernel's code in the place of its executable. Runs in workers.
+    """Compile a harness whose executable is replaced by a kernel's code. Runs in workers.
 
     Args:
-        harness: of a dispatch that `why_unfit` finds nothing in; with room where scratch memory is needed.
-        flags: of the target.
-        problem: what the dispatch computes.
-        code: the kernel's, for that problem.
+        harness: of a dispatch that passes `why_unfit`; with scratch memory if the code needs it.
+        flags: the target's flags.
+        problem: the computation of the dispatch.
+        code: the kernel's code for that problem.
     """
     start = time.perf_counter()
     session = session_for(flags)
@@ -143,7 +143,7 @@ def _build(harness: Harness, session: CompilerSession, problem: Problem, code: C
 def substituted(
     harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str
 ) -> ir.Module:
-    """The harness with a kernel in the place of its executable; an object is named by its path."""
+    """The harness with its executable replaced by a kernel. `path` is where an object file lies."""
     module = session.parse(harness.module)
     variant = ir.get_ops_of_type(module, hal.ExecutableVariantOp)[0].operation
     export = export_of(code)
@@ -160,7 +160,7 @@ def substituted(
 
 
 def _rename(module: ir.Module, old: str, new: str) -> None:
-    """Let all that refers to an export refer to one of another name."""
+    """Make all references to an export refer to another name."""
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         entry = op.attributes.get("entry_point", None)
@@ -172,7 +172,7 @@ def _rename(module: ir.Module, old: str, new: str) -> None:
 
 
 def _bind(module: ir.Module, harness: Harness, scratch_bytes: int) -> None:
-    """Give the dispatch its bindings in the problem's order, and scratch memory: the harness's last one."""
+    """Bind the dispatch's buffers in the problem's order; scratch memory is the harness's last binding."""
     dispatch = find_dispatch(module.operation)
     order = [each for each in _order(harness) if each < len(dispatch.binding_buffers)]
     buffers: list[ir.Value[Any]] = [dispatch.binding_buffers[each] for each in order]

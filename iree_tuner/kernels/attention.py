@@ -1,9 +1,8 @@
-"""Attention, as exporters write it: a product of queries and keys, a softmax, and a product with values.
+"""Attention as exporters write it: a product of queries and keys, a softmax, and a product with values.
 
-Between these stand casts, reshapes, transposes, factors, heads that are repeated for several of the queries,
-and a mask of the keys that come later. They are followed by naming dimensions (`atoms`). What is found is
-the attention of arrays as the program has them, so that a kernel reads and writes these in place, and no
-transpose is left.
+Between these ops are casts, reshapes, transposes, factors, heads of keys and values that several queries
+share, and a mask of later keys. The search passes them by naming dimensions (`atoms`). The attention that is
+found reads and writes the program's own arrays, so a kernel works in place and no transpose is left.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from iree_tuner.ops.workload import Iterator, Workload
 
 _M, _N, _K1, _K2, _BATCH = range(5)
 _ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _K2}, {_M, _N})
-"""What queries, keys, values, a bias and the result have beside batches."""
+"""Dimensions of queries, keys, values, a bias and the result, without batch dimensions."""
 _BIAS = 3
 
 ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", (5, 6)  # with a mask
@@ -48,12 +47,13 @@ class Found:
     """An attention in a program.
 
     Attributes:
-        inputs: queries, keys and values, as the program has them, and a bias or a mask if there is one.
-        ops: from these to the result, producers first.
-        workload: what is computed, with an indexing map for each of queries, keys, values and the result.
-        scale: what scores are multiplied by.
-        shapes: for each input and the result, the sizes as which its dimensions are read; none for an op.
-        after: how many keys after its own place a query sees; None where it sees all.
+        inputs: the program's queries, keys and values, and a bias or a mask if there is one.
+        ops: the ops from the inputs to the result, producers first.
+        workload: the computation, with an indexing map for each of queries, keys, values and the result.
+        scale: the factor of the scores.
+        shapes: for each input and the result, the sizes into which each dimension is split; empty for an op
+            of the compiler's dialect.
+        after: how many keys after its own position a query sees; None if it sees all keys.
     """
 
     inputs: tuple[ir.Value, ...]
@@ -65,7 +65,7 @@ class Found:
 
 
 def find_attention(root: ir.Operation) -> Found | None:
-    """The attention whose product with the values an op is; None where it is none that is understood."""
+    """The attention that ends in the product `root`, of weights and values; None if there is none."""
     roles = _roles(root)
     if roles is None:
         return None
@@ -73,7 +73,7 @@ def find_attention(root: ir.Operation) -> Found | None:
 
 
 def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: int) -> Found | None:
-    """The attention if operand `at` of its last product is the softmax: values may be on either side."""
+    """The attention if operand `at` of its last product is the softmax. Values may be on either side."""
     rows, columns = ("n", "m") if at else ("m", "n")
     parts = (*roles[rows], *roles[columns], *roles["k"], *roles["batch"])
     names = dict(zip(parts, (_M, _N, _K2, *range(_BATCH, _BATCH + len(roles["batch"]))), strict=True))
@@ -96,7 +96,7 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
 
 
 def attention_of(op: ir.Operation) -> Found | None:
-    """The attention that an op of the compiler's dialect is; None where it changes scores otherwise."""
+    """The attention of an op of the compiler's dialect; None if its region changes the scores."""
     if op.name != ATTENTION_OP or len(op.operands) not in _OPERANDS:
         return None
     query, key, value, scale, *mask, out = op.operands
@@ -116,7 +116,7 @@ def attention_of(op: ir.Operation) -> Found | None:
 
 
 def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
-    """Loops of a product that starts from zeros by their part, one of each but the batch's."""
+    """Loops of a product that starts from zeros, by role; None unless `m`, `n` and `k` have one loop each."""
     workload = Contraction().describe(op)
     if workload is None or workload.dynamic or not starts_with(op, 0.0):
         return None
@@ -126,15 +126,15 @@ def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
 
 @dataclass
 class _Walk:
-    """What is known of the dimensions' names so far.
+    """A search from the last product back to the inputs, with the names of dimensions so far.
 
     Attributes:
-        atoms: of all dimensions.
-        batch: those of the batch's loops.
-        scale: what scores are multiplied by.
+        atoms: the atoms of all dimensions.
+        batch: the atoms of the batch's loops.
+        scale: the factor of the scores.
         after: see `Found`.
-        rows: the atom of queries that `after` is of, where those are split.
-        bias: what is added to scores, or a mask of them, and its names.
+        rows: the atom that `after` refers to, if the dimension of queries is split.
+        bias: a value that is added to the scores, or a mask of them, with its names.
     """
 
     atoms: Atoms
@@ -147,7 +147,14 @@ class _Walk:
     def followed(
         self, value: ir.Value, names: Names, *, scaled: bool = False, cast: bool = False
     ) -> tuple[ir.Value, Names]:
-        """Back through moves, repetitions, and if they may be factors and casts, to what the program has."""
+        """Go back through moves and repetitions to the program's array.
+
+        Args:
+            value: where to start.
+            names: the names of its dimensions.
+            scaled: pass factors too, and multiply `scale` by them.
+            cast: pass casts to wider types too.
+        """
         while (op := producer(value)) is not None:
             if cast and body_of(op) == "arith.extf":
                 value = op.operands[0]
@@ -163,7 +170,7 @@ class _Walk:
         return value, names
 
     def softmax(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names] | None:
-        """What a softmax over the keys is of, before which values were cast and reshaped."""
+        """The operand of a softmax over the keys, behind casts and reshapes; None if there is no softmax."""
         op = producer(value)
         while op is not None and op.name != "linalg.softmax":
             before = names if body_of(op) == "arith.truncf" else self.atoms.before(op, names)
@@ -181,7 +188,7 @@ class _Walk:
         return None if scores is None else (scores, names)
 
     def scores(self, value: ir.Value, names: Names) -> tuple[ir.Operation, Names] | None:
-        """The product of queries and keys, which may be scaled and reshaped."""
+        """The product of queries and keys, which may be scaled, masked, biased and reshaped."""
         op = producer(value)
         while op is not None and _roles(op) is None:
             value = op.operands[0]
@@ -200,7 +207,7 @@ class _Walk:
         return None if op is None else (op, names)
 
     def _biased(self, op: ir.Operation, names: Names) -> tuple[ir.Operation, Names] | None:
-        """The product, one of two summands, of which the other one is a bias."""
+        """The product behind an addition: one summand is the product, the other one a bias."""
         if self.scale != 1.0 or self.bias is not None:
             return None
         for at in (0, 1):
@@ -213,15 +220,13 @@ class _Walk:
         return None
 
     def _masked(self, mask: ir.Value, place: Sequence[int], names: Names) -> bool:
-        """Take a mask that lets queries see the keys up to their own place or some after it, or any other."""
+        """Record a mask: `after` if it hides the keys after a query's position, otherwise `bias`."""
         own = tuple(names[each] for each in place)
         apart = all(len(each) < 2 for each in own)
         found = said_by(mask, [each[0] if each else None for each in own]) if apart else None
         if found is not None:
             rows = [row for row in self.atoms.whole((_M,)) if found.times == {row: 1, _K2: -1}]
-            if (
-                not rows or found.constant < 0 or self.after is not None
-            ):  # nor one that leaves a query nothing
+            if not rows or found.constant < 0 or self.after is not None:  # each query must see a key
                 return False
             self.rows, self.after = rows[0], found.constant
             return True
@@ -233,7 +238,7 @@ class _Walk:
     def queries_and_keys(
         self, product: ir.Operation, names: Names
     ) -> tuple[tuple[ir.Value, Names] | None, tuple[ir.Value, Names] | None]:
-        """Both operands of the first product, followed; None where it is no such product."""
+        """Queries and keys, followed back from the first product; None if the dimensions do not fit."""
         roles, maps = _roles(product), indexing_maps(product)
         assert roles is not None, "`scores` has looked"
         places = [ir.AffineDimExpr(each).position for each in maps[2].results]
@@ -258,7 +263,7 @@ class _Walk:
         return left, right
 
     def onward(self, op: ir.Operation, names: Names) -> tuple[ir.Operation, Names]:
-        """Forward through casts, reshapes and transposes that nothing else has a part in."""
+        """Go forward through casts, reshapes and transposes, while each result has a single use."""
         while len(uses := list(op.result.uses)) == 1:
             user = uses[0].owner.operation
             after = self._after(user, names)
@@ -273,7 +278,7 @@ class _Walk:
     def found(
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
     ) -> Found | None:
-        """All of it as a workload, where batches may be split, and keys and values lack some of them."""
+        """The whole attention. Batches may be split; keys and values may lack some batch dimensions."""
         if self.after is not None and (self.scale <= 0.0 or self.bias is not None):
             return None
         values = [*(value for value, _ in inputs), result[0].result]
@@ -303,9 +308,9 @@ class _Walk:
         return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
 
     def _rows_of(self, every: list[Names]) -> list[Names]:
-        """Names where only one part of split queries is called so: the longest, if no mask says which.
+        """Names in which one part of split queries stands for the queries: the mask's, otherwise the longest.
 
-        The others are as batches that all keys and values are the same for. A query alone has a name again.
+        The other parts become batches that share all keys and values. A single query gets a name here.
         """
         if self.atoms.sizes[_M] == 1:
             ends = (0, len(every) - 1)
@@ -335,16 +340,16 @@ class _Walk:
 
 
 def _with_one(names: Names) -> Names:
-    """With an atom for the only query, in the first dimension that has a name."""
+    """Name the dimension of a single query: add its atom to the first dimension that has a name."""
     first = next((at for at, own in enumerate(names) if own), 0)
     return (*names[:first], (*names[first], _M), *names[first + 1 :])
 
 
 def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operation, ...] | None:
-    """All ops that a result is computed by from inputs, producers first; None where others have a part.
+    """The ops that compute a result from inputs, producers first; None if they need other values.
 
-    Their order follows from what they are of. In the program, those that several attentions share come before
-    the first of these, so that equal ones would look different.
+    The order follows the operands, not the program. Ops that several attentions share come before the first
+    one in the program, where equal attentions would look different.
     """
     found: dict[ir.Operation, None] = {}
 

@@ -1,4 +1,4 @@
-"""Attention as sizes and strides: what kernels that read arrays in place have to know."""
+"""Sizes and strides of an attention, for kernels that read arrays in place."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class AttentionShape:
 
     Attributes:
         batch: sizes of the batch's loops.
-        m, n, k1, k2: sizes of the others: queries, width of values, width of heads, keys.
-        batch_steps: by array (`Q`, `K`, `V`, `OUT`, and `BIAS` for a bias or a mask), from one of each of the
-            batch's loops to the next; 0 where the array is the same for all of these.
-        steps: by array, from one row and one column to the next; 0 for rows that have the same bias.
+        m, n, k1, k2: number of queries, width of values, width of heads, number of keys.
+        batch_steps: by array (`Q`, `K`, `V`, `OUT`, and `BIAS` for a bias or a mask), the stride of each of
+            the batch's loops; 0 if the array does not depend on the loop.
+        steps: by array, the strides of rows and of columns; 0 if all rows have the same bias.
     """
 
     batch: tuple[int, ...]
@@ -35,7 +35,7 @@ class AttentionShape:
 
 
 def attention_shape(problem: Problem) -> AttentionShape | None:
-    """The problem as such; None where it is no attention, or has several loops of one role."""
+    """The shape of a problem; None if it is not an attention, or has several loops of one role."""
     workload = problem.workload
     if not is_attention(workload) or workload.dynamic:
         return None

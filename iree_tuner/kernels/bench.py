@@ -1,4 +1,4 @@
-"""Kernels in a program: contests alone, the winners as a spec, and the program with it and without."""
+"""Kernels in a program: contests of single problems, and the program with and without the winners."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ from iree_tuner.tuning.versions import for_processor, with_spec
 
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 SEARCH_FLAG = "--iree-hal-executable-object-search-path"
-"""Where iree-compile looks for the code that a spec names; in process the compiler does not take it."""
+"""The folder where iree-compile looks for the code that a spec names. The in-process compiler rejects it."""
 
 _BATCH_S = 0.05
 Chosen = Sequence[tuple[Site, Code]]
-"""Which kernel's code goes where."""
+"""Sites with the kernel's code for each."""
 
 DEFAULT, TUNED = "default", "tuned"
 
 Bases = Mapping[str, tuple[Program, Target]]
-"""By name, `DEFAULT` first, the program and what it is compiled for: kernels are put into each of them."""
+"""Programs with their targets by name, `DEFAULT` first. Kernels are put into each program."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A problem that a kernel does not compute, and why."""
+    """A problem that a kernel does not compute, with the reason."""
 
     problem: str
     functions: tuple[str, ...]
@@ -68,14 +68,14 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What kernels could do in a program.
+    """The places of a program, with the kernels that compute them.
 
     Attributes:
         target: the executable target, as text.
-        pairs: to hold contests of.
-        refusals: what kernels refuse.
-        joint: products as parts of joint ones.
-        rewritten: what they could do in the program with these.
+        pairs: a contest is held for each.
+        refusals: problems that no kernel computes, once for each kernel.
+        joint: products that are combined into joint products.
+        rewritten: the outlook of the program after these products are combined.
     """
 
     target: str
@@ -86,7 +86,7 @@ class Outlook:
 
 
 def look_at(program: Program, target: Target, kernels: Sequence[Kernel], lab: Lab) -> Outlook:
-    """The problems of a program, each with every kernel that computes it.
+    """Find the problems of a program, each with every kernel that computes it.
 
     Raises:
         CompileError: the program does not compile.
@@ -96,7 +96,7 @@ def look_at(program: Program, target: Target, kernels: Sequence[Kernel], lab: La
 
 
 def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
-    """Ask every kernel about every place. The parts of a larger problem that one computes are nobody's."""
+    """Ask every kernel about every place. Parts of a larger problem that a kernel computes are left out."""
     pairs: list[tuple[Place, Site, Kernel]] = []
     refusals: list[Refusal] = []
     asked = [[(kernel, *place.site_for(kernel)) for kernel in kernels] for place in found.places]
@@ -110,7 +110,7 @@ def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
         refusals += [
             Refusal(name, place.functions, kernel.name, why)
             for kernel, _, why in answers
-            if not taken and not isinstance(kernel, FusedOps)  # which is for nothing else
+            if not taken and not isinstance(kernel, FusedOps)  # applies to chains only
         ]
     if not found.joint:
         return Outlook(found.target, tuple(pairs), tuple(refusals))
@@ -124,20 +124,20 @@ def hold_contests(
     rounds: int = ROUNDS, seconds: float = float("inf"), watch: Watch = lambda _: None,
     records: Records | None = None,
 ) -> list[Contest]:  # fmt: skip
-    """Every kernel on every problem that it computes; a problem that fails says so. Ctrl-C ends it early.
+    """Hold a contest for every kernel on every problem that it computes. Ctrl-C ends the contests early.
 
     Args:
-        outlook: what there is to do.
-        lab: where.
-        tuned: by workload's key, configurations to compare with too.
-        most: variants of a kernel at most; 0 for all.
-        rounds: interleaved pairs of a comparison at most.
-        seconds: shared by the contests; when they have passed, no more are begun.
-        watch: told of progress.
-        records: keep the trials, and know those of earlier runs.
+        outlook: the kernels and their problems.
+        lab: where code is built and run.
+        tuned: configurations to compare with too, by the workload's key.
+        most: the most variants of a kernel; 0 for all.
+        rounds: the most interleaved pairs of a comparison.
+        seconds: shared by all contests; no contest begins after they have passed.
+        watch: called with messages of progress.
+        records: keep the trials, and know the trials of earlier runs.
 
     Returns:
-        One for each pair of the outlook, in order; what was not begun says so.
+        One contest for each pair of the outlook, in order. Contests that failed or did not begin have a note.
     """
     end = time.monotonic() + seconds
     found: list[Contest] = []
@@ -182,11 +182,11 @@ def configurations_of(specs: Sequence[Path], context: ir.Context) -> Mapping[str
 
 
 def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
-    """For each problem where a kernel wins alone, the one with the least time.
+    """The fastest kernel for each problem where a kernel wins alone.
 
     Args:
         contests: of all kernels and problems.
-        least: below 1, also kernels that are only so many times as fast as what the compiler makes.
+        least: a speedup over the compiler's code; below 1, kernels that reach it are taken without a win.
     """
     best: dict[Problem, Contest] = {}
     for contest in contests:
@@ -200,10 +200,10 @@ def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
 
 
 def choices_of(contests: Sequence[Contest], chains: Chosen = ()) -> dict[str, Chosen]:
-    """What is worth trying in the program: the kernels that win alone, and with them those that nearly do.
+    """Choices of kernels to try in the program: the ones that win alone, and these with near winners.
 
-    What surrounds a problem may cost more where the compiler makes it, or less: it fuses, and may see another
-    op there than alone.
+    In the program, the surrounding ops may cost more or less than alone: the compiler fuses them with the
+    problem, and may treat the problem differently.
     """
     found = {"kernels": winners(contests), "more kernels": winners(contests, NEARLY)}
     if len(found["more kernels"]) == len(found["kernels"]):
@@ -212,14 +212,14 @@ def choices_of(contests: Sequence[Contest], chains: Chosen = ()) -> dict[str, Ch
 
 
 def chains_in(outlook: Outlook) -> Chosen:
-    """Chains of ops that the program can have as one op: they are compared in the program alone."""
+    """Chains of ops that can be fused into one op. They are compared only in the program."""
     fused = FusedOps()
     wanted = [site for _, site, kernel in outlook.pairs if kernel.name == fused.name]
     return [(site, fused.make(site.problem)) for site in dict.fromkeys(wanted)]
 
 
 def with_chains(choices: Mapping[str, Chosen], chains: Chosen) -> dict[str, Chosen]:
-    """Each choice of kernels without chains and with them; chains alone, where there is no kernel."""
+    """Each choice of kernels without and with chains; if there is no choice, the chains alone."""
     if not chains:
         return dict(choices)
     more = {f"{name} and fused ops": [*chosen, *chains] for name, chosen in choices.items()}
@@ -228,10 +228,10 @@ def with_chains(choices: Mapping[str, Chosen], chains: Chosen) -> dict[str, Chos
 
 @dataclass(frozen=True)
 class Version:
-    """A way to compile the program, against its default.
+    """A version of the program, compared with the default.
 
     Attributes:
-        what: `kernels`, `more kernels`, `tuned`, or `tuned with` one of these.
+        what: a choice of kernels (`kernels`, `more kernels`, ...), `tuned`, or `tuned with` a choice.
         chosen: the kernels in it.
         found: the comparison.
     """
@@ -242,20 +242,20 @@ class Version:
 
     @property
     def speedup(self) -> float:
-        """Over the default; 0 where it does not run or is wrong."""
+        """The speedup over the default; 0 if the version does not run or is wrong."""
         return self.found.comparison.speedup if self.found.comparison and self.found.ok else 0.0
 
 
 @dataclass(frozen=True)
 class InProgram:
-    """A program with kernels and without.
+    """The comparison of a program with and without kernels.
 
-    A version that does not compile, run or compute the same says so.
+    Versions that do not compile, do not run or compute something else are included with the reason.
 
     Attributes:
-        versions: each against the default, all in turns.
-        best: the fastest that wins against the default; None where none does.
-        over_tuned: the best against the tuned program, in turns, where the best has kernels and both exist.
+        versions: all versions, compared with the default in interleaved rounds.
+        best: the fastest version that wins against the default; None if none wins.
+        over_tuned: the best version compared with the tuned program, if the best has kernels and both exist.
     """
 
     versions: tuple[Version, ...]
@@ -264,7 +264,7 @@ class InProgram:
 
     @property
     def chosen(self) -> Chosen:
-        """The kernels of the best version; none where it is not faster than the tuned program."""
+        """The kernels of the best version; empty if it is not faster than the tuned program."""
         over = self.over_tuned.comparison if self.over_tuned else None
         if self.best is None or (self.over_tuned and (over is None or over.verdict != "win")):
             return []
@@ -280,15 +280,15 @@ def compare_in_program(
     bases: Bases, choices: Mapping[str, Chosen], lab: Lab, run: ProgramRun,
     *, rounds: int = ROUNDS, seconds: float = 120.0,
 ) -> InProgram:  # fmt: skip
-    """The whole program by default and with each choice of kernels, in turns; all of it tuned, too.
+    """Compare the whole program with itself with each choice of kernels, untuned and tuned.
 
     Args:
-        bases: the program by default and, if there is one, tuned.
-        choices: by name, which kernel goes where (`choices_of`).
-        lab: where it is compiled and run.
-        run: how it is run.
-        rounds: interleaved pairs of a comparison at most.
-        seconds: what it may take.
+        bases: the default program and, if there is one, the tuned program.
+        choices: choices of kernels by name (`choices_of`).
+        lab: where the program is compiled and run.
+        run: how the program is run.
+        rounds: the most interleaved pairs of a comparison.
+        seconds: the most time that a comparison may take.
 
     Raises:
         TunerError: the default does not compile or run.
@@ -343,7 +343,7 @@ def with_flags(target: Target, flags: Sequence[str]) -> Target:
 
 @dataclass(frozen=True)
 class _Look:
-    """How versions of a program are compared; where a GPU's differ, this machine's processor is asked."""
+    """How versions of a program are compared. Where a GPU's results differ, this machine's CPU decides."""
 
     program: Program
     lab: Lab
@@ -353,7 +353,7 @@ class _Look:
     seconds: float
 
     def compare(self, built: Sequence[bytes]) -> list[ProgramComparison]:
-        """The first against each of the others."""
+        """Compare the first version with each of the others."""
         measurer = self.lab.measurer
         return compare_programs(
             [built], measurer.device, measurer.workers, self.rounds, self.depth, self.run, batch_s=_BATCH_S,

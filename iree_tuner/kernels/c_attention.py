@@ -1,4 +1,4 @@
-"""f32 attention in C with vector types: scores of a block of keys stay in the cache."""
+"""f32 attention in C with vector types. The scores of a block of keys stay in the cache."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
     8: ((6, 2), (4, 3), (4, 2), (3, 4), (2, 4), (1, 8), (1, 4)),
     4: ((8, 3), (6, 4), (12, 2), (4, 4), (2, 8), (1, 8), (1, 4)),
 }  # fmt: skip
-"""Rows and vectors of a tile of sums, by the f32 of a vector."""
+"""Rows and vectors of a tile of sums, by the number of f32 in a vector."""
 
-_MOST_DOTS = 4  # rows, with as many keys: their sums are in registers
-_BLOCKS = (64, 128, 256, 96, 512)  # keys
+_MOST_DOTS = 4  # rows and keys of a tile of dot products, whose sums are in registers
+_BLOCKS = (64, 128, 256, 96, 512)  # keys of a block
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _FMA_CYCLES, _WORKGROUP_CYCLES = 4, 2000.0
 _WEIGH_CYCLES, _PACK_CYCLES, _TOTAL_CYCLES = 16.0, 0.6, 8.0
 
 
 class CAttention(CKernel):
-    """A workgroup has some queries of a head, and passes over the keys once."""
+    """Each workgroup computes some queries of a head, in one pass over the keys."""
 
     name = "c_attention_f32"
     summary = "f32 attention in one pass in C, any layout whose result has a head's values together"
 
     def refuses(self, problem: Problem) -> str:
-        """What is no attention, other types, and heads that are too wide for a block in the cache."""
+        """Other ops, other types, and heads whose blocks are too wide for the stack."""
         if not is_attention(problem.workload):
             return "it is not attention"
         types = [each.element_type for each in (*problem.inputs, problem.result)]
@@ -50,7 +50,7 @@ class CAttention(CKernel):
         return "" if next(_plans(shape), None) else f"its heads are too wide: {shape.k1} and {shape.n}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """Those that fit onto the stack, by what they probably cost."""
+        """The variants that fit onto the stack, lowest predicted cost first."""
         del target
         shape = attention_shape(problem)
         if shape is None:
@@ -87,10 +87,10 @@ def _macros(problem: Problem, shape: AttentionShape, knobs: Knobs) -> dict[str, 
 
 @dataclass(frozen=True)
 class _Plan:
-    """A shape cut as knobs say.
+    """A shape with the tiles that knobs choose.
 
     Attributes:
-        shape: what is computed.
+        shape: sizes and strides of the attention.
         knobs: `rows`, `vectors`, `lanes`, `keys`, `tiles`, `pack_values`, `dot`.
     """
 
@@ -99,23 +99,23 @@ class _Plan:
 
     @property
     def all_tiles(self) -> int:
-        """Of queries."""
+        """The number of tiles of queries."""
         return -(-self.shape.m // self.knobs["rows"])
 
     @property
     def across(self) -> int:
-        """Vectors of a value."""
+        """The number of vectors in a row of values."""
         return -(-self.shape.n // self.knobs["lanes"])
 
     def legal(self) -> bool:
-        """Whether its arrays fit onto the stack."""
+        """Whether the arrays of the plan fit onto the stack."""
         knobs = self.knobs
         packed = (1 - knobs["dot"]) * self.shape.k1 + knobs["pack_values"] * self.across * knobs["lanes"]
         scores = knobs["rows"] * (knobs["keys"] + 2 * knobs["tiles"])
         return 4 * (knobs["keys"] * packed + scores) <= MOST_STACK
 
     def cycles(self, threads: int) -> float:
-        """About how long it takes on so many threads."""
+        """The predicted time on that many threads, in cycles."""
         shape, knobs = self.shape, self.knobs
         rows, vectors, lanes = knobs["rows"], knobs["vectors"], knobs["lanes"]
         if knobs["dot"]:
@@ -136,12 +136,12 @@ class _Plan:
 
 
 def _step(rows: int, vectors: int) -> float:
-    """Cycles of a tile's products at one place of the depth."""
+    """Cycles of a tile's products for one element of the depth."""
     return max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2)
 
 
 def _plans(shape: AttentionShape) -> Iterator[_Plan]:
-    """All that fit onto the stack."""
+    """All plans that fit onto the stack."""
     dots = (0, 1) if shape.steps["Q"][1] == shape.steps["K"][1] == 1 or shape.k1 == 1 else (0,)
     in_place = shape.steps["V"][1] == 1 or shape.n == 1
     for lanes in widths():

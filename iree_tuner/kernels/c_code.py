@@ -1,4 +1,4 @@
-"""C code of kernels, compiled for this machine by gcc or clang."""
+"""Compile the C code of kernels for this machine, with gcc or clang."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _HEADERS = ("vectors_f32.h", "steps_f32.h", "steps_i8.h")
 _STEPS = (
     "bias", "channel_bias", "residual", "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh",
 )  # fmt: skip
-"""In any order."""
-_EXTRAS = ("bias", "channel_bias", "residual")  # those that have an operand
+"""Steps of an epilogue that `steps_f32.h` computes, in any order."""
+_EXTRAS = ("bias", "channel_bias", "residual")  # steps that have an operand
 # Freestanding: the object is linked into an executable that has no C library.
 _FLAGS = (
     "-O3", "-std=gnu11", "-ffreestanding", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
@@ -29,26 +29,26 @@ _FLAGS = (
 _TIMEOUT_S = 60.0
 
 MOST_STACK = 64 << 10
-"""Bytes of arrays on the stack: the runtime gives a worker 128 KiB."""
+"""The most bytes of arrays on the stack. The runtime gives a worker 128 KiB."""
 
 
 class CKernel:
-    """What kernels in C have in common."""
+    """The common part of kernels in C."""
 
     backend = "llvm-cpu"
 
     def missing(self) -> str:
-        """A C compiler that runs here."""
+        """Why no C compiler is available; empty if there is one."""
         return "" if compiler() else "no C compiler: install gcc or clang, or set CC"
 
     def tools(self) -> tuple[str, ...]:
-        """The C compiler."""
+        """The version of the C compiler."""
         return (compiler_version(),)
 
 
 @cache
 def compiler() -> str:
-    """The C compiler: CC, gcc or clang; empty where there is none."""
+    """The path of the C compiler: CC, gcc or clang; empty if there is none."""
     return next(
         (path for name in (os.environ.get("CC"), "gcc", "clang") if name and (path := shutil.which(name))), ""
     )
@@ -56,14 +56,14 @@ def compiler() -> str:
 
 @cache
 def compiler_version() -> str:
-    """What the C compiler says that it is."""
+    """The version text of the C compiler."""
     command = [compiler(), "--version"]
     return subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
 
 
 @cache
 def lanes() -> int:
-    """Numbers of f32 in a vector register of this machine, as its C compiler tells."""
+    """The number of f32 in a vector register of this machine, from the C compiler's macros."""
     command = [compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
     macros = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
     sizes = {"__AVX512F__": 16, "__AVX__": 8}
@@ -71,18 +71,18 @@ def lanes() -> int:
 
 
 def widths() -> tuple[int, ...]:
-    """Vectors to try, the widest first."""
+    """Vector widths to try, in f32, widest first."""
     return tuple(each for each in (16, 8) if each <= lanes()) or (lanes(),)
 
 
 def workers() -> int:
-    """How many threads there may be."""
+    """The number of threads that this process may use."""
     found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return found or 1
 
 
 def refused(problem: Problem) -> str:
-    """Why operands or an epilogue are not what `steps_f32.h` computes; empty where they are."""
+    """Why `steps_f32.h` cannot compute the operands or the epilogue of a problem; empty if it can."""
     if any(str(each) != "f32" for each in problem.workload.types):
         return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
     if problem.padding:
@@ -95,7 +95,7 @@ def refused(problem: Problem) -> str:
 
 
 def steps_of(problem: Problem) -> dict[str, str]:
-    """The macros of `steps_f32.h`."""
+    """Values of the macros of `steps_f32.h`."""
     return {
         "EXTRAS": " ".join(f"EXTRA({step})" for step in problem.epilogue if step in _EXTRAS),
         "STEPS": " ".join(f"STEP({step})" for step in problem.epilogue),
@@ -105,14 +105,14 @@ def steps_of(problem: Problem) -> dict[str, str]:
 def compiled(
     source: str, name: str, macros: Mapping[str, int | str], target: Target, *flags: str
 ) -> tuple[str, bytes]:
-    """Compile a file of `kernels/code`; the name of its entry and the object.
+    """Compile a file of `kernels/code`; returns the name of its entry point and the object.
 
     Args:
-        source: the file.
-        name: how the entry's begins. Executables of a program are linked into one: each has its own.
-        macros: that the file asks for; LANES is one of them.
-        target: what it is for, which must be this machine.
-        flags: more of the C compiler's.
+        source: name of the file.
+        name: prefix of the entry point's name. Executables are linked together, so that names must differ.
+        macros: the macros that the file needs, LANES among them.
+        target: must be this machine.
+        flags: additional flags of the C compiler.
 
     Raises:
         KernelError: with the C compiler's first error.

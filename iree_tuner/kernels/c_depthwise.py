@@ -13,7 +13,7 @@ from iree_tuner.targets import Target
 
 _SOURCE, _ENTRY = "depthwise_f32.c", "iree_tuner_depthwise_f32"
 _PIXELS, _VECTORS = (4, 8, 2, 6, 3, 12, 1), (1, 2, 4, 3, 6, 8)
-_REGISTERS = {16: 28, 8: 13, 4: 28}  # for sums, by the f32 of a vector
+_REGISTERS = {16: 28, 8: 13, 4: 28}  # for sums, by the number of f32 in a vector
 _PARTS = (1, 2, 4, 8, 16, 32)
 _FMA_CYCLES, _TILE_CYCLES, _WORKGROUP_CYCLES = 4.0, 10.0, 2000.0
 
@@ -24,9 +24,9 @@ class Depthwise:
 
     Attributes:
         batch, out_h, out_w, channels: the result's sizes.
-        image, line, pixel: elements of the image from one image, line and pixel of the result to the next.
-        offsets: where the places of the window are, relative to the first.
-        window, strides, dilations: of lines and pixels.
+        image, line, pixel: distances in the input, in elements, for the result's next image, line and pixel.
+        offsets: of the window's positions from its first one, in elements.
+        window, strides, dilations: along lines and along pixels.
     """
 
     batch: int
@@ -43,13 +43,13 @@ class Depthwise:
 
 
 class CDepthwise(CKernel):
-    """Some pixels by some channels in registers, for all places of the window."""
+    """Keeps the sums of a tile of pixels and channels in registers, over all positions of the window."""
 
     name = "c_depthwise_f32"
     summary = "f32 depthwise 2-D convolutions (nhwc) in C, register tiles, epilogues"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, an epilogue."""
+        """Other ops, types and layouts, and epilogues that `steps_f32.h` does not compute."""
         if depthwise_of(problem) is None:
             return "it is not a depthwise convolution of nhwc by hwc"
         if "channel_bias" in problem.epilogue:
@@ -57,7 +57,7 @@ class CDepthwise(CKernel):
         return refused(problem)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """By what they probably cost."""
+        """The variants whose sums fit into registers, lowest predicted cost first."""
         del target
         shape = depthwise_of(problem)
         if shape is None:
@@ -91,7 +91,7 @@ class CDepthwise(CKernel):
 
 
 def depthwise_of(problem: Problem) -> Depthwise | None:
-    """The problem as a depthwise convolution of `nhwc` by `hwc`; None where it is none."""
+    """The problem as a depthwise convolution of `nhwc` by `hwc`; None if it is another problem."""
     workload = problem.workload
     if not is_convolution(workload) or len(workload.loops) != 6 or workload.dynamic:
         return None
@@ -106,7 +106,7 @@ def depthwise_of(problem: Problem) -> Depthwise | None:
     if len(strides) != 2 or len(dilations) != 2:
         return None
     sizes = workload.loops
-    _, height, width, channels = problem.inputs[0].shape  # an image may have more than what is read
+    _, height, width, channels = problem.inputs[0].shape  # an image may be larger than the part that is read
     line = width * channels
     offsets = tuple(
         down * dilations[0] * line + across * dilations[1] * channels
@@ -120,7 +120,7 @@ def depthwise_of(problem: Problem) -> Depthwise | None:
 
 
 def _cycles(shape: Depthwise, knobs: Knobs, threads: int) -> float:
-    """About how long it takes on so many threads."""
+    """The predicted time on that many threads, in cycles."""
     pixels, vectors, lanes = knobs["pixels"], knobs["vectors"], knobs["lanes"]
     whole, rest = divmod(-(-shape.channels // lanes), vectors)
     tiles = [(vectors, whole), *([(rest, 1)] if rest else [])]

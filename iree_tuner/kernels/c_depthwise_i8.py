@@ -14,18 +14,18 @@ from iree_tuner.targets import Target
 
 _SOURCE, _ENTRY = "depthwise_i8.c", "iree_tuner_depthwise_i8"
 _PIXELS, _VECTORS, _PARTS = (7, 8, 4, 14, 2, 1), (4, 2, 1, 3), (1, 2, 3, 4, 6, 8, 16)
-_MOST_COLUMNS = 32  # of the image, that a loop is unrolled for
+_MOST_COLUMNS = 32  # of the image, in an unrolled loop
 _COLUMN_CYCLES, _DOT_CYCLES, _TILE_CYCLES, _WORKGROUP_CYCLES = 3.5, 0.6, 6.0, 3000.0
 
 
 class CDepthwiseI8(CKernel):
-    """Some pixels of some channels in registers, for all places of the window."""
+    """Keeps the sums of a tile of pixels and channels in registers, over all positions of the window."""
 
     name = "c_depthwise_i8"
     summary = "i8 depthwise 2-D convolutions (nhwc) in C, VNNI, padding, requantization"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, what follows."""
+        """Other ops, types and layouts, and other ops after the sums."""
         if depthwise_of(problem) is None:
             return "it is not a depthwise convolution of nhwc by hwc"
         if why := refused_integers(problem):
@@ -34,7 +34,7 @@ class CDepthwiseI8(CKernel):
         return "" if problem.integers.signed[1] else "its filter has no sign"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """By what they probably cost."""
+        """The variants, lowest predicted cost first."""
         del target
         shape = depthwise_of(problem)
         if shape is None:
@@ -77,7 +77,7 @@ class CDepthwiseI8(CKernel):
 
 
 def _cycles(problem: Problem, knobs: Knobs, threads: int) -> float:
-    """About how long it takes on so many threads."""
+    """The predicted time on that many threads, in cycles."""
     shape = depthwise_of(problem)
     assert shape is not None
     pixels, lanes, integers = knobs["pixels"], knobs["lanes"], problem.integers

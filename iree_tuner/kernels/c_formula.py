@@ -1,4 +1,4 @@
-"""Formulas as macros of `steps_i8.h`, and which of them it computes."""
+"""Translate formulas into macros of `steps_i8.h`, and refuse formulas that it does not compute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.problem import Array, Problem
 
 EXACT = "-ffp-contract=off"
-"""A flag of the C compiler: 8-bit results are compared bit by bit, so nothing else is fused."""
+"""A flag of the C compiler, which then fuses no products and sums: 8-bit results are compared bit by bit."""
 
 _TYPES = {"f32": "float", "i32": "int", "i8": "i8"}
 _WHOLE = ("addi", "subi", "muli", "maxsi", "minsi")
@@ -18,7 +18,7 @@ _BY_OPERAND = ("uitofp",)
 
 
 def refused_integers(problem: Problem) -> str:
-    """Why kernels of integers do not compute a problem's operands or its formula; empty where they do."""
+    """Why kernels of integers do not support a problem's types or its formula; empty if they do."""
     integers = problem.integers
     if integers is None:
         return f"its types are {', '.join(map(str, problem.workload.types))}, not 8-bit integers"
@@ -37,14 +37,14 @@ def refused_integers(problem: Problem) -> str:
 
 
 def inputs_of(problem: Problem) -> list[tuple[Array, str]]:
-    """The formula's inputs, with what each has an element for."""
+    """The formula's inputs, each with the part of the result that it has elements for (`Term.along`)."""
     terms = () if problem.integers is None else problem.integers.formula
     along = {term.input: term.along for term in terms if term.op == INPUT}
     return [(array, along[number]) for number, array in enumerate(problem.inputs[2:])]
 
 
 def formula_of(problem: Problem) -> dict[str, str]:
-    """The macros."""
+    """The macros for a problem's formula."""
     integers = problem.integers or Integers((True, True))
     formula = integers.formula or (Term(SUM, "i32"),)
     lines: list[str] = []
@@ -77,11 +77,11 @@ def _expression(term: Term, formula: tuple[Term, ...]) -> str:
     operands = list(term.of)
     products = [each for each in operands if _name(formula[each]) == "mulf" and _uses(each, formula) == 1]
     if name == "addf" and products:
-        # The compiler lets LLVM fuse them, which takes the first operand that is a product used only here.
+        # The compiler lets LLVM fuse both. LLVM takes the first operand that is a product used only here.
         product, more = products[0], operands[1 - operands.index(products[0])]
         return f"fused({', '.join(f't{each}' for each in (*formula[product].of, more))})"
     if name in ("maximumf", "minimumf"):
-        # Of a number and anything one instruction is enough: it gives its second operand for a NaN.
+        # With a constant, one instruction is enough: it returns its second operand for a NaN.
         constants = [each for each in operands if formula[each].op == CONSTANT]
         if constants:
             operands.sort(key=lambda each: each not in constants)
@@ -98,5 +98,5 @@ def _uses(number: int, formula: tuple[Term, ...]) -> int:
 
 
 def _name(term: Term) -> str:
-    """An op without its dialect."""
+    """The name of an op without its dialect."""
     return term.op.rpartition(".")[2]

@@ -20,13 +20,13 @@ _SOURCE = "gemm_f32.c"
 
 
 class CGemm(CKernel):
-    """Keeps a tile of the result in registers; packs operands where that helps; any sizes."""
+    """Keeps a tile of the result in registers, and packs operands where that helps. Supports any sizes."""
 
     name = "c_gemm_f32"
     summary = "f32 products and 2-D convolutions (nhwc, nchw) in C, register tiles, packing, epilogues"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops and types, an epilogue, other layouts."""
+        """Other ops, types and layouts, and epilogues that `steps_f32.h` does not compute."""
         if not is_contraction(problem.workload) and not is_convolution(problem.workload):
             return "it is neither a product nor a convolution"
         if why := refused(problem):
@@ -43,7 +43,7 @@ class CGemm(CKernel):
         return f"its {other[0]} is not along the rows or columns of its product" if other else ""
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """Legal ones, by what they probably cost."""
+        """The legal variants, lowest predicted cost first."""
         del target
         shape = shape_of(problem)
         return tuple(plan.knobs for plan in plans(shape, widths())) if shape else ()
@@ -56,7 +56,7 @@ class CGemm(CKernel):
         return _code(problem, Plan(shape, knobs), target)
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
-        """With tiles of columns of the right operand, where that is a matrix. Raises KernelError."""
+        """Code for a right operand packed into tiles of columns, if it is a matrix. Raises KernelError."""
         shape = shape_of(problem)
         if shape is None or (packing := _packing(problem, plan := Plan(shape, knobs))) is None:
             return None
@@ -70,9 +70,9 @@ def _code(problem: Problem, plan: Plan, target: Target, *, packed: bool = False)
 
 
 def _packing(problem: Problem, plan: Plan) -> tuple[int, tuple[int, int], int] | None:
-    """The right operand's number, its sizes as a matrix, and which of them are columns; None if none helps.
+    """The right operand's number, its matrix sizes, and the dimension of columns; None if packing is useless.
 
-    Dot products read it along the depth already, and images change with each run.
+    Dot products already read the operand along the depth, and images change with each run.
     """
     shape, number = plan.shape, int(not plan.shape.swapped)
     whole = math.prod(problem.inputs[number].shape) == shape.depth * shape.columns

@@ -1,4 +1,4 @@
-"""Products and convolutions of 8-bit integers, in C: four products at once where the machine has that."""
+"""Products and convolutions of 8-bit integers, in C, with four-way dot products if the machine has them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.targets import Target
 
 _SOURCE, _ENTRY = "gemm_i8.c", "iree_tuner_gemm_i8"
-_GROUP = 4  # numbers of the depth that are together
+_GROUP = 4  # elements of the depth that are stored together
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _FEW_PARTS = 3
 _MOST_SCRATCH = 8 << 20
@@ -28,13 +28,13 @@ _DOT_CYCLES, _TILE_CYCLES, _WORKGROUP_CYCLES = 5.0, 20.0, 3000.0
 
 
 class CGemmI8(CKernel):
-    """Keeps a tile of sums in registers, and stores what is made of them."""
+    """Keeps a tile of sums in registers, and stores it after requantization."""
 
     name = "c_gemm_i8"
     summary = "i8 products and 2-D convolutions (nhwc) in C, register tiles, VNNI, requantization"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, what follows."""
+        """Other ops, types and layouts, and other ops after the sums."""
         if not is_contraction(problem.workload) and not is_convolution(problem.workload):
             return "it is neither a product nor a convolution"
         if why := refused_integers(problem):
@@ -54,7 +54,7 @@ class CGemmI8(CKernel):
         return "" if _row(shape) <= MOST_STACK // 2 else "its sums are too long"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """Legal ones, by what they probably cost."""
+        """The legal variants, lowest predicted cost first."""
         del target
         shape = shape_of(problem)
         if shape is None:
@@ -70,7 +70,7 @@ class CGemmI8(CKernel):
         return _code(problem, _Plan(problem, shape, knobs), target, packed=False)
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
-        """With tiles of columns of the right operand, four rows together. Raises KernelError."""
+        """Code for a right operand packed into tiles of columns, four rows together. Raises KernelError."""
         shape = shape_of(problem)
         if shape is None or shape.batch[0] > 1:
             return None
@@ -100,7 +100,7 @@ def _row(shape: Shape) -> int:
 
 @dataclass(frozen=True)
 class _Plan:
-    """A shape cut as knobs say: `rows`, `vectors`, `lanes`, `tiles`, `columns`, `unroll`."""
+    """A shape with the tiles of knobs: `rows`, `vectors`, `lanes`, `tiles`, `columns`, `unroll`."""
 
     problem: Problem
     shape: Shape
@@ -113,29 +113,29 @@ class _Plan:
 
     @property
     def all_tiles(self) -> int:
-        """Of rows."""
+        """The number of tiles of rows."""
         return -(-self.shape.rows // self.knobs["rows"])
 
     @property
     def workgroups(self) -> tuple[int, int]:
-        """Across and down."""
+        """The numbers of workgroups along columns and along rows."""
         return -(-self.shape.columns // self.knobs["columns"]), -(-self.all_tiles // self.knobs["tiles"])
 
     @property
     def scratch_bytes(self) -> int:
-        """For the right operand where it is packed by each workgroup."""
+        """Scratch memory for the right operand, which each workgroup packs for itself."""
         across, down = self.workgroups
         columns = -(-self.knobs["columns"] // self.wide) * self.wide
         return self.shape.batch[0] * across * down * columns * -(-self.shape.depth // _GROUP) * _GROUP
 
     def legal(self) -> bool:
-        """Whether it fits into stack and scratch memory."""
+        """Whether the plan fits into stack and scratch memory."""
         columns = -(-self.knobs["columns"] // self.wide) * self.wide
         on_stack = self.knobs["rows"] * _row(self.shape) + columns * 4
         return on_stack <= MOST_STACK and self.scratch_bytes <= _MOST_SCRATCH
 
     def cycles(self, threads: int) -> float:
-        """About how long it takes with a packed right operand, in cycles of two vector operations."""
+        """The predicted time with a packed right operand, in cycles of two vector operations each."""
         knobs, shape = self.knobs, self.shape
         across, down = self.workgroups
         tiles, columns = min(knobs["tiles"], self.all_tiles), min(knobs["columns"], shape.columns)
@@ -159,7 +159,7 @@ class _Plan:
 
 
 def _plans(problem: Problem, shape: Shape) -> Iterator[_Plan]:
-    """Tiles that are not larger than the result, each with the best ways to cut it into workgroups."""
+    """Plans whose tiles are not larger than the result, each with the best divisions into workgroups."""
     for lanes in widths():
         for rows, vectors in TILES[lanes]:
             if rows > shape.rows or (vectors > 1 and (vectors - 1) * lanes >= shape.columns):
@@ -186,7 +186,7 @@ def _cut(problem: Problem, shape: Shape, base: Knobs) -> Iterator[_Plan]:
 
 
 def _runs(problem: Problem, shape: Shape) -> tuple[tuple[int, ...], int]:
-    """Where the places of a window are whose bytes follow each other, and how many bytes these are."""
+    """The window as runs of consecutive bytes: the offset of each run, and the bytes of a run."""
     conv = conv_of(problem)
     if conv is None or _padded(problem) or conv.dilations[1] != 1 or len(shape.offsets) == 1:
         return shape.offsets, shape.channels

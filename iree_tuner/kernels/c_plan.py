@@ -1,4 +1,4 @@
-"""Variants of the C kernel: which are legal for a problem, and what each probably costs."""
+"""The legal variants of the C kernel for a problem, and the predicted cost of each."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
     8: ((6, 2), (5, 2), (4, 3), (4, 2), (3, 4), (2, 6), (2, 4), (1, 8), (1, 12), (12, 1), (14, 1), (1, 1)),
     4: ((8, 3), (7, 3), (6, 4), (12, 2), (14, 2), (4, 6), (2, 8), (1, 8), (1, 16), (24, 1), (4, 2), (1, 1)),
 }  # fmt: skip
-"""Rows and vectors of a tile of sums, by the f32 of a vector. AVX-512 and NEON have 32 registers, AVX2 has
-16, and the operands need some."""
+"""Rows and vectors of a tile of sums, by the number of f32 in a vector. AVX-512 and NEON have 32 registers,
+AVX2 has 16, and the operands need some."""
 
 _DOTS: Mapping[int, tuple[tuple[int, int], ...]] = {
     16: ((1, 8), (1, 16), (1, 4), (2, 8), (3, 6), (4, 5), (4, 6), (6, 4)),
     8: ((1, 8), (1, 4), (2, 5), (3, 3), (4, 2)),
     4: ((1, 4), (2, 4), (4, 4), (6, 4)),
 }
-"""Rows and columns of a tile whose sums lie in all lanes of a vector: no more columns than lanes."""
+"""Rows and columns of a tile of dot products. Each sum takes a vector, whose lanes are added at the end. A
+tile has at most as many columns as a vector has lanes."""
 
 _DEPTHS = (256, 512, 128, 384)
 _MOST_SCRATCH = 1 << 20
-_L2 = 768 << 10  # of the cache, for the rows of a workgroup that are read again
+_L2 = 768 << 10  # bytes of the cache for the rows that a workgroup reads again
 _LINE = 16  # f32 in a line of the cache
-_FMA_CYCLES = 4  # until a sum can be added to again
+_FMA_CYCLES = 4  # latency: from one addition to a sum to the next
 _TILE_CYCLES, _WORKGROUP_CYCLES = 30.0, 2000.0
-_TOTAL_CYCLES = 8.0  # to add the numbers of a vector
-_WAIT = 0.04  # of a workgroup, that the others wait for it
+_TOTAL_CYCLES = 8.0  # to add the lanes of a vector
+_WAIT = 0.04  # of a workgroup's time, which the others wait at the end
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-_FEW_PARTS = 3  # ways to cut a problem into workgroups that are tried with a tile
+_FEW_PARTS = 3  # divisions into workgroups that are tried with a tile
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A shape cut as knobs say.
+    """A shape with the tiles that knobs choose.
 
     Attributes:
-        shape: what is computed.
+        shape: sizes and strides of the product.
         knobs: `rows`, `vectors`, `lanes`, `depth`, `pack_left`, `pack_right`, `dot`, `tiles`,
             `columns`, `unroll`.
     """
@@ -60,24 +61,24 @@ class Plan:
 
     @property
     def across(self) -> tuple[int, int]:
-        """How many tiles of rows there are between two ends, and how often that is repeated."""
+        """The length of a run of rows that is cut into tiles, and the number of such runs."""
         whole = self.knobs["pack_left"]
         return (self.shape.rows, 1) if whole else (self.shape.width, self.shape.lines)
 
     @property
     def all_tiles(self) -> int:
-        """Of rows."""
+        """The number of tiles of rows."""
         length, times = self.across
         return times * -(-length // self.knobs["rows"])
 
     @property
     def workgroups(self) -> tuple[int, int]:
-        """Across and down."""
+        """The numbers of workgroups along columns and along rows."""
         return -(-self.shape.columns // self.knobs["columns"]), -(-self.all_tiles // self.knobs["tiles"])
 
     @property
     def part(self) -> int:
-        """The most of the depth that is summed up at once."""
+        """The part of the depth that is summed up at once."""
         channels, depth = self.shape.channels, self.knobs["depth"]
         if channels >= depth:
             return depth
@@ -85,13 +86,13 @@ class Plan:
 
     @property
     def stride(self) -> int:
-        """Elements from one packed row to the next: an odd number of lines, so that rows evict no others."""
+        """Distance of packed rows, in elements: an odd number of cache lines, so that rows do not collide."""
         lines = -(-self.part // _LINE)
         return (lines + 1 - lines % 2) * _LINE
 
     @property
     def scratch_bytes(self) -> int:
-        """For the packed rows of all workgroups."""
+        """Bytes of scratch memory for the packed rows of all workgroups."""
         if not self.knobs["pack_left"]:
             return 0
         across, down = self.workgroups
@@ -100,12 +101,12 @@ class Plan:
         )
 
     def legal(self) -> bool:
-        """Whether it fits into stack and scratch memory."""
+        """Whether the plan fits into stack and scratch memory."""
         on_stack = self.knobs["pack_right"] * self.knobs["depth"] * self.wide * 4
         return on_stack <= MOST_STACK and self.scratch_bytes <= _MOST_SCRATCH
 
     def cycles(self, workers: int) -> float:
-        """About how long it takes on so many workers, in cycles of two vector operations."""
+        """The predicted time on that many workers, in cycles of two vector operations each."""
         across, down = self.workgroups
         shape, knobs = self.shape, self.knobs
         columns, tiles = min(knobs["columns"], shape.columns), min(knobs["tiles"], self.all_tiles)
@@ -136,7 +137,7 @@ class Plan:
         return found
 
     def _tile_cycles(self, rows: int, vectors: int) -> float:
-        """Of a tile: its products or their latency, a little for loads, and what is done once."""
+        """Cycles of a tile: its products or their latency, some for loads, and a fixed part."""
         depth = self.shape.depth
         step = max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2) + 0.05 * (rows + vectors)
         if self.knobs["dot"]:
@@ -145,7 +146,7 @@ class Plan:
 
 
 def plans(shape: Shape, widths: tuple[int, ...]) -> list[Plan]:
-    """The legal ones, those that are probably fast first, and of different tiles in turns."""
+    """The legal plans, lowest predicted cost first. Each further plan of a tile gets a small penalty."""
     threads = workers()
     costs: list[tuple[float, int, Plan]] = []
     for lanes in widths:
@@ -161,7 +162,7 @@ def plans(shape: Shape, widths: tuple[int, ...]) -> list[Plan]:
 
 
 def _tiles_of(shape: Shape, lanes: int) -> Iterator[list[dict[str, int]]]:
-    """For each tile that is not larger than the result the choices of all other knobs but workgroups."""
+    """For each tile that is not larger than the result, all choices of the other knobs except workgroups."""
     depths = dict.fromkeys(_depth_of(shape, depth) for depth in _DEPTHS)
     rights = (1,) if shape.windows or (shape.right_row == 1 and shape.columns > 1) else (0, 1)
     for rows, vectors in TILES[lanes]:
@@ -184,20 +185,20 @@ def _tiles_of(shape: Shape, lanes: int) -> Iterator[list[dict[str, int]]]:
 
 
 def _cheapest(shape: Shape, base: Mapping[str, int], workers: int) -> list[Plan]:
-    """The best ways to cut the result into workgroups."""
+    """The plans with the best divisions into workgroups."""
     found = [plan for plan in _cut(shape, base) if plan.legal()]
     return sorted(found, key=lambda each: each.cycles(workers))[:_FEW_PARTS]
 
 
 def _depth_of(shape: Shape, depth: int) -> int:
-    """A part of the depth that leaves no small rest: whole places of a window, or equal parts of channels."""
+    """A part of the depth without a small rest: whole window positions, or equal parts of the channels."""
     if shape.channels < depth:
         return shape.channels * max(1, min(depth // shape.channels, len(shape.offsets)))
     return -(-shape.channels // -(-shape.channels // depth))
 
 
 def _cut(shape: Shape, base: Mapping[str, int]) -> Iterator[Plan]:
-    """A plan for each way to cut the result into workgroups."""
+    """A plan for each division of the result into workgroups."""
     whole = Plan(shape, {**base, "tiles": 1, "columns": 1})
     wide, tiles = whole.wide, whole.all_tiles
     column_tiles = -(-shape.columns // wide)

@@ -1,4 +1,4 @@
-"""Contractions and convolutions as what the C kernel computes: batched products of rows by columns."""
+"""Contractions and convolutions as batched products of rows by columns, which the C kernels compute."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from iree_tuner.ops.workload import Workload
 
 @dataclass(frozen=True)
 class Windows:
-    """The right operand where its columns are pixels of an image with channels first.
+    """A right operand whose columns are pixels of an image with channels first.
 
     Attributes:
         width: pixels of a line of the result.
-        line, pixel: elements from one to the next in the image.
-        channel: elements from one channel to the next.
-        offsets: where the places of a window are, relative to its first.
+        line, pixel: distances in the image, in elements, for the result's next line and pixel.
+        channel: distance of channels, in elements.
+        offsets: of a window's positions from its first one, in elements.
     """
 
     width: int
@@ -36,17 +36,18 @@ class Shape:
     """A product whose left rows may be windows of pixels with channels last.
 
     Attributes:
-        lines, width: of pixels, all images together; each pixel is a row. A matrix is one line.
-        lines_of_image: how many of them are one image's.
-        image, line, pixel: elements from one to the next in the left operand.
-        columns: of the result.
-        channels: depth at one place of the window.
-        offsets: where the places' pixels are, relative to the first.
-        right_row, right_column: elements from one row and column to the next in the right operand.
-        result_row: elements from one row to the next in the result.
-        batch: products, and elements from one to the next in both operands and the result.
+        lines, width: lines of all images together, and pixels of a line; each pixel is a row. A matrix is
+            one line.
+        lines_of_image: lines of one image.
+        image, line, pixel: distances in the left operand, in elements, for the next image, line and pixel.
+        columns: columns of the result.
+        channels: depth at one position of the window.
+        offsets: of the window's positions from its first one, in elements.
+        right_row, right_column: distances of rows and of columns in the right operand, in elements.
+        result_row: distance of rows in the result, in elements.
+        batch: number of products, and the distances of products in both operands and the result, in elements.
         swapped: whether the left operand is the problem's second one.
-        windows: how columns are read instead, where the right operand is an image.
+        windows: how columns are read if the right operand is an image; otherwise None.
     """
 
     lines: int
@@ -67,17 +68,17 @@ class Shape:
 
     @property
     def rows(self) -> int:
-        """Of the result."""
+        """The number of rows of the result."""
         return self.lines * self.width
 
     @property
     def depth(self) -> int:
-        """Products of a sum."""
+        """The number of products in a sum."""
         return self.channels * len(self.offsets)
 
 
 def shape_of(problem: Problem) -> Shape | None:
-    """The problem as such a product; None where it is none."""
+    """The problem as a product of rows by columns; None if it is none."""
     workload = problem.workload
     if workload.dynamic:
         return None
@@ -88,14 +89,14 @@ def shape_of(problem: Problem) -> Shape | None:
 
 @dataclass(frozen=True)
 class _Loop:
-    """Loops of one role as one: its size, and elements from one to the next in operands and result."""
+    """Loops of one role, joined: the size, and the strides in both operands and the result, in elements."""
 
     size: int
     steps: tuple[int, ...]
 
 
 def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
-    """With the operands in an order: rows are the first one's, columns the second one's."""
+    """The shape with operands in this order: the first one has the rows, the second one the columns."""
     places = [list(one.dimensions) for one in workload.maps]
     if any(each is None for one in places for each in one):
         return None
@@ -126,7 +127,7 @@ def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
     if 1 not in (row, column):
         return None
     if n.size == 1 and m.size > 1:
-        return None  # the other order has its rows as columns
+        return None  # in the other order, these rows are columns
     return Shape(
         1, m.size, 1, 0, 0, m.steps[0] if m.size > 1 else k.size, n.size, k.size, (0,), row, column,
         m.steps[2] if m.size > 1 else n.size,
@@ -135,7 +136,7 @@ def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
 
 
 def _steps(place: Sequence[int | None], sizes: Sequence[int]) -> dict[int, int]:
-    """Elements from one to the next of each loop in a dense array."""
+    """The stride of each loop in a dense array, in elements."""
     found: dict[int, int] = {}
     step = 1
     for each in reversed(place):
@@ -146,7 +147,7 @@ def _steps(place: Sequence[int | None], sizes: Sequence[int]) -> dict[int, int]:
 
 
 def _joined(own: list[int], sizes: Sequence[int], steps: Sequence[dict[int, int]]) -> _Loop | None:
-    """Loops as one, where they follow each other in every array; None where they do not."""
+    """Join loops that follow each other in every array; None if they do not."""
     if not own:
         return _Loop(1, (0,) * len(steps))
     first = next(each for each in steps if own[0] in each)
@@ -161,7 +162,7 @@ def _channels_last(problem: Problem) -> Shape | None:
     conv = conv_of(problem)
     if conv is None:
         return None
-    _, height, width, channels = problem.inputs[0].shape  # an image may have more than what is read
+    _, height, width, channels = problem.inputs[0].shape  # an image may be larger than the part that is read
     line = width * channels
     offsets = _offsets(
         (conv.window_h, conv.window_w), (conv.dilations[0] * line, conv.dilations[1] * channels)
@@ -180,7 +181,7 @@ def _offsets(window: tuple[int, int], steps: tuple[int, int]) -> tuple[int, ...]
 
 
 def _channels_first(problem: Problem) -> Shape | None:
-    """A convolution of `nchw` by `fchw`: rows are filters, columns pixels."""
+    """A convolution of `nchw` by `fchw`: the rows are filters, and the columns are pixels."""
     workload = problem.workload
     if not is_convolution(workload) or len(workload.loops) != 7:
         return None

@@ -1,7 +1,7 @@
-"""Masks that let each query see the keys up to its own place: what comparisons of places say of their loops.
+"""Recognize causal masks, which let each query see the keys up to its own position.
 
-Exporters write places as counters, which are cast, moved and repeated before they are compared. A value is
-followed back as a sum of multiples of its own places, which loops give.
+Exporters compute positions by counters, and cast, move and repeat these before they compare them. A value is
+followed back to the counters, and expressed as a sum of multiples of loops.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from iree_tuner.kernels.shapes import groups_of, moved_by
 from iree_tuner.ops.structure import indexing_maps
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
-# cmpi's predicates: of `left - right`, its sign and what is added so that it is at least 0
+# By predicate of cmpi: a sign of `left - right`, and a summand, for which the sum is at least 0
 _AT_LEAST_ZERO = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}  # slt, sle, sgt, sge
 _MOST_OPS, _LEAST_BITS = 64, 32
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A constant and multiples of loops.
+    """A constant plus multiples of loops.
 
     Attributes:
-        constant: it.
-        times: for each loop that is in it.
-        condition: whether this being at least 0 is what is meant, a truth value.
+        constant: the constant.
+        times: the factor of each loop in the sum.
+        condition: whether the value is the condition that the sum is at least 0.
     """
 
     constant: int = 0
@@ -37,7 +37,7 @@ class Sum:
     condition: bool = False
 
     def plus(self, other: Sum, factor: int = 1) -> Sum:
-        """This, and another one times a factor."""
+        """Add another sum, multiplied by a factor."""
         loops = dict.fromkeys((*self.times, *other.times))
         times = {each: self.times.get(each, 0) + factor * other.times.get(each, 0) for each in loops}
         kept = {loop: count for loop, count in times.items() if count}
@@ -45,24 +45,24 @@ class Sum:
 
 
 def said_by(mask: ir.Value, loops: Sequence[int | None]) -> Sum | None:
-    """What must be at least 0 for a key to be seen; None where a mask is no comparison of places.
+    """The sum that is at least 0 where a query sees a key; None if the mask is no comparison of positions.
 
     Args:
-        mask: truth values: whether a query sees a key.
-        loops: that give the mask's dimensions; None for one of size 1.
+        mask: truth values, whether a query sees a key.
+        loops: the loop of each of the mask's dimensions; None for size 1.
     """
     found = _Reading().value(mask, [Sum() if loop is None else Sum(times={loop: 1}) for loop in loops])
     return found if found is not None and found.condition else None
 
 
 class _Reading:
-    """What values are at places, in a bounded number of steps."""
+    """Evaluate elements of tensors as sums, in a bounded number of steps."""
 
     def __init__(self) -> None:
         self._steps = 0
 
     def value(self, value: ir.Value, place: Sequence[Sum]) -> Sum | None:
-        """A value at a place."""
+        """The element of a value at these indices; None if it is no such sum."""
         op = producer(value)
         self._steps += 1
         if op is None or self._steps > _MOST_OPS:
@@ -121,12 +121,12 @@ def _computed(op: ir.Operation, known: Mapping[ir.Value, Sum | None], loops: Map
 
 
 def _holds_places(kind: ir.Type) -> bool:
-    """Whether no place is too large for a type: narrow ones may begin anew."""
+    """Whether a type is wide enough for all positions; narrower types may wrap around."""
     return isinstance(kind, ir.IndexType) or ir.IntegerType(kind).width >= _LEAST_BITS
 
 
 def _outside(value: ir.Value) -> Sum | None:
-    """A constant that a body takes from around it."""
+    """A constant from outside a body, which uses it."""
     op = producer(value)
     return _constant(op) if op is not None and op.name == "arith.constant" else None
 
@@ -149,7 +149,7 @@ def _at(result: ir.AffineExpr, loops: Mapping[int, Sum]) -> Sum | None:
 
 
 def _joined(op: ir.Operation, place: Sequence[Sum]) -> list[Sum]:
-    """Where an operand is read whose dimensions were split."""
+    """The indices into the operand of a reshape that splits dimensions."""
     shape = ir.RankedTensorType(op.result.type).shape
     found: list[Sum] = []
     for group in groups_of(op):
@@ -161,7 +161,7 @@ def _joined(op: ir.Operation, place: Sequence[Sum]) -> list[Sum]:
 
 
 def _apart(op: ir.Operation, place: Sequence[Sum]) -> list[Sum] | None:
-    """Where an operand is read whose dimensions were joined, of which one may be longer than 1."""
+    """The indices into the operand of a reshape that joins dimensions; None if two of them exceed size 1."""
     shape = ir.RankedTensorType(op.operands[0].type).shape
     found: list[Sum] = []
     for group, at in zip(groups_of(op), place, strict=True):

@@ -1,7 +1,7 @@
-"""Chains of elementwise ops, slices and joins in a program that can be one op each.
+"""Find chains of elementwise ops, slices and concatenations that can each be written as one op.
 
-The compiler makes a join of slices out of insertions: each is a dispatch that copies, and so is what computes
-each part. Written as one op, a chain is one dispatch: `fused_op`.
+The compiler lowers a concatenation to insertions. Each insertion is a dispatch that copies, and each part
+needs another dispatch that computes it. A chain that is written as one op (`fused_op`) is one dispatch.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FUNCTIONS = ("util.func", "func.func")
 
 
 def find_chains(module: ir.Module) -> list[Site]:
-    """The chains of a program as preprocessing finds it (after `abi`), in its order."""
+    """The chains of a program in the phase of preprocessing (after `abi`), in program order."""
     found: list[Site] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -70,7 +70,7 @@ def _chains_of(ops: list[ir.Operation]) -> list[Site]:
 
 
 def _ends(op: ir.Operation) -> bool:
-    """Whether a chain may end with an op: reshapes belong to what follows."""
+    """Whether a chain may end with an op. Reshapes and slices belong to the ops after them."""
     return is_followed(op) and not is_source(op) and op.name not in (EXPAND, COLLAPSE, SLICE)
 
 
@@ -78,7 +78,7 @@ def _cone(
     last: ir.Operation, place: dict[ir.Operation, int], ops: list[ir.Operation],
     left: Collection[ir.Operation],
 ) -> set[ir.Operation]:  # fmt: skip
-    """All that only `last` is computed from, as far as it is followed."""
+    """`last` and the supported ops before it whose results have no other uses."""
     if last.name == INSERT and _updates(last):
         return {last}
     found = {last}
@@ -93,25 +93,25 @@ def _cone(
 
 
 def _top(op: ir.Operation, place: dict[ir.Operation, int]) -> ir.Operation:
-    """The op of the block that another one is inside of."""
+    """The op of the block that contains an op."""
     while op not in place and op.parent is not None:
         op = op.parent.operation
     return op
 
 
 def _updates(op: ir.Operation) -> bool:
-    """Whether an op changes a part of a tensor that there is, which the compiler may do in place."""
+    """Whether an op overwrites a part of an existing tensor, which the compiler may do in place."""
     before = producer(op.operands[1])
     return before is None or not (is_followed(before) or is_source(before))
 
 
 def _repeats(user: ir.Operation, op: ir.Operation) -> bool:
-    """Whether elements that are computed once would be computed again for each that uses them."""
+    """Whether fusing `op` into its user would compute elements several times."""
     return any(value == op.result and repeats(user, number) for number, value in enumerate(user.operands))
 
 
 def computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
-    """Ops that are computed from constants, which the compiler does once, when a program is loaded."""
+    """Ops on constants only, which the compiler evaluates once, when a program is loaded."""
     found: set[ir.Operation] = set()
     for op in ops:
         before = [producer(each) for each in (*op.operands, *captured(op))]
@@ -124,7 +124,7 @@ def computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
 
 
 def epilogues_of(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
-    """Elementwise ops after products and sums that do not widen these: they belong to the same dispatch."""
+    """Elementwise ops after products and sums that do not widen the type. They join the same dispatch."""
     found: set[ir.Operation] = set()
     for op in ops:
         if not is_elementwise(op) or len(op.operands) < 2:
@@ -148,7 +148,7 @@ def _bits(value: ir.Value) -> int:
 
 
 def _chain(ops: list[ir.Operation]) -> Site | None:
-    """Ops of a program, in order, as a problem; None where they are no single op."""
+    """The site of a chain, from its ops in order; None if they cannot be written as one op."""
     values, every = gathered(ops)
     result = ops[-1].result
     if len(values) > MOST_INPUTS or not values:
@@ -167,7 +167,7 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
 
 
 def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Operation]]:
-    """The inputs of ops that are in order; and the ops with the sources that they read, in order."""
+    """The inputs of ordered ops, and the ops together with the sources that they read, in order."""
     inputs, every = dict[ir.Value, None](), list[ir.Operation]()
     for op in ops:
         for value in (*op.operands, *captured(op)):
@@ -181,5 +181,5 @@ def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Opera
 
 
 def _below(op: ir.Operation) -> list[ir.Operation]:
-    """What a source is made of: an empty tensor, and a constant."""
+    """The producers of a source's operands, an empty tensor and a constant."""
     return [each for each in map(producer, op.operands) if each is not None]

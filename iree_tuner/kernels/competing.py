@@ -1,4 +1,4 @@
-"""Kernels as candidates of a program's workloads: who computes which, and what goes into the program."""
+"""Kernels as candidates for a program's workloads, and the program with the kernels that win."""
 
 from __future__ import annotations
 
@@ -40,18 +40,19 @@ from iree_tuner.tuning.verdict import TunedVariant
 from iree_tuner.tuning.versions import ProgramVersion
 
 _VARIANTS = {"smoke": 2, "quick": 4, "default": 32}
-"""Of a kernel on a problem, by effort, where no budget says when it is enough."""
+"""The most variants of a kernel on a problem, by effort, for runs without a budget."""
 
 
 @dataclass(frozen=True)
 class Competitors:
-    """What kernels can do in a program.
+    """The kernels that compute problems of a program.
 
     Attributes:
-        outlook: the problems, each with every kernel that computes it.
-        own: the same without those of joint products.
-        kinds: the variants of each of these kernels; None where the problem cannot be timed alone.
-        notes: why those cannot; and what the program spends where what is timed alone is another.
+        outlook: all problems, each with every kernel that computes it.
+        own: the outlook without the problems that joint products create.
+        kinds: for each pair of `outlook`, the kernel's variants; None if the problem cannot be timed alone.
+        notes: why problems cannot be timed alone, and the time of problems that are several dispatches in the
+            program.
     """
 
     outlook: Outlook
@@ -60,16 +61,16 @@ class Competitors:
     notes: tuple[str, ...]
 
     def of(self, workload: str) -> list[KernelVariants]:
-        """Those that compute a workload, by its key."""
+        """The variants of kernels that compute a workload, by its key."""
         return [kind for kind in self.kinds if kind is not None and kind.workload == workload]
 
     @property
     def chains(self) -> Chosen:
-        """Ops that the program can have as one op, of which the compiler makes fewer dispatches."""
+        """Chains of ops that take fewer dispatches when written as one op."""
         return chains_in(self.own)
 
     def choices(self, results: Sequence[WorkloadResult], target: Target) -> Mapping[str, Chosen]:
-        """What is worth trying in the program, by name: kernels, with and without chains, joint products."""
+        """Choices to try in the program, by name: kernels with and without chains, and joint products."""
         found = choices_among(results, target)
         own = {site for _, site, _ in self.own.pairs}
         choices = {name: [each for each in chosen if each[0] in own] for name, chosen in found.items()}
@@ -82,19 +83,19 @@ class Competitors:
 
     @property
     def apply(self) -> bool:
-        """Whether any can be compared, alone or in the program."""
+        """Whether any kernel can be compared, alone or in the program."""
         return any(self.kinds) or bool(self.chains or self.own.joint)
 
     def versions(self, target: Target) -> int:
-        """How many versions of the program with kernels there will be, about (`versions_with`)."""
+        """The approximate number of program versions with kernels (`versions_with`)."""
         choices = any(self.kinds) + bool(self.chains) + bool(self.own.rewritten)
         return choices + bool(fusing_more(target)) * min(choices, 2)
 
     def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
-        """Workloads that only kernels compute, as flags have made others of them, with what is spent on them.
+        """Workloads of kernels that are not among the tasks, because flags changed the dispatches.
 
-        That is in microseconds an invocation: what the default takes, as much faster as the flags make the
-        program.
+        Each is returned with an estimate of its time, in microseconds an invocation: the default's time,
+        divided by the flags' speedup of the program (`faster`).
         """
         known = {task.workload.key for task in tasks}
         found: dict[str, tuple[Task, float]] = {}
@@ -108,12 +109,12 @@ class Competitors:
 def find_competitors(
     program: Program, dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab, records: Records
 ) -> Competitors:
-    """Look for the places of a program that kernels compute, and time what the compiler makes of them.
+    """Look for the places of a program that kernels compute, and time the compiler's code for them.
 
     Args:
         program: the program.
-        dispatches: what the compiler makes of it.
-        kernels: that may compute something of it.
+        dispatches: the program's dispatches by default.
+        kernels: the kernels to try.
         lab: with the target that the program was read for.
         records: keep the trials.
 
@@ -154,10 +155,10 @@ def find_competitors(
 
 
 def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:
-    """The workload that the compiler makes of a site in the program, where that is one dispatch.
+    """The workload of a site's dispatch in the program.
 
-    It may be another than alone: strides of 1x1 convolutions become strides of a reduction, for example. None
-    where a kernel replaces more than a dispatch and its padding, or where the dispatch has another root op.
+    It may differ from the workload alone. For example, strides of 1x1 convolutions become strides of a
+    reduction. None if a kernel replaces more than a dispatch and its padding, or the root op differs.
     """
     own = next((each.workload for each in dispatches if each.name == place.dispatch), None)
     alone = site.problem.workload
@@ -168,15 +169,15 @@ def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Wor
 
 
 def most_variants(effort: str, *, limited: bool) -> float:
-    """How many variants of a kernel are tried; where there is a budget, the time decides."""
+    """The most variants of a kernel to try. With a budget, only time limits them."""
     return math.inf if limited else _VARIANTS.get(effort, math.inf)
 
 
 def choices_among(results: Sequence[WorkloadResult], target: Target) -> Mapping[str, Chosen]:
-    """Which kernels are worth trying in the program, by name of the choice.
+    """The choices of kernels to try in the program, by name.
 
-    Those that win alone, also over the best configuration; and with them those that nearly do: what surrounds
-    a problem may cost more where the compiler makes it, or less.
+    One choice has the kernels that win alone, also over the best configuration. The other one adds near
+    winners: in the program, the surrounding ops may cost more or less than alone.
     """
     found = {"kernels": _chosen(results, 1.0), "more kernels": _chosen(results, NEARLY)}
     if len(found["more kernels"]) == len(found["kernels"]):
@@ -194,7 +195,10 @@ def choices_among(results: Sequence[WorkloadResult], target: Target) -> Mapping[
 
 
 def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple[Kernel, Code]]:
-    """For each problem the fastest kernel that is at least so many times as fast as what it replaces."""
+    """For each problem, the fastest kernel that wins, also over the best configuration.
+
+    If `least` is below 1, a kernel with so large a part of the best configuration's speed is also taken.
+    """
     best: dict[Site, tuple[float, Kernel, Code]] = {}
     for result in results:
         configured = result.comparison.speedup if result.entry and result.comparison else 1.0
@@ -215,7 +219,7 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple
 
 
 def _slower(kind: KernelVariants, result: WorkloadResult) -> float:
-    """How many times as long as alone the default takes in the program, if that differs by far."""
+    """The ratio of the default's time in the program and alone, if both differ by far; otherwise 1."""
     if kind.competes_for == kind.prepared.workload or not result.task.calls:
         return 1.0
     found = result.weight_us / result.task.calls / kind.default_us
@@ -227,8 +231,8 @@ def versions_with(
 ) -> dict[ProgramVersion, Chosen]:
     """The tuned program with each choice of kernels.
 
-    The last two, which have most in them, are also tried with the option that fuses more, where there is one:
-    with kernels other ops are left to fuse than without.
+    The last two choices, which have the most kernels, are also tried with the option that fuses more, if
+    there is one: kernels change the ops that are left to fuse.
     """
     found: dict[ProgramVersion, Chosen] = {}
     more = fusing_more(tuned.target)
@@ -245,18 +249,18 @@ def mended_with(
     version: ProgramVersion, known: Mapping[ProgramVersion, Chosen], blamed: Collection[str] | None,
     lab: Lab, folder: Path,
 ) -> dict[ProgramVersion, Chosen]:  # fmt: skip
-    """A version without what makes it wrong or fail; none where nothing would be left, or there is the same.
+    """Repair a version: leave out wrong kernels, or use the given flags. Empty if no new version results.
 
-    The compiler may fail on a program with kernels under flags that are fine without: under
-    `--iree-opt-level=O3` it fuses more into what surrounds them.
+    The compiler may fail on a program with kernels under flags that work without kernels: under
+    `--iree-opt-level=O3` it fuses more ops around them.
 
     Args:
         version: the program with kernels.
-        known: all of them, with their kernels.
-        blamed: names of dispatches that compute wrong results; None where it does not compile or run, and is
-            to have the flags that were given.
-        lab: for those, and with the context of the spec.
-        folder: where it is written.
+        known: all versions with their kernels.
+        blamed: names of dispatches with wrong results. None if the version does not compile or run: then it
+            is compiled with the given flags.
+        lab: has the given flags and the context of the spec.
+        folder: where the spec is written.
     """
     plain, chosen = without_kernels(version.target), known[version]
     if blamed is None:
@@ -280,6 +284,6 @@ def without_kernels(target: Target) -> Target:
 
 
 def _with_kernels(target: Target, chosen: Chosen, lab: Lab, path: Path) -> Target:
-    """The target with a spec of kernels, which is written to a file."""
+    """Write a spec of kernels to a file; the target with the flag that names it."""
     save_kernel_spec(chosen, executable_target(target, lab.compilers), lab.context, path)
     return with_flags(target, (f"{SPEC_FLAG}={path}",))

@@ -1,4 +1,4 @@
-"""One problem alone: a kernel with its knobs against the compiler's own code, default and tuned."""
+"""Contests: a kernel's variants on one problem alone, against the compiler's code, default and tuned."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
 _FINALISTS = 3
-ROUNDS = 64  # pairs of a comparison
+ROUNDS = 64  # the most interleaved pairs of a comparison
 _FINALS_PART = 0.3  # of a contest's time
-_JUDGED_S = 120.0  # what each of the final comparisons may take at most
+_JUDGED_S = 120.0  # the most time of a final comparison
 
 _NONE: Mapping[str, Configuration] = {}
 
 Watch = Callable[[str], None]
-"""Told what is going on, a line at a time."""
+"""A function that gets messages of progress, one line each."""
 
 
 @dataclass(frozen=True)
 class Best:
-    """A variant that is right, and faster than the others.
+    """The fastest correct variant.
 
     Attributes:
-        trial: of it.
-        code: what was made.
+        trial: the variant's trial.
+        code: the variant's code.
     """
 
     trial: Trial
@@ -49,31 +49,31 @@ class Best:
 
     @property
     def knobs(self) -> Knobs:
-        """The choice."""
+        """The values of the variant's knobs."""
         return dict(self.trial.assignment)
 
     @property
     def score(self) -> float:
-        """Its time relative to the default's."""
+        """The variant's time relative to the default's."""
         return self.trial.score
 
 
 @dataclass(frozen=True)
 class Contest:
-    """How a kernel did on a problem, alone.
+    """The results of a kernel on a problem alone.
 
     Attributes:
         site: the problem.
-        kernel: its name.
-        default_us: time of the compiler's own choice.
-        trials: all that was tried.
-        best: the winner of the finals among the kernel's trials; None where none is right.
-        over_default: the best against the compiler's own choice.
-        tuned: a tuned configuration against the compiler's own choice; None where there is none.
-        over_tuned: the best against the tuned configuration.
-        bench: what all was compared in; None where there is no contest.
-        configured: the tuned configuration, built in it; empty where there is none.
-        note: why there is no contest, or that the default computes something else than the processor.
+        kernel: the kernel's name.
+        default_us: time of the compiler's default, in microseconds.
+        trials: all trials of variants.
+        best: the winner of the finals; None if no variant is correct.
+        over_default: the best variant compared with the compiler's default.
+        tuned: a tuned configuration compared with the compiler's default; None if there is none.
+        over_tuned: the best variant compared with the tuned configuration.
+        bench: where all were compared; None if there was no contest.
+        configured: the tuned configuration, built for the bench; empty if there is none.
+        note: why there was no contest, or that the default's results differ from the CPU's.
     """
 
     site: Site
@@ -90,13 +90,13 @@ class Contest:
 
     @property
     def wins(self) -> bool:
-        """Whether the kernel is faster than the best that the compiler makes."""
+        """Whether the kernel is faster than the compiler's best code."""
         against = self.over_tuned or self.over_default
         return self.best is not None and against is not None and against.verdict == "win"
 
     @property
     def speedup(self) -> float:
-        """Over the best that the compiler makes; 0 where no variant is right."""
+        """The speedup over the compiler's best code; 0 if no variant is correct."""
         against = self.over_tuned or self.over_default
         return against.speedup if against is not None else 0.0
 
@@ -115,22 +115,23 @@ def hold_contest(
 ) -> Contest:
     """Try a kernel's variants on a problem, check their numbers, and compare the best on fresh samples.
 
-    What the records know is not tried again; the best are built again, and judged.
+    Variants that the records know are not tried again. The best variants are built again and compared.
 
     Args:
         site: the problem; its case must compile to one dispatch.
-        kernel: one that does not refuse it.
-        lab: where it is built and timed.
-        tuned: by workload's key, configurations to compare with too.
-        most: variants at most; 0 for all.
-        rounds: interleaved pairs of a comparison at most.
-        seconds: for all of it; no more are begun after the greater part, and the finals are cut short.
-        watch: told of progress.
-        records: keeps the trials; no more are begun when a stop is requested there.
+        kernel: a kernel that does not refuse the problem.
+        lab: where variants are built and timed.
+        tuned: configurations to compare with too, by the workload's key.
+        most: the most variants; 0 for all.
+        rounds: the most interleaved pairs of a comparison.
+        seconds: for the whole contest. No variant begins in the last part. It is kept for the finals, which
+            are cut short if needed.
+        watch: called with messages of progress.
+        records: keeps the trials; no variant begins after a stop is requested there.
 
     Raises:
         DeviceLostError: the device does not run the default any more.
-        WorkerError: a finalist failed beside the tuned configuration.
+        WorkerError: a finalist failed in the comparison with the tuned configuration.
     """
     start = time.monotonic()
     records = records or Records(None, StopRequest())
@@ -164,7 +165,7 @@ def hold_contest(
 
 
 def _search(kind: KernelVariants, records: Records, most: int) -> Search:
-    """Over so many variants at most; 0 for all."""
+    """A search over at most `most` variants; 0 for all."""
     ledger = records.ledger(kind.study, kind.reproduce)
     return Search(kind, kind.strategy("", 0), ledger, cap=most or math.inf)
 
@@ -177,7 +178,7 @@ def _beside_tuned(
     lab: Lab,
     plan: FinalPlan,
 ) -> Contest:
-    """The best against a tuned configuration, too."""
+    """Compare the best variant with a tuned configuration, too."""
     if tuned is None:
         return contest
     configured = lab.builder.build(kind.bench.harness, tuned)

@@ -1,4 +1,4 @@
-"""How a GPU's kernel may cut a convolution into tiles, and about how long each way takes."""
+"""Tilings of a convolution for a kernel on GPUs, and the predicted time of each."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.triton_code import SHARED_BYTES
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
-# Of a multiprocessor, compute capability 9.0: CUDA C++ Programming Guide, "Technical Specifications".
+# Limits of a multiprocessor, compute capability 9.0: CUDA C++ Programming Guide, "Technical Specifications".
 _SHARED, _REGISTERS, _THREADS = 228 * 1024, 65536, 2048
-_RESERVED = 1024  # bytes of shared memory that a workgroup takes besides its own
-# Each cycle of a multiprocessor: products of f16 (NVIDIA H100 Tensor Core GPU Architecture: 989 TFLOP/s at
-# 1.83 GHz), lanes, and bytes that the second-level cache and the memory give it at best.
+_RESERVED = 1024  # bytes of shared memory that the system takes for each workgroup
+# Peak rates of a multiprocessor in a cycle: products of f16 (NVIDIA H100 Tensor Core GPU Architecture:
+# 989 TFLOP/s at 1.83 GHz), lanes, and bytes from the second-level cache and from memory.
 _PRODUCTS, _LANES, _CACHE_BYTES, _MEMORY_BYTES = 2048, 128, 64, 21
-# Cycles, guessed: until what was asked for is there; until a workgroup computes; to make what the copy engine
-# reads by; of a step of the sum besides its product.
+# Estimated cycles: latency of a load; start of a workgroup; making descriptors for the copy engine; overhead
+# of a step of the sum.
 _LATENCY, _START, _DESCRIPTORS, _STEP = 800, 1500, 2000, 60
-_SHAPES = 2  # ways to lay a tile over images that are tried
+_SHAPES = 2  # box shapes that are tried for a tile
 _NEXT = 0.05
 _MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A convolution cut by a kernel's knobs.
+    """A convolution with the tiles of a kernel's knobs.
 
-    Knobs are `boxed` (1: boxes of images by the copy engine, 0: gathered through pointers), `bn` filters,
-    `bk` channels at a time, `warps` and `stages`. With boxes there are their `images`, `lines` and `pixels`,
-    and `persistent`; else `bm` pixels and `flat` (channels and places of the window as one loop).
+    Knobs are `boxed` (1: the copy engine loads boxes of images, 0: pixels are gathered through pointers),
+    `bn` filters, `bk` channels at a time, `warps` and `stages`. Boxed plans also have the box's `images`,
+    `lines` and `pixels`, and `persistent`. Other plans have `bm` pixels and `flat` (1: channels and window
+    positions are one loop).
     """
 
     shape: ConvShape
@@ -48,7 +49,7 @@ class Plan:
 
     @property
     def tiles(self) -> int:
-        """Of a group."""
+        """The number of tiles of a group."""
         shape, knobs, across = self.shape, self.knobs, -(-self.shape.filters // self.knobs["bn"])
         if knobs["boxed"]:
             box = (knobs["images"], knobs["lines"], knobs["pixels"])
@@ -57,23 +58,23 @@ class Plan:
 
     @property
     def workgroups(self) -> int:
-        """Of a group."""
+        """The number of workgroups of a group."""
         return min(self.tiles, _MULTIPROCESSORS) if self.knobs.get("persistent") else self.tiles
 
     @property
     def shared_bytes(self) -> int:
-        """Of operands."""
+        """Bytes of shared memory for the operands."""
         return (self.bm + self.knobs["bn"]) * self.knobs["bk"] * 2 * self.knobs["stages"]
 
     @property
     def cycles(self) -> float:
-        """About how long the multiprocessor with most to do takes."""
+        """The predicted cycles of the multiprocessor with the most work."""
         shape, knobs, bm = self.shape, self.knobs, self.bm
         bn, bk, stages = knobs["bn"], knobs["bk"], knobs["stages"]
         resident = 1 if knobs.get("persistent") else self._resident
         sums = (shape.places * shape.channels,) if knobs.get("flat") else (shape.channels,) * shape.places
         steps = sum(-(-each // bk) for each in sums)
-        # A group of warps reads both operands of its product from shared memory: narrow tiles wait for it.
+        # A group of warps reads both operands from shared memory, which limits narrow tiles.
         busy = bm * bn * bk / _PRODUCTS * max(1.0, 80 / bn)
         moved = (bm + bn) * bk * 2
         copied = moved / _CACHE_BYTES * max(1.0, _LATENCY * _CACHE_BYTES / (resident * (stages - 1) * moved))
@@ -81,13 +82,13 @@ class Plan:
         start = _START + (_DESCRIPTORS if knobs["boxed"] else 0)
         written = bm * bn * 2 / _MEMORY_BYTES
         most = -(-self.tiles * shape.groups // _MULTIPROCESSORS)
-        if knobs.get("persistent"):  # a tile's operands are on their way before the one before is written
+        if knobs.get("persistent"):  # a tile's operands are loaded while the previous tile is written
             return start + most * (steps * step + written)
         return most * (steps * step + (start + written) / min(resident, 2))
 
     @property
     def _resident(self) -> int:
-        """Workgroups of a multiprocessor at once."""
+        """The number of workgroups that a multiprocessor runs at once."""
         threads = 32 * self.knobs["warps"]
         registers = min(255, self.bm * self.knobs["bn"] // threads + 64)
         most = (
@@ -98,21 +99,21 @@ class Plan:
 
     @property
     def _addressing(self) -> float:
-        """Cycles that a step of the sum computes addresses and masks; the copy engine does it by itself."""
+        """Cycles for addresses and masks in a step of the sum; 0 for boxes, which the copy engine loads."""
         knobs = self.knobs
         if knobs["boxed"]:
             return 0.0
         wide = self.shape.channels_last and not knobs["flat"] and self.shape.channels % 8 == 0
         one = self.bm * knobs["bk"] / (8 if wide else 1)
-        waiting = 1.0 if wide else 4.0  # fewer than four bytes are not copied asynchronously
+        waiting = 1.0 if wide else 4.0  # asynchronous copies have at least four bytes
         return (one * 14 * waiting + knobs["bn"] * knobs["bk"] / 8 * 6) / _LANES
 
 
 def plans(shape: ConvShape) -> list[Plan]:
-    """Those whose stages fit into shared memory, promising ones first.
+    """The plans whose stages fit into shared memory, promising ones first.
 
-    The estimate cannot tell apart what differs little: of one tile's plans each costs a little more than the
-    one before, so that others come between.
+    The estimate is too coarse for plans with the same tile. Each further plan of a tile gets a small penalty,
+    so that other tiles come between.
     """
     knobs = [*_boxed(shape), *_gathered(shape)]
     fits = [each for each in (Plan(shape, one) for one in knobs) if each.shared_bytes <= SHARED_BYTES]
@@ -127,7 +128,7 @@ def plans(shape: ConvShape) -> list[Plan]:
 
 
 def _boxed(shape: ConvShape) -> Iterator[Knobs]:
-    """For the copy engine: all is dense, with channels last, aligned to 16 bytes, and strides divide it."""
+    """Plans for the copy engine. Arrays must be dense, aligned, with channels last; strides divide sizes."""
     c, f = shape.channels, shape.filters
     line, out_line = shape.in_w * c, shape.out_w * f
     dense = (
@@ -151,7 +152,7 @@ def _boxed(shape: ConvShape) -> Iterator[Knobs]:
 
 
 def _gathered(shape: ConvShape) -> Iterator[Knobs]:
-    """Anything, through pointers."""
+    """Plans that gather pixels through pointers, for any layout."""
     for bm, bk in product((32, 64, 128, 256), (32, 64)):
         if bm > 32 and bm >= 2 * shape.pixels:
             continue
@@ -164,7 +165,7 @@ def _gathered(shape: ConvShape) -> Iterator[Knobs]:
 
 
 def _columns(shape: ConvShape, bm: int, widths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Filters of a tile, warps and stages, by which a warp has neither too many sums nor too few."""
+    """Filters of a tile, warps and stages for which a thread has a suitable number of sums."""
     for bn, warps, stages in product(widths, (4, 8), (3, 4, 5)):
         narrow = bn == widths[0] or bn < 2 * shape.filters
         sums = bm * bn / (warps * 32)
@@ -173,7 +174,7 @@ def _columns(shape: ConvShape, bm: int, widths: Sequence[int]) -> Iterator[tuple
 
 
 def _layouts(shape: ConvShape, bm: int) -> list[tuple[int, int, int]]:
-    """Images, lines and pixels of boxes of so many pixels that cover the result with the least waste."""
+    """Images, lines and pixels of boxes with `bm` pixels that cover the result with the least waste."""
     powers = [1 << each for each in range(bm.bit_length())]
     found = [
         (bm // (lines * pixels), lines, pixels)

@@ -1,4 +1,4 @@
-"""2-D convolutions in any layout, as what a kernel needs to know: sizes, and distances in memory."""
+"""Sizes and strides of 2-D convolutions in any layout, for kernels."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class ConvShape:
     """A convolution of images by filters, in groups.
 
     Attributes:
-        images, out_h, out_w: pixels of the result.
-        filters, channels, groups: those of one group, and how many groups there are.
-        in_h, in_w: of an image without zeros around it.
-        window_h, window_w: of the filter.
-        strides, dilations: of lines and pixels.
+        images, out_h, out_w: number of images, and sizes of the result.
+        filters, channels, groups: filters and channels of a group, and the number of groups.
+        in_h, in_w: sizes of an image without the zeros around it.
+        window_h, window_w: sizes of the window.
+        strides, dilations: along lines and along pixels.
         low: lines and pixels of zeros before an image.
-        padded: whether places of windows are outside of the image.
-        image: elements from one image, line, pixel, channel and group to the next in the images.
-        filter: from one place of the window, channel, filter and group to the next in the filter.
-        result: from one image, line, pixel, filter and group to the next in the result.
+        padded: whether windows reach outside of the image.
+        image: strides of image, line, pixel, channel and group in the input, in elements.
+        filter: strides of window position, channel, filter and group in the filter, in elements.
+        result: strides of image, line, pixel, filter and group in the result, in elements.
     """
 
     images: int
@@ -50,21 +50,24 @@ class ConvShape:
 
     @property
     def pixels(self) -> int:
-        """Of the result."""
+        """The number of pixels of the result."""
         return self.images * self.out_h * self.out_w
 
     @property
     def places(self) -> int:
-        """Of the window."""
+        """The number of positions of the window."""
         return self.window_h * self.window_w
 
     @property
     def channels_last(self) -> bool:
-        """Whether images have them so."""
+        """Whether the channels of a pixel are contiguous."""
         return self.image[3] == 1
 
     def joined(self, *, images: bool) -> ConvShape:
-        """With all lines as one, and all images, too, if a window is one pixel: then it is a product."""
+        """The shape with lines joined, on request also images, if the convolution is a matrix product.
+
+        Convolutions with larger windows, strides or padding stay as they are.
+        """
         plain = self.places == 1 and self.strides == (1, 1) and not self.padded
         if not plain or (self.in_h, self.in_w) != (self.out_h, self.out_w):
             return self
@@ -78,14 +81,14 @@ class ConvShape:
 
 
 def _one_line(moves: _Moves, size: int, images: int) -> _Moves:
-    """Those of images that are one line; with several images in a line there is only one."""
+    """The strides of images whose pixels are one line of `size`; `images` above 1 are joined too."""
     image, _, pixel, channel, group = moves
     line = size * pixel
     return line if images > 1 else image, line, pixel, channel, group
 
 
 def conv_shape(problem: Problem) -> ConvShape | None:
-    """The problem as such a convolution; None where it is none, or has no channels to sum over."""
+    """The problem as a 2-D convolution; None if it is none, or has no channels to sum over."""
     workload = problem.workload
     if not is_convolution(workload) or workload.dynamic:
         return None
@@ -118,7 +121,7 @@ def conv_shape(problem: Problem) -> ConvShape | None:
 
 
 def _moves(map_: IndexingMap, shape: Sequence[int]) -> dict[int, int]:
-    """Elements from one iteration of each loop to the next, in a dense array."""
+    """The stride of each loop in a dense array, in elements."""
     found: dict[int, int] = {}
     for at, index in enumerate(map_.results):
         for loop, factor in index.terms:
@@ -127,6 +130,6 @@ def _moves(map_: IndexingMap, shape: Sequence[int]) -> dict[int, int]:
 
 
 def _dimension(map_: IndexingMap, loops: Set[int]) -> int | None:
-    """The one that is walked by these loops together."""
+    """The dimension that exactly these loops index together; None if there is none."""
     found = (at for at, index in enumerate(map_.results) if {loop for loop, _ in index.terms} == loops)
     return next(found, None)

@@ -1,4 +1,4 @@
-"""What an element of a tensor is computed from, followed through ops up to a graph's inputs."""
+"""Follow an element of a tensor back through a graph of ops to the graph's inputs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from iree_tuner.kernels.place_index import Index, Loop, UnsupportedError, clampe
 from iree_tuner.ops.structure import shape_of
 
 MOST_CASES = 8
-"""Of parts that a loop chooses between: all of them are computed for each element."""
+"""The most parts that a loop may choose between. All of them are computed for each element."""
 
 _MOST_ELEMENTS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """An element of an input; or, without indices, a scalar or a tensor with the same element everywhere."""
+    """An element of an input. Without indices: a scalar, or a tensor whose elements are all equal."""
 
     value: ir.Value
     index: Indices = ()
@@ -39,12 +39,12 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """What the body of an elementwise op makes.
+    """An element that the body of an elementwise op computes.
 
     Attributes:
-        op: it.
+        op: the elementwise op.
         operands: the elements that the body uses, by number of its arguments.
-        loops: of the op.
+        loops: the values of the op's loops.
     """
 
     op: ir.Operation
@@ -62,7 +62,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Test:
-    """One element where indices are within ranges (first, past the last), and another one elsewhere."""
+    """One element where indices are within ranges (first, past the last), otherwise another one."""
 
     ranges: tuple[tuple[Index, int, int], ...]
     inside: Element
@@ -74,10 +74,10 @@ Element = Read | Computed | Choice | Test
 
 @dataclass
 class Elements:
-    """Elements of the values of a graph.
+    """Follows elements of a graph's values back to its inputs; each element is followed once.
 
     Args:
-        ops: the graph.
+        ops: the ops of the graph.
     """
 
     ops: Collection[ir.Operation]
@@ -86,11 +86,11 @@ class Elements:
     )
 
     def at(self, value: ir.Value, index: Indices) -> Element | None:
-        """An element; None where its value does not matter, as of an empty tensor.
+        """The element of a value at an index; None if its value does not matter, as in an empty tensor.
 
         Raises:
-            SplitError: a loop must be two, for the graph to be followed.
-            UnsupportedError: it cannot be.
+            SplitError: a loop must be split into two before the element can be followed.
+            UnsupportedError: the element cannot be followed.
         """
         key = value, index
         if key not in self._known:
@@ -128,11 +128,11 @@ class Elements:
         return Computed(op, found, loops)
 
     def _rest(self, op: ir.Operation, index: Indices) -> Element | None:
-        """What is where no piece is."""
+        """The element that no piece covers."""
         return self.at(op.operands[1], index) if op.name == INSERT else None
 
     def _joined(self, op: ir.Operation, pieces: list[Piece], index: Indices) -> Element | None:
-        """An element of the first of the pieces that has it."""
+        """The element in the first piece that covers the index."""
         if not pieces:
             return self._rest(op, index)
         piece, *others = pieces

@@ -1,9 +1,9 @@
-"""What elementwise ops do with the sums of a contraction, step by step: what a kernel takes over.
+"""Recognize the elementwise ops after the sums of a contraction, as named steps that a kernel can compute.
 
-A step may be one op, one of several in the body of a `linalg.generic`, or many generics: JAX's gelu is nine,
-some of which use what others before them do. Ops are followed from the sums on, as expressions of the
-last step's value (`expression`). A step has ended where an expression is one of the known ones, and nothing
-else uses what was before.
+A step may be one op, one of several ops in the body of a `linalg.generic`, or many generics. For example,
+JAX's gelu has nine generics, some of which use results of several others. Ops are followed forward from the
+sums, as expressions of the last step's value (`expression`). A step ends where the expression is a known one
+and the values before it have no other uses.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Steps:
     """Steps that end together.
 
     Attributes:
-        names: what they do, in order, see `Problem.epilogue`.
-        inputs: their operands, in order.
-        ops: what computes them, producers first; the last one's result is the steps'.
-        scale: what `scale` multiplies by, see `Problem.scale`.
+        names: names of the steps, in order, see `Problem.epilogue`.
+        inputs: operands of the steps, in order.
+        ops: the ops of the steps, producers first; the last op's result is the result of the steps.
+        scale: the factor of the step `scale`, see `Problem.scale`.
     """
 
     names: tuple[str, ...]
@@ -53,12 +53,12 @@ class Steps:
 
 
 def next_steps(value: ir.Value, factor: ir.Type | None = None, sums: ir.Value | None = None) -> Steps | None:
-    """The next steps after a value that nothing but they use; None where what uses it is no epilogue.
+    """The next steps after a value; None if its uses are no epilogue.
 
     Args:
         value: the sums, or the result of the steps before.
-        factor: element type of the sums' factors: operands that are widened from it are taken as they are.
-        sums: the sums, if steps may follow their reshapes: those that keep the last dimension.
+        factor: element type of the sums' factors. Operands that are widened from it are taken unwidened.
+        sums: the sums, if steps may come after reshapes that keep the last dimension; otherwise None.
     """
     reshapes = [] if sums is None else _reshapes(value)
     value = reshapes[-1].result if reshapes else value
@@ -74,14 +74,14 @@ def next_steps(value: ir.Value, factor: ir.Type | None = None, sums: ir.Value | 
 
 @dataclass
 class _Walk:
-    """Ops that were followed so far.
+    """A walk from the sums forward, with the ops that were followed so far.
 
     Attributes:
-        value: where it begins.
+        value: where the walk begins.
         factor: element type of the sums' factors.
-        reshaped: whether dimensions are not those of the sums, but for the last one.
+        reshaped: whether dimensions before the last one differ from the dimensions of the sums.
         known: tensors, as expressions of the last step's value.
-        extras: operands that are not computed from the sums, by atom, and the step that adds them.
+        extras: by atom, operands that are not computed from the sums, and the step that adds each.
         names, inputs, ops, scale: see `Steps`.
     """
 
@@ -99,7 +99,7 @@ class _Walk:
         self.known = {self.value: atom(X)}
 
     def next_user(self) -> ir.Operation | None:
-        """The first op in the block that uses what is known; None without one, or where one is elsewhere."""
+        """The first op that uses a known value; None if there is no such op, or one is in another block."""
         users = [use.owner.operation for value in self.known for use in value.uses]
         source = producer(self.value)
         if source is None or any(user.block != source.block for user in users):
@@ -111,7 +111,7 @@ class _Walk:
         return first
 
     def absorb(self, user: ir.Operation) -> bool:
-        """Follow one op; whether it can be followed."""
+        """Follow one op if it is supported; returns whether it was followed."""
         if len(user.results) != 1 or not list(user.result.uses) or not _is_like(user.result, self.value):
             return False
         if user.name == "linalg.generic":
@@ -126,8 +126,8 @@ class _Walk:
         return True
 
     def ended(self, user: ir.Operation) -> bool:
-        """Whether an op's result is a step's value, and all that is left."""
-        complete = {value for value, _ in self.extras.values()} == set(self.inputs)  # none cancels out
+        """Whether an op's result is the value of a step, and no value before it has other uses."""
+        complete = {value for value, _ in self.extras.values()} == set(self.inputs)  # no operand cancels out
         return bool(self.names) and complete and self.known[user.result] == atom(X) and self._only_for(user)
 
     def _generic(self, user: ir.Operation) -> Polynomial | None:
@@ -157,7 +157,7 @@ class _Walk:
     def _body(
         self, user: ir.Operation, block: ir.Block, scalars: dict[ir.Value, Polynomial]
     ) -> Polynomial | None:
-        """What a body yields, with `scalars` for its arguments; the steps in it are taken down."""
+        """The expression that a body yields, from its arguments' expressions; records the body's steps."""
         seen: list[ir.Operation] = []
         for view in block.operations:
             op = view.operation
@@ -177,7 +177,7 @@ class _Walk:
         return None
 
     def _stepped(self, op: ir.Operation, operands: list[Polynomial], alone: bool) -> Polynomial | None:
-        """An op's expression; `X` anew where that is a step, and nothing else uses what was before."""
+        """An op's expression. If it is a step and `alone`, records the step and returns a new `X`."""
         found = evaluate(op, operands) if len(op.results) == 1 else None
         if found is None or not alone:
             return found
@@ -190,7 +190,7 @@ class _Walk:
         return atom(X)
 
     def _step(self, found: Polynomial, element: str) -> tuple[str, ir.Value | None]:
-        """The step that an expression is, and its operand."""
+        """The step that an expression computes, with the step's operand; an empty name if there is none."""
         factors = [product[0] for product, times in found.terms if (len(product), times) == (1, 1)]
         if len(factors) == len(found.terms) == 2 and X in factors:
             for each in factors:
@@ -205,7 +205,7 @@ class _Walk:
         return "silu" if silu_of_x(found) else gelu_of_x(found, _EPSILONS.get(element, 0.0)), None
 
     def _multiplied(self, product: Monomial, times: float) -> tuple[str, ir.Value | None]:
-        """The step that a product is, and its operand."""
+        """The step that a product computes, with the step's operand; an empty name if there is none."""
         if product == (X,):
             self.scale = times
             return "scale", None
@@ -215,7 +215,7 @@ class _Walk:
         return "", None
 
     def _repeated_step(self, found: Polynomial) -> tuple[str, ir.Value | None]:
-        """The multiplication by, or the subtraction of, something repeated that an expression is."""
+        """A step that multiplies by a repeated operand or subtracts it; an empty name if there is none."""
         for extra, (value, kind) in self.extras.items():
             repeated = kind.endswith("bias")
             if repeated and found == multiply(atom(X), atom(extra)):
@@ -225,13 +225,13 @@ class _Walk:
         return "", None
 
     def _only_for(self, user: ir.Operation) -> bool:
-        """Whether what is known, but an op's result, is used by nothing but what was followed and that op."""
+        """Whether all known values except an op's result are used only by followed ops and that op."""
         others = [value for value in self.known if value.owner != user]
         users = [use.owner.operation for value in others for use in value.uses]
         return all(each == user or each in self.ops for each in users)
 
     def _operand(self, value: ir.Value) -> Polynomial | None:
-        """A tensor that is read in place; None for one of another shape."""
+        """The expression of a tensor that is read in place; None if its shape differs."""
         if value in self.known:
             return self.known[value]
         if not _is_like(value, self.value):
@@ -244,7 +244,7 @@ class _Walk:
         return extra
 
     def _number(self, value: ir.Value) -> Polynomial | None:
-        """A constant that is read everywhere."""
+        """The expression of a constant that is the same for all elements; None for other values."""
         op, found = producer(value), _constant(value)
         if op is not None and found is not None:
             self._first([op])
@@ -273,11 +273,11 @@ _FUNCTIONS: tuple[Atom, ...] = tuple(
 
 
 _RESHAPED = ("bias", "residual")
-"""What is read alike whatever the dimensions before the last one are."""
+"""Steps whose operands are read alike after reshapes that keep the last dimension."""
 
 
 def _reshapes(value: ir.Value) -> list[ir.Operation]:
-    """The reshapes after a value that nothing else uses, up to the last one that keeps the last dimension."""
+    """The reshapes that are the only uses of a value, up to the last one that keeps the last dimension."""
     found, ops, last = list[ir.Operation](), list[ir.Operation](), ir.RankedTensorType(value.type).shape[-1:]
     while len(uses := list(value.uses)) == 1 and uses[0].owner.operation.name in _RESHAPES:
         ops.append(uses[0].owner.operation)
@@ -288,17 +288,17 @@ def _reshapes(value: ir.Value) -> list[ir.Operation]:
 
 
 def producer(value: ir.Value) -> ir.Operation | None:
-    """The op that a value is a result of; None for arguments of blocks."""
+    """The op that computes a value; None for arguments of blocks."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def _along(place: ir.AffineMap) -> str:
-    """The step that adds what is read so: repeated along all dimensions but one or two; empty for others."""
+    """The step that adds an operand with this map, which has one or two dimensions; otherwise empty."""
     loops = [each.position for each in place.results if isinstance(each, ir.AffineDimExpr)]
     others = [each for each in place.results if not isinstance(each, ir.AffineDimExpr)]
     if any(not isinstance(each, ir.AffineConstantExpr) for each in others):
-        return ""  # of dimensions of size 1 the place is 0
+        return ""  # the index into a dimension of size 1 is the constant 0
     if place == ir.AffineMap.get_identity(place.n_dims):
         return ""
     last = place.n_dims - 1
@@ -312,13 +312,13 @@ def _along(place: ir.AffineMap) -> str:
 
 
 def start_of_bias(root: ir.Operation) -> tuple[list[ir.Operation], tuple[str, ...], list[ir.Value]]:
-    """What a root op's sums start from, where that is repeated: its ops, the step, what is repeated."""
+    """The bias that a root op's sums start from: ops that repeat it, the step, the bias; or nothing."""
     ops, kind = _repeated(root.operands[len(root.operands) - 1])
     return (ops, (kind,), [ops[-1].operands[0]]) if ops else ([], (), [])
 
 
 def _repeated(value: ir.Value) -> tuple[list[ir.Operation], str]:
-    """The ops that repeat something, and the step that adds it; empty for others."""
+    """The ops that repeat a smaller tensor as `value`, and the step that adds it; empty for other values."""
     op = producer(value)
     if op is None or op.name not in ("linalg.generic", "linalg.broadcast") or len(op.operands) != 2:
         return [], ""
@@ -342,7 +342,7 @@ def _repeated(value: ir.Value) -> tuple[list[ir.Operation], str]:
 
 
 def _widening(value: ir.Value, factor: ir.Type | None) -> list[ir.Operation]:
-    """The ops that widen a tensor from a type; empty for others."""
+    """The ops that widen a tensor from the element type `factor`; empty for other values."""
     op = producer(value)
     if op is None or op.name != "linalg.generic" or len(op.operands) != 2:
         return []

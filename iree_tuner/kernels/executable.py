@@ -1,4 +1,4 @@
-"""A kernel's code as a `hal.executable`, as the compiler takes code that it did not make."""
+"""Build a `hal.executable` from a kernel's code, the form in which the compiler takes external code."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class Ports:
-    """What a kernel's code is connected to, in the order of its bindings: inputs, result, scratch.
+    """The arrays of a kernel's bindings, in order: inputs, result, scratch memory.
 
     Attributes:
         inputs: arrays that are read.
-        results: arrays that are written: the problem's, and the scratch memory as bytes where there is any.
+        results: arrays that are written: the problem's result, and scratch memory as bytes if there is any.
     """
 
     inputs: tuple[Array, ...]
@@ -34,7 +34,7 @@ class Ports:
 
     @property
     def all(self) -> tuple[Array, ...]:
-        """One for each binding."""
+        """The arrays of all bindings."""
         return (*self.inputs, *self.results)
 
 
@@ -45,7 +45,7 @@ def ports_of(problem: Problem, code: Code) -> Ports:
 
 
 def packed_ports(problem: Problem, packed: Packed) -> Ports:
-    """The bindings of code that takes an input packed."""
+    """The bindings of code that takes a packed input."""
     ports = ports_of(problem, packed.code)
     inputs = list(ports.inputs)
     inputs[packed.input] = replace(inputs[packed.input], shape=packed.shape)
@@ -54,13 +54,13 @@ def packed_ports(problem: Problem, packed: Packed) -> Ports:
 
 @dataclass(frozen=True)
 class Part:
-    """One of an executable's exports.
+    """An export of an executable.
 
     Attributes:
-        code: what it calls.
-        ports: of the code.
-        path: where the code is kept as a file. Objects are linked from there: of what is given as data the
-            compiler 3.13 writes an empty file for the linker. PTX is embedded.
+        code: the code that the export calls.
+        ports: the bindings of the code.
+        path: the file with the code. Objects are linked from there: if they are embedded, compiler 3.13
+            writes an empty file for the linker. PTX is embedded.
     """
 
     code: Code
@@ -72,9 +72,9 @@ def build_executable(name: str, parts: Sequence[Part], target: ir.Attribute) -> 
     """Build, at the current insertion point, `@name` with one variant `@variant` that exports each part.
 
     Args:
-        name: symbol.
-        parts: what is in it.
-        target: the executable target that programs are compiled for, whose equal the variant's must be.
+        name: the symbol.
+        parts: the exports.
+        target: the executable target of the program; the variant must have an equal one.
 
     Returns:
         The executable.
@@ -91,12 +91,12 @@ def build_executable(name: str, parts: Sequence[Part], target: ir.Attribute) -> 
 
 
 def export_of(code: Code) -> str:
-    """Name of the export: the entry itself in PTX, the function that calls it beside an object."""
+    """Name of the export: the entry itself for PTX, the function that calls the entry for an object."""
     return code.entry if code.kind == "ptx" else f"call_{code.entry}"
 
 
 def fill_variant(parts: Sequence[tuple[Code, Ports]]) -> None:
-    """Build, at the current insertion point in a variant, the exports and what calls the codes."""
+    """Build exports and functions that call the codes, at the current insertion point in a variant."""
     inner = ir.Module.create()
     for number, (code, ports) in enumerate(parts):
         layout = layout_of(ports)
@@ -109,7 +109,7 @@ def fill_variant(parts: Sequence[tuple[Code, Ports]]) -> None:
 
 
 def object_of(code: Code, path: str) -> ir.Attribute:
-    """The object of a variant: where it is, and what is in it, if that is embedded."""
+    """The object of a variant: its path and, for PTX, its embedded text."""
     fields: dict[str, ir.Attribute] = {"path": ir.StringAttr.get(path)}
     if code.kind == "ptx":
         fields["data"] = ir.DenseElementsAttr.get(np.frombuffer(code.data, dtype=np.int8))  # pyright: ignore
@@ -117,12 +117,12 @@ def object_of(code: Code, path: str) -> ir.Attribute:
 
 
 def object_attribute(fields: Mapping[str, ir.Attribute]) -> ir.Attribute:
-    """`#hal.executable.object`, which has no builder and is parsed here."""
+    """Make a `#hal.executable.object` by parsing; the attribute has no builder."""
     return ir.Attribute.parse(f"#hal.executable.object<{ir.DictAttr.get(dict(fields))}>")
 
 
 def layout_of(ports: Ports) -> ir.Attribute:
-    """The pipeline layout: a storage buffer for each port. The attribute has no builder."""
+    """The pipeline layout with a storage buffer for each port. It is parsed: the attribute has no builder."""
     reads = ["#hal.pipeline.binding<storage_buffer, ReadOnly>"] * len(ports.inputs)
     writes = ["#hal.pipeline.binding<storage_buffer>"] * len(ports.results)
     return ir.Attribute.parse(f"#hal.pipeline.layout<bindings = [{', '.join([*reads, *writes])}]>")
@@ -146,7 +146,7 @@ def _build_export(number: int, code: Code, layout: ir.Attribute) -> None:
 
 
 def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> None:
-    """A function that hands its bindings and the workgroup's number to the object's function."""
+    """Build a function that calls the object's function with the bindings and the workgroup's number."""
     index = ir.IndexType.get()
     types = [_memref(each) for each in ports.all]
     outside = ir.FunctionType.get([*types, index, index, index], [])

@@ -1,4 +1,4 @@
-"""Scalar expressions as polynomials, so that two ways of writing a function are one: gelu, silu.
+"""Scalar expressions as polynomials, so that different forms of a function (gelu, silu) become equal.
 
 `0.5 * x * (1 + erf(x / sqrt(2)))` and `x * ((erf(x * 0.7071) + 1) * 0.5)` have the same terms. An atom is a
 name, or a function of a polynomial; the terms of a polynomial are products of atoms with a coefficient.
@@ -11,38 +11,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 Atom = tuple[str, "Polynomial | None"]
-"""A name alone, or a function's name and what it is of."""
+"""A name alone, or the name of a function with its argument."""
 
 Monomial = tuple[Atom, ...]
 
 X: Atom = ("x", None)
-"""What a step begins with."""
+"""The value at the beginning of a step."""
 
-_MOST_TERMS, _MOST_FACTORS = 8, 14  # as the numerator of erf has
+_MOST_TERMS, _MOST_FACTORS = 8, 14  # the numerator of erf has as many
 _ODD = frozenset({"erf", "tanh"})
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Products of atoms, each once and sorted, with coefficients that are not 0."""
+    """A sum of products of atoms, sorted and each once, with coefficients that are not 0."""
 
     terms: tuple[tuple[Monomial, float], ...]
 
     @property
     def constant(self) -> float | None:
-        """The number that it is, if it is one."""
+        """The value of a constant expression; None for other expressions."""
         if not self.terms:
             return 0.0
         ((factors, coefficient), *rest) = self.terms
         return None if factors or rest else coefficient
 
     def coefficients(self) -> dict[Monomial, float]:
-        """Of each product of atoms."""
+        """The coefficient of each product of atoms."""
         return dict(self.terms)
 
 
 def polynomial(terms: Mapping[Monomial, float]) -> Polynomial | None:
-    """With these terms; None where there are more than anything that is looked for has."""
+    """Make a polynomial of these terms; None if it has more terms or factors than any known step."""
     kept = {factors: coefficient for factors, coefficient in terms.items() if coefficient != 0.0}
     if len(kept) > _MOST_TERMS or any(len(factors) > _MOST_FACTORS for factors in kept):
         return None
@@ -50,17 +50,17 @@ def polynomial(terms: Mapping[Monomial, float]) -> Polynomial | None:
 
 
 def number(value: float) -> Polynomial:
-    """A constant."""
+    """The expression of a constant."""
     return Polynomial((((), value),) if value != 0.0 else ())
 
 
 def atom(one: Atom) -> Polynomial:
-    """A name or a function by itself."""
+    """The expression of a single name or function."""
     return Polynomial((((one,), 1.0),))
 
 
 def add(one: Polynomial, two: Polynomial) -> Polynomial | None:
-    """The sum."""
+    """The sum of two polynomials; None if it is too long."""
     terms = one.coefficients()
     for factors, coefficient in two.terms:
         terms[factors] = terms.get(factors, 0.0) + coefficient
@@ -68,7 +68,7 @@ def add(one: Polynomial, two: Polynomial) -> Polynomial | None:
 
 
 def multiply(one: Polynomial, two: Polynomial) -> Polynomial | None:
-    """The product."""
+    """The product of two polynomials; None if it is too long."""
     terms: dict[Monomial, float] = {}
     for factors, coefficient in one.terms:
         for others, other in two.terms:
@@ -78,12 +78,12 @@ def multiply(one: Polynomial, two: Polynomial) -> Polynomial | None:
 
 
 def scale(one: Polynomial, factor: float) -> Polynomial:
-    """A multiple."""
+    """The polynomial times a factor."""
     return Polynomial(tuple((factors, coefficient * factor) for factors, coefficient in one.terms))
 
 
 def apply(name: str, argument: Polynomial) -> Polynomial:
-    """A function of an expression; an odd one of something that begins with a minus is minus one."""
+    """A function of an expression. For odd functions, f(-a) becomes -f(a) if the first term is negative."""
     if name in _ODD and argument.terms and argument.terms[0][1] < 0:
         return scale(atom((name, scale(argument, -1.0))), -1.0)
     return atom((name, argument))
@@ -96,11 +96,11 @@ def varies(found: Polynomial) -> bool:
 
 
 def gelu_of_x(found: Polynomial, epsilon: float) -> str:
-    """`gelu` or `gelu_tanh` where an expression is that of `X`; else nothing.
+    """`gelu` or `gelu_tanh` if the expression is that function of `X`; otherwise empty.
 
     Args:
         found: the expression.
-        epsilon: of the type that it is computed in: its constants are rounded to that type.
+        epsilon: of the type of the computation, to which its constants are rounded.
     """
     terms = found.coefficients()
     linear = terms.pop((X,), 0.0)
@@ -120,12 +120,12 @@ def gelu_of_x(found: Polynomial, epsilon: float) -> str:
 
 
 def bounded(side: str, argument: Polynomial, bound: float) -> Polynomial:
-    """An expression that is `at_least` or `at_most` a number."""
+    """An expression limited by a bound; `side` is `at_least` or `at_most`."""
     return atom((f"{side} {bound!r}", argument))
 
 
 def limited(found: Polynomial) -> tuple[Polynomial, float] | None:
-    """What is limited to `-bound` and `bound`, and the bound, in any order; None for other expressions."""
+    """The expression inside a limit to `-bound .. bound`, in either order, and the bound; None for others."""
     bounds: dict[str, float] = {}
     for side in ("at_least", "at_most") * 2:
         name, inner = _single(found)
@@ -137,10 +137,10 @@ def limited(found: Polynomial) -> tuple[Polynomial, float] | None:
 
 
 def erf_of(found: Polynomial) -> Polynomial | None:
-    """What a rational function of something limited is erf of, within f32's precision; None for others.
+    """The argument of a rational function that is erf within f32's precision; None for other expressions.
 
-    StableHLO has no erf. CHLO's becomes the quotient of two polynomials of an argument between -4 and 4,
-    limited to -1 and 1. Coefficients differ from version to version, so numbers are compared.
+    StableHLO has no erf. CHLO's erf becomes the quotient of two polynomials, limited to -1 and 1, of an
+    argument limited to -4 and 4. Coefficients differ between versions, so values are compared.
     """
     outer = limited(found)
     if outer is None or outer[1] != 1.0:
@@ -160,13 +160,13 @@ def erf_of(found: Polynomial) -> Polynomial | None:
 
 
 def _single(found: Polynomial) -> Atom:
-    """The only atom that an expression is; one without a name for others."""
+    """The atom of an expression that is a single atom; an atom without a name for other expressions."""
     first = found.terms[0] if len(found.terms) == 1 else ((), 0.0)
     return first[0][0] if len(first[0]) == 1 and first[1] == 1.0 else ("", None)
 
 
 def _value(found: Polynomial, argument: float) -> float | None:
-    """An expression of what is limited, where that has a value; None where it is of anything else."""
+    """The value of an expression, with `argument` for its limited atom; None if it has other atoms."""
     total = 0.0
     for factors, coefficient in found.terms:
         for name, inside in factors:
@@ -188,7 +188,7 @@ _ERF_IS_ONE, _NEAR = 3.8, 1e-6  # erfc(3.8) is less than an epsilon of f32
 _GELUS = {"erf": "gelu", "tanh": "gelu_tanh"}
 _ARGUMENTS: Mapping[str, Mapping[Monomial, float]] = {
     "erf": {(X,): math.sqrt(0.5)},
-    # Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv:1606.08415. The second is a product of two
-    # constants that are rounded, each by half an epsilon at most.
+    # Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv:1606.08415. The second coefficient is a product
+    # of two constants, each rounded by at most half an epsilon.
     "tanh": {(X,): math.sqrt(2 / math.pi), (X, X, X): math.sqrt(2 / math.pi) * 0.044715},
 }

@@ -1,4 +1,4 @@
-"""What a program has for kernels to do: its sites, and the executable target that kernels must be for."""
+"""Find the sites of a program that kernels can compute, and the executable target that they need."""
 
 from __future__ import annotations
 
@@ -29,21 +29,20 @@ from iree_tuner.targets import Target
 _JOINT = JointProducts()
 
 _COMMANDS = ("flow.dispatch", "flow.tensor.update", "flow.tensor.slice", "flow.tensor.splat")
-"""What a device does one after the other."""
+"""Ops that become commands of a device."""
 
 _ROOT = "iree_tuner_root_"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a program computes one problem, with ever more of what follows.
+    """All equal occurrences of a problem in a program, with longer and longer epilogues.
 
     Attributes:
-        sites: without epilogue first.
-        functions: names of the functions that compute it, one for each time.
-        within: cases of the larger problems that it is a part of, one for each time; empty for none.
-        dispatch: the dispatch that the compiler makes of a root op of it, by its name; empty if it makes
-            several, or none that has the op.
+        sites: the site without epilogue first, longer epilogues later.
+        functions: names of the functions with the occurrences, one for each.
+        within: for each occurrence, the case of the larger problem that it is a part of; empty for none.
+        dispatch: name of the dispatch that contains a root op of the place; empty if there is none.
     """
 
     sites: tuple[Site, ...]
@@ -52,7 +51,7 @@ class Place:
     dispatch: str = ""
 
     def outside(self, cases: Collection[bytes]) -> Place | None:
-        """The place without those times that are part of some larger problems; None if none is left."""
+        """The place without occurrences inside these larger problems; None if no occurrence is left."""
         times = zip_longest(self.functions, self.within, fillvalue=b"")
         left = [(function, within) for function, within in times if within not in cases]
         if not left:
@@ -61,7 +60,7 @@ class Place:
         return replace(self, functions=functions, within=within)
 
     def site_for(self, kernel: Kernel) -> tuple[Site | None, str]:
-        """The site with most of the epilogue that a kernel computes; where there is none, why."""
+        """The site with the longest epilogue that a kernel computes; without one, None and the reason."""
         whys = [kernel.refuses(site.problem) for site in self.sites]
         for site, why in reversed(list(zip(self.sites, whys, strict=True))):
             if not why:
@@ -74,10 +73,10 @@ class Places:
     """The places of a program.
 
     Attributes:
-        places: each once, in the order of the program.
+        places: each place once, in program order.
         target: the executable target, as text.
-        joint: products that can be parts of joint ones.
-        rewritten: the places of the program in which they are.
+        joint: products that can be combined into joint products.
+        rewritten: the places of the program after these products are combined.
     """
 
     places: tuple[Place, ...]
@@ -87,11 +86,11 @@ class Places:
 
 
 def find_places(program: Program, target: Target, workers: Workers, kernels: Sequence[Kernel] = ()) -> Places:
-    """Compile a program as far as preprocessing, in a worker, and look for what some kernels may compute.
+    """Compile a program up to preprocessing, in a worker, and look for problems that kernels may compute.
 
     Raises:
         CompileError: the program does not parse or compile.
-        TunerError: it has no functions, or nothing that is compiled for the target.
+        TunerError: it has no functions or no dispatches.
     """
     names = {each.name for each in kernels}
     return workers.call(
@@ -101,7 +100,7 @@ def find_places(program: Program, target: Target, workers: Workers, kernels: Seq
 
 
 def find_here(data: bytes, name: str, target: Target, *, chains: bool = False, joint: bool = False) -> Places:
-    """The part of `find_places` that runs in a worker; `chains` and `joint` products are found on demand."""
+    """The part of `find_places` that runs in a worker. Chains and joint products are optional."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = session.parse(data, name)
@@ -129,7 +128,7 @@ def find_here(data: bytes, name: str, target: Target, *, chains: bool = False, j
 def _every(
     module: ir.Module, session: CompilerSession, target: Target, *, chains: bool
 ) -> list[tuple[Site, ...]]:
-    """The sites of a program, and its chains that are worth it."""
+    """The sites of a program; with `chains`, also chains that save dispatches, and sums to split."""
     chained = find_chains(module) if chains else []
     fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
     wanted = [*(site for site in chained if site in fewer), *(find_sums(module) if chains else ())]
@@ -137,7 +136,7 @@ def _every(
 
 
 def _saves_dispatches(site: Site, session: CompilerSession, target: Target) -> bool:
-    """Whether the compiler makes fewer dispatches and copies of a chain as one op."""
+    """Whether a chain takes fewer dispatches and copies when it is written as one op."""
     try:
         before, after = (
             dispatches_of(each, session, target) for each in (site.case, site.problem.fused)
@@ -148,7 +147,7 @@ def _saves_dispatches(site: Site, session: CompilerSession, target: Target) -> b
 
 
 def dispatches_of(program: bytes | str, session: CompilerSession, target: Target) -> int:
-    """How many dispatches and copies a program is compiled to."""
+    """The number of dispatches and copies in a compiled program."""
     module = session.parse(program)
     select_target(module, target)
     session.run(module, stop="flow")
@@ -164,12 +163,12 @@ def dispatches_of(program: bytes | str, session: CompilerSession, target: Target
 
 
 def executable_target(target: Target, workers: Workers) -> str:
-    """The executable target under a target's flags, as text: a program's kernels must be for the same one."""
+    """The executable target under a target's flags, as text. Kernels must have the program's target."""
     return workers.call(target_here, target)
 
 
 def target_here(target: Target) -> str:
-    """The part of `executable_target` that runs in a worker: that of the smallest program."""
+    """The part of `executable_target` that runs in a worker; compiles a minimal program."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = ir.Module.create()
@@ -186,7 +185,7 @@ def target_here(target: Target) -> str:
 
 
 def _target_of(module: ir.Module) -> str | None:
-    """That of a module's first executable."""
+    """The target of a module's first executable; None if there is none."""
     for executable in ir.get_ops_of_type(module, hal.ExecutableOp):
         for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp):
             return str(variant.attributes["target"])
@@ -194,13 +193,13 @@ def _target_of(module: ir.Module) -> str | None:
 
 
 def mark_roots(module: ir.Module) -> None:
-    """Number the ops that may be root ops in their locations: passes that rewrite an op keep these."""
+    """Number the possible root ops in their locations, which passes keep when they rewrite an op."""
     for number, op in enumerate(roots_of(module)):
         cast("Any", op).location = ir.Location.name(f"{_ROOT}{number}")  # the stubs lack the setter
 
 
 def dispatches_with_roots(module: ir.Module) -> Mapping[int | None, str]:
-    """By number, the dispatches that have the ops which `mark_roots` numbered before they were made."""
+    """Names of the dispatches that contain numbered root ops, by the numbers from `mark_roots`."""
     found: dict[int | None, str] = {}
     for function in ir.get_ops_of_type(module, func.FuncOp):
         numbers = [_number_in(op.location) for op in compute_ops(function.operation)]
@@ -209,7 +208,7 @@ def dispatches_with_roots(module: ir.Module) -> Mapping[int | None, str]:
 
 
 def _number_in(location: ir.Location) -> int | None:
-    """What `mark_roots` wrote there; an op of a function that was inlined has it as the callee."""
+    """The number that `mark_roots` wrote; for inlined ops, it is in the callee's location."""
     while isinstance(location, ir.CallSiteLoc):
         location = location.callee
     name = location.name_str if isinstance(location, ir.NameLoc) else ""
@@ -217,7 +216,7 @@ def _number_in(location: ir.Location) -> int | None:
 
 
 def _merged(found: Sequence[tuple[Site, ...]], dispatches: Mapping[int | None, str]) -> tuple[Place, ...]:
-    """One place for all that are equal, with and without epilogues."""
+    """Merge equal occurrences into one place each."""
     times: dict[tuple[bytes, ...], list[Site]] = {}
     first: dict[tuple[bytes, ...], tuple[Site, ...]] = {}
     for sites in found:

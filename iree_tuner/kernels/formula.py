@@ -1,7 +1,7 @@
-"""What elementwise ops make of a sum of integers, as a formula: what a kernel of integers takes over.
+"""Record the elementwise ops after a sum of integers as a formula that a kernel of integers can compute.
 
-Steps with names (`epilogue`) are few; requantization is written in many ways, with numbers and vectors of
-its own. A kernel of integers therefore computes whatever expression of these scalar ops follows, each as MLIR
+Named steps (`epilogue`) do not suffice: programs write requantization in many ways, with constants and
+vectors. Kernels of integers therefore compute any expression of the supported scalar ops, each as MLIR
 defines it.
 """
 
@@ -25,7 +25,7 @@ OPS = frozenset({
     "arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.fptoui", "arith.extsi", "arith.extui",
     "arith.trunci",
 })  # fmt: skip
-"""Scalar ops that formulas have."""
+"""Scalar ops that formulas may have."""
 NARROW = "i8"
 
 _ELEMENTS = frozenset({"i8", "i32", "f32"})
@@ -37,12 +37,12 @@ class Term:
     """One value of a formula.
 
     Attributes:
-        op: a scalar op by its name, or `sum`, `input`, `constant`.
+        op: name of a scalar op, or `sum`, `input`, `constant`.
         element: type of the value: i8, i32 or f32.
         of: numbers of the terms that are the op's operands.
-        value: of a constant.
-        input: of an input, its number among the formula's.
-        along: of an input, what it has an element for: `all` of the result, its `last` dimension, or `none`.
+        value: value of a constant.
+        input: number of an input among the formula's inputs.
+        along: dimensions of an input: `all` dimensions of the result, the `last` dimension, or `none`.
     """
 
     op: str
@@ -54,7 +54,7 @@ class Term:
 
 
 Formula = tuple[Term, ...]
-"""The sum first, operands before what uses them; the last one is the result."""
+"""The terms, the sum first, operands before their uses. The last term is the result."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Followed:
     """Elementwise ops after a sum.
 
     Attributes:
-        formula: what they compute.
-        inputs: its operands, in order.
-        ops: what computes it, producers first; the last one's result is the formula's.
+        formula: the computation of the ops.
+        inputs: the formula's inputs, in order.
+        ops: the ops, producers first; the last op computes the formula's result.
     """
 
     formula: Formula
@@ -73,7 +73,7 @@ class Followed:
 
 
 def follow(sums: ir.Value) -> Iterator[Followed]:
-    """Ever more of the ops after a sum: up to each 8-bit result, or to the end where there is none."""
+    """Follow the ops after a sum: up to each 8-bit result or, if there is none, to the end."""
     walk = _Walk(sums)
     last: Followed | None = None
     narrow = False
@@ -89,10 +89,10 @@ def follow(sums: ir.Value) -> Iterator[Followed]:
 
 @dataclass
 class _Walk:
-    """Ops that were followed so far.
+    """A walk from a sum forward, with the ops that were followed so far.
 
     Attributes:
-        sums: where it begins.
+        sums: where the walk begins.
         known: tensors that depend on the sums, by the numbers of their terms.
         terms, inputs, ops: see `Followed`.
     """
@@ -107,7 +107,7 @@ class _Walk:
         self.known, self.terms = {self.sums: 0}, [Term(SUM, _element(self.sums.type))]
 
     def followed(self) -> Followed:
-        """What was followed; inputs are in the order in which the compiler's fused op has them."""
+        """The ops that were followed, with inputs in the order of the compiler's fused op."""
         found, stack = list[int](), [len(self.terms) - 1]  # depth first
         while stack:
             term = self.terms[stack.pop()]
@@ -119,7 +119,7 @@ class _Walk:
         return Followed(tuple(terms), tuple(self.inputs[each] for each in found), tuple(self.ops))
 
     def next_user(self) -> ir.Operation | None:
-        """The first op in the block that uses what is known; None without one, or where one is elsewhere."""
+        """The first op that uses a known value; None if there is no such op, or one is in another block."""
         source = producer(self.sums)
         first: ir.Operation | None = None
         for user in (use.owner.operation for value in self.known for use in value.uses):
@@ -130,19 +130,19 @@ class _Walk:
         return first
 
     def only_for(self, user: ir.Operation) -> bool:
-        """Whether what is known, but an op's result, is used by nothing but what was followed."""
+        """Whether all known values except an op's result are used only by followed ops."""
         others = [value for value in self.known if value.owner != user]
         return all(use.owner.operation in self.ops for value in others for use in value.uses)
 
     def absorb(self, user: ir.Operation) -> bool:
-        """Follow one op; whether it can be followed."""
+        """Follow one op if it is supported; returns whether it was followed."""
         found = self._result_of(user)
         if found is not None:
             self.known[user.result] = found
         return found is not None
 
     def _result_of(self, op: ir.Operation) -> int | None:
-        """The term of an elementwise op's result, which is the last one; None for other ops."""
+        """The term of an elementwise op's result, which is the last term; None for other ops."""
         generic = op.opview
         if not isinstance(generic, linalg.GenericOp) or len(op.results) != 1:
             return None
@@ -170,7 +170,7 @@ class _Walk:
             known = tuple(each for each in operands if each is not None)
             if len(known) < len(operands) or len(self.terms) > _MOST_TERMS:
                 return None
-            if op.name == "linalg.yield":  # the term of a result is the last one
+            if op.name == "linalg.yield":  # the result must be the last term
                 return known[0] if known[0] == len(self.terms) - 1 else None
             element = _element(op.results[0].type) if op.name in OPS and len(op.results) == 1 else ""
             if element not in _ELEMENTS:
@@ -179,7 +179,7 @@ class _Walk:
         return None
 
     def _operand(self, value: ir.Value, place: ir.AffineMap, rank: int) -> int | None:
-        """The term of a tensor that is read by a map."""
+        """The term of an operand that is read by the map `place`; None if it is not supported."""
         along = "" if place.results else "none"
         if place in (_identity(rank), _last_of(rank)):
             along = "all" if place == _identity(rank) else "last"
@@ -203,7 +203,10 @@ class _Walk:
         return self._add(Term(INPUT, _element(value.type), input=self.inputs.index(value), along=along))
 
     def _before(self, value: ir.Value) -> int | None:
-        """The term of an elementwise op beside the sums, which nothing else uses: a residual as a number."""
+        """The term of an elementwise op that does not depend on the sums, like a dequantized residual.
+
+        None if the op has other uses or is not supported.
+        """
         op = producer(value)
         if op is None or _element(value.type) == NARROW or len(list(value.uses)) != 1:
             return None
@@ -229,7 +232,7 @@ class _Walk:
 
 
 def _repeated(value: ir.Value) -> tuple[ir.Operation, ir.Operation, ir.AffineMap] | None:
-    """What repeats a smaller tensor: the empty tensor, the op, and the map that it reads by."""
+    """The empty tensor and the op that repeat a smaller tensor, and the map of the reads; None for others."""
     op = producer(value)
     generic = None if op is None else op.opview
     if op is None or not isinstance(generic, linalg.GenericOp) or len(op.operands) != 2:

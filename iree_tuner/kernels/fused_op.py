@@ -33,11 +33,11 @@ _MOST_SPLITS = 16
 
 @dataclass(frozen=True)
 class Plan:
-    """An op to build.
+    """The plan of an op to build.
 
     Attributes:
-        sizes: of its loops, those of each dimension of the result.
-        element: what it computes.
+        sizes: sizes of the loops for each dimension of the result.
+        element: the element that the op computes.
     """
 
     sizes: tuple[tuple[int, ...], ...]
@@ -45,15 +45,15 @@ class Plan:
 
     @property
     def loops(self) -> list[Loop]:
-        """In order."""
+        """The loops of the op, in order."""
         return [loop for dimension in range(len(self.sizes)) for loop in _loops(self.sizes, dimension)]
 
 
 def plan_of(ops: Collection[ir.Operation], result: ir.Value) -> Plan:
-    """The op that computes a graph's result.
+    """Plan the op that computes a graph's result.
 
     Raises:
-        UnsupportedError: there is none.
+        UnsupportedError: no single op computes it.
     """
     sizes = tuple((size,) for size in ir.RankedTensorType(result.type).shape)
     for _ in range(_MOST_SPLITS):
@@ -73,7 +73,7 @@ def _loops(sizes: Sequence[Sequence[int]], dimension: int) -> list[Loop]:
 
 
 def _whole(sizes: Sequence[Sequence[int]]) -> Indices:
-    """The index of the result's element, by loops."""
+    """The index of an element of the result, as sums of loops."""
     found: list[Index] = []
     for dimension, parts in enumerate(sizes):
         total = Index()
@@ -93,12 +93,12 @@ def build(plan: Plan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> i
     """Build the op at the current insertion point.
 
     Args:
-        plan: of it.
-        inputs: of the graph, and what they are here.
+        plan: the plan of the op.
+        inputs: inputs of the graph, and the values that stand for them here.
         result: the type of the graph's result.
 
     Returns:
-        The result, in its shape.
+        The op's result, in the shape of the graph's result.
     """
     kind, loops, body = ir.RankedTensorType(result), plan.loops, _body_of(plan, inputs)
     empty = tensor.EmptyOp([loop.size for loop in loops], kind.element_type).result
@@ -119,11 +119,11 @@ def build_sum(
     """Build the sum of a graph's elements over some loops, as one op at the current insertion point.
 
     Args:
-        plan: of the graph; its dimensions are single loops.
-        inputs: of the graph, and what they are here.
-        first: what the sums start from.
-        kinds: of the loops: `parallel` or `reduction`.
-        written: from the loops to the result.
+        plan: the plan of the graph, whose dimensions are single loops.
+        inputs: inputs of the graph, and the values that stand for them here.
+        first: the initial value of the sums.
+        kinds: kinds of the loops, `parallel` or `reduction`.
+        written: the map from loops to the result.
     """
     body = _body_of(plan, inputs)
 
@@ -151,7 +151,7 @@ def _collapsed(value: ir.Value[Any], parts: Sequence[int], kind: ir.RankedTensor
 
 @dataclass(frozen=True)
 class _View:
-    """An operand: a part of an input, in a shape that loops index one by one."""
+    """An operand of the op: a part of an input, in a shape with one dimension for each loop."""
 
     value: ir.Value
     map: ir.AffineMap
@@ -162,11 +162,11 @@ class _Body:
     """The body of the op.
 
     Attributes:
-        numbers: of its loops.
-        inputs: what the graph's are here.
-        constants: what its constants are here, as scalars.
-        views: its operands.
-        arguments: of its block, when it is built.
+        numbers: number of each loop.
+        inputs: values that stand for the graph's inputs.
+        constants: scalars that stand for the graph's constants.
+        views: operands of the op.
+        arguments: arguments of the block, while the body is built.
     """
 
     numbers: dict[Loop, int]
@@ -182,7 +182,7 @@ class _Body:
     _indices: dict[Index | Variable, ir.Value] = field(default_factory=dict[Index | Variable, ir.Value])
 
     def look(self, element: Element) -> None:
-        """Make views for all that is read, and copy the constants."""
+        """Make views of all inputs that an element reads, and copy its constants."""
         if element in self._looked:
             return
         self._looked.add(element)
@@ -210,7 +210,7 @@ class _Body:
             self.views += [view] if view is not None else []
 
     def _constant(self, value: ir.Value) -> None:
-        """A scalar constant, or the element of one that is a tensor."""
+        """Copy a scalar constant, or make a scalar of a tensor whose elements are all equal."""
         op = producer(value)
         if value in self.constants or op is None:
             return
@@ -222,7 +222,7 @@ class _Body:
         self.constants[value] = _create_constant(kind, splat)
 
     def _view(self, value: ir.Value, index: Indices) -> _View | None:
-        """A part of an input that loops index; None where elements have to be looked up one by one."""
+        """The view of an input that loops can index; None if elements have to be extracted one by one."""
         cuts = [
             cut_of(each, size)
             for each, size in zip(index, ir.RankedTensorType(value.type).shape, strict=True)
@@ -235,7 +235,7 @@ class _Body:
         return _View(_cut(value, known), ir.AffineMap.get(len(self.numbers), 0, place))
 
     def made(self, element: Element) -> ir.Value:
-        """Build an element, once."""
+        """The value of an element, which is built once."""
         if element not in self._made:
             self._made[element] = self._build(element)
         return self._made[element]
@@ -318,7 +318,7 @@ def _number(value: int) -> ir.Value:
 
 
 def _cut(value: ir.Value[Any], cuts: Sequence[Cut]) -> ir.Value:
-    """A part of a tensor, with a dimension for each loop."""
+    """A part of a tensor in which each loop has a dimension."""
     kind = ir.RankedTensorType(value.type)
     shape = list(kind.shape)
     lengths = [each.length for each in cuts]

@@ -1,4 +1,4 @@
-"""A kernel whose code is IR: a chain of ops as one op, of which the compiler makes one dispatch."""
+"""A kernel whose code is IR: it writes a chain of ops as one op, which becomes one dispatch."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class FusedOps:
     summary = "chains of elementwise ops, slices and concatenations as one dispatch"
     backend = ANY
     replaces = "fused"
-    """What the workloads are called."""
+    """The name of the workloads' op."""
 
     def missing(self) -> str:
-        """Nothing: the compiler makes the code."""
+        """Always empty: the compiler makes the code."""
         return ""
 
     def refuses(self, problem: Problem) -> str:
-        """Why it does not compute a problem; empty where it does."""
+        """Why the kernel does not compute a problem; empty if it does."""
         return "" if problem.workload.op == self.replaces else "it is not several ops"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:  # noqa: ARG002
-        """There are no knobs here: the one dispatch has a space of its own."""
+        """One variant without knobs: the dispatch of the op is tuned like any other."""
         return ({},)
 
     def make(self, problem: Problem, target: Target | None = None, knobs: Knobs = _NONE) -> Code:  # noqa: ARG002
-        """The ops, the same for every target."""
+        """The program with the fused op, which is the same for every target."""
         return Code("ops", self.name, problem.fused, Launch((1, 1, 1)))
 
 
 def workload_of(result: ir.Type, op: str = FusedOps.replaces) -> Workload:
-    """What says the shape and type of the result of ops that a program has in another form."""
+    """A workload that states only the result's shape and type, for ops that a kernel rewrites."""
     shape = tuple(ir.RankedTensorType(result).shape)
     rank = len(shape)
     return Workload(

@@ -1,4 +1,4 @@
-"""What a kernel's code follows from, as a digest: trials of a kernel that was changed are not its own."""
+"""A digest of a kernel's sources and tools: trials of a kernel are not reused after it changes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _NOT_SOURCES = ("__pycache__",)
 
 
 def digest_of(kernel: Kernel) -> str:
-    """Sixteen hexadecimal digits, equal for kernels that make the same code.
+    """Sixteen hexadecimal digits, which change whenever the kernel's code may change.
 
-    All files of the folder count that a kernel's class is in, and of those that its bases are in, whatever
-    is in them; of a module outside of any package the file alone. That is more than a kernel uses, so that
-    some changes let it be measured again for nothing, but none can be missed. Its tools count, too
-    (`WithTools`). A class without any file is never taken for that of another process.
+    The digest covers all files in the folders of the kernel's class and of its bases; for a module outside
+    of packages, only its file. That is more than a kernel uses: some changes cause needless measurements, but
+    none is missed. The digest also covers the kernel's tools (`WithTools`). The digest of a class without a
+    file is random, so that it differs in each process.
     """
     found = hashlib.sha256(repr(kernel.name).encode())
     modules = dict.fromkeys(each.__module__ for each in type(kernel).__mro__)
@@ -42,7 +42,7 @@ def tools_of(kernel: Kernel) -> tuple[str, ...]:
 
 
 def _files_of(module: ModuleType) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of a module's package, in order; none where there are no files."""
+    """Names and contents of the files of a module's package, in order; empty if there are none."""
     path = Path(module.__file__ or "")
     if not path.is_file():
         return

@@ -1,4 +1,4 @@
-"""Sums of products of 8-bit integers: their operands as they are before they are widened and padded."""
+"""Sums of products of 8-bit integers, with their operands before they are widened and padded."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SUM, _NARROW = ElementType.named("i32"), ElementType.named(NARROW)
 
 @dataclass(frozen=True)
 class Padding:
-    """What is around an image with channels last.
+    """The padding of an image with channels last.
 
     Attributes:
-        above, left: lines before the first and pixels before the first of a line.
-        below, right: lines and pixels after the last.
-        value: of what is there.
+        above, left: number of lines before the image, and of pixels before each line.
+        below, right: number of lines after the image, and of pixels after each line.
+        value: value of the padding.
     """
 
     above: int = 0
@@ -36,12 +36,12 @@ class Padding:
 
 @dataclass(frozen=True)
 class Integers:
-    """How a problem's sums of products of integers are made and what follows them.
+    """How a problem reads integers, and the formula after its sums.
 
     Attributes:
-        signed: for each of both operands, whether it has a sign.
-        padding: around the first one.
-        formula: what is made of each sum; its inputs are the problem's after the operands.
+        signed: for both operands, whether it is signed.
+        padding: the padding of the first operand.
+        formula: the computation on each sum; its inputs are the problem's inputs after the operands.
     """
 
     signed: tuple[bool, bool]
@@ -50,19 +50,19 @@ class Integers:
 
     @property
     def padded(self) -> bool:
-        """Whether there is anything around."""
+        """Whether the first operand has a padding."""
         padding = self.padding
         return any((padding.above, padding.left, padding.below, padding.right))
 
 
 @dataclass(frozen=True)
 class Operands:
-    """The operands of sums, and what widens and pads them.
+    """The operands of sums, with the ops that widen and pad them.
 
     Attributes:
-        values: both, 8 bits wide.
-        integers: how they are read.
-        ops: what widens and pads them, producers first.
+        values: both operands, 8 bits wide.
+        integers: how the operands are read.
+        ops: the ops that widen and pad them, producers first.
     """
 
     values: tuple[ir.Value, ir.Value]
@@ -71,7 +71,7 @@ class Operands:
 
 
 def operands_of(root: ir.Operation) -> Operands | None:
-    """The operands of a root op that sums up products of 8-bit integers in 32 bits; None for others."""
+    """The operands of a root op that sums up products of 8-bit integers in 32 bits; None for other ops."""
     if len(root.operands) != 3 or ElementType.of(root.operands[2].type) != _SUM or "cast" in root.attributes:
         return None
     signs = _signs(root)
@@ -86,7 +86,7 @@ def operands_of(root: ir.Operation) -> Operands | None:
 
 
 def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
-    """An image before it is padded with a constant, and the ops that do that."""
+    """An image before its padding with a constant, the padding, and the ops that pad it."""
     op, plain = producer(value), (value, Padding(), list[ir.Operation]())
     if op is None or op.name != "tensor.pad" or len(op.operands) != 1 or len(list(value.uses)) != 1:
         return plain
@@ -109,9 +109,9 @@ def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
 
 
 def _signs(root: ir.Operation) -> tuple[bool | None, bool | None]:
-    """Whether a root op reads 8-bit operands with their sign; None where its body does not say so."""
+    """For both operands, whether a root op reads it as signed; None if its body does not widen it."""
     if root.name != "linalg.generic":
-        return True, True  # those without `cast`
+        return True, True  # named ops without `cast` are signed
     block = root.regions[0].blocks[0]
     found: list[bool | None] = [None, None]
     for op in (each.operation for each in block.operations):
@@ -122,7 +122,7 @@ def _signs(root: ir.Operation) -> tuple[bool | None, bool | None]:
 
 
 def _narrow(value: ir.Value, sign: bool | None) -> tuple[ir.Value, bool, list[ir.Operation]] | None:
-    """An 8-bit operand, whether it has a sign, and the ops that widen it in front of the root op."""
+    """An operand in 8 bits, whether it is signed, and the ops before the root op that widen it."""
     if ElementType.of(value.type) == _NARROW:
         return None if sign is None else (value, sign, [])
     op = producer(value)

@@ -1,7 +1,8 @@
-"""Products of one matrix with several constant ones, as one product with all of these side by side.
+"""Combine products of one matrix with several constant matrices into one joint product.
 
-The compiler joins the constants once, when a program is loaded. Each product becomes its part of the joint
-one; equal ops are merged, so that there is one joint product.
+The joint product has all constants side by side. The compiler joins them once, when a program is loaded.
+Each product is replaced by a copy of the joint product, of which it takes a part. The spec then merges equal
+ops, so that one joint product is left.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ _Follows = tuple[tuple[str, ...], tuple[ElementType, ...]]
 _LOAD = "util.global.load"
 _PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), "linalg.vecmat": ((1,), (1, 0), (0,))}
 _MOST_RESULTS = 1 << 22
-"""Elements of a result: a larger product fills a device alone."""
+"""The most elements of a result: a larger product fills a device alone."""
 
 
 _WIDTH = 64
-"""The columns of a part are a multiple: so is where it begins, in bytes, as code for it expects."""
+"""The columns of a part are a multiple of this, so that each part begins at an aligned address."""
 
 
 @dataclass(frozen=True)
 class _Product:
-    """A product with a constant, and what follows column by column.
+    """A product with a constant, and the steps after it.
 
     Attributes:
-        matrix: its other operand.
-        load: makes the constant.
+        matrix: the operand that is not constant.
+        load: the op that loads the constant.
         sums: the product.
-        steps: what follows: `bias` by a constant, `truncf`.
-        biases: makes the constants of these, in order.
-        ops: from the load to the result.
+        steps: the steps after the product: `bias` with a constant, `truncf`.
+        biases: the ops that load the constants of biases, in order.
+        ops: the ops from the load to the result.
     """
 
     matrix: ir.Value[Any]
@@ -59,7 +60,7 @@ class _Product:
 
     @property
     def result(self) -> ir.Value[Any]:
-        """What others use."""
+        """The value that other ops use."""
         return self.ops[-1].result
 
     @property
@@ -75,12 +76,12 @@ class _Product:
 
     @property
     def columns(self) -> int:
-        """Of the constant."""
+        """The number of the constant's columns."""
         return ir.RankedTensorType(self.load.result.type).shape[1]
 
 
 def find_joint(module: ir.Module) -> list[Site]:
-    """The products of a program, as preprocessing finds it (after `abi`), that can be parts of joint ones."""
+    """The products that can be combined, of a program in the phase of preprocessing (after `abi`)."""
     symbols = {
         ir.StringAttr(op.attributes["sym_name"]).value: op.operation
         for op in module.body.operations
@@ -100,13 +101,13 @@ def find_joint(module: ir.Module) -> list[Site]:
 
 
 def _kind(product: _Product) -> tuple[object, ...]:
-    """What is alike in products that can be one."""
+    """A key that is equal for products that can be combined."""
     values = (product.load.result, product.sums.result, product.result)
     return (product.matrix, *(ElementType.of(each.type) for each in values))
 
 
 def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
-    """Put products without a bias beside those that have one and are else alike: theirs is zeros."""
+    """Group products without a bias with otherwise equal products that have one; their bias is zero."""
     for steps, kinds in list(groups):
         wider = [key for key in groups if not kinds and key[1] and _without_bias(key[0]) == steps]
         if len(wider) == 1:
@@ -130,7 +131,7 @@ def _products(module: ir.Module) -> Iterator[_Product]:
 
 
 def _product(op: ir.Operation) -> _Product | None:
-    """A product with a constant that does not fill a device alone; None for others."""
+    """The product of an op with a constant; None for other ops, and for products that fill a device alone."""
     load, start = producer(op.operands[1]), zeros_of(op)
     shape = shape_of(op.result.type)
     if start is None or load is None or load.name != _LOAD or None in shape:
@@ -170,7 +171,7 @@ def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir
 
 
 def _part(product: _Product, group: Sequence[_Product], function: func.FuncOp) -> ir.Value:
-    """Build the joint product of a function's argument; a product's part of it."""
+    """Build the joint product of a function's argument, and take the part that replaces a product."""
     *rows, columns = ir.RankedTensorType(product.sums.result.type).shape
     first, width = sum(each.columns for each in group[: group.index(product)]), _width(group)
     found: ir.Value[Any]
@@ -187,9 +188,10 @@ def _part(product: _Product, group: Sequence[_Product], function: func.FuncOp) -
 
 
 def _width(group: Sequence[_Product]) -> int:
-    """Columns of the parts that are apart in memory; 0 where all columns of a row are next to each other.
+    """Columns of a part if parts are separate in memory; 0 if all columns of a row are contiguous.
 
-    f16 and bf16 are what Triton's kernels take, which write any layout; others pack a matrix of constants.
+    Triton's kernels compute f16 and bf16, and write any layout. Other kernels need one matrix of constants,
+    which they pack.
     """
     width = math.gcd(*(each.columns for each in group))
     apart = _is_row(group) or ElementType.of(group[0].load.result.type).bits == 16
@@ -201,7 +203,7 @@ def _is_row(group: Sequence[_Product]) -> bool:
 
 
 def _together(joint: ir.Value[Any], first: int, count: int) -> ir.Value[Any]:
-    """Some parts of a joint product that has these apart in memory, as a matrix."""
+    """Consecutive parts of a joint product as one matrix, where parts are separate in memory."""
     kind = ir.RankedTensorType(joint.type)
     _, *rows, width = kind.shape
     if count == 1:
@@ -219,7 +221,7 @@ def _together(joint: ir.Value[Any], first: int, count: int) -> ir.Value[Any]:
 
 
 def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
-    """The joint product, with what follows: rows by columns, or parts by rows by columns."""
+    """Build the joint product with its steps, in the shape [rows, columns] or [parts, rows, columns]."""
     first, width = max(group, key=lambda each: len(each.steps)), 0 if _is_row(group) else _width(group)
     sums = ir.RankedTensorType(first.sums.result.type).element_type
     constant = _side_by_side([copy_ops([each.load], {}) for each in group], width)
@@ -243,7 +245,7 @@ def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
         maps = [_map(rank, each) for each in (*places, tuple(range(rank)))]
         out = tensor.EmptyOp(shape, element).result
         found = generic(operands, out, maps, ["parallel"] * rank, partial(_step, element))
-    if _is_row(group):  # slices of slices, which parts of a row would be, become copies
+    if _is_row(group):  # parts of a row would otherwise be slices of slices, which become copies
         return _cut(found, _width(group))
     return found
 
@@ -253,7 +255,7 @@ def _constant(kind: ir.Type, value: ir.Attribute) -> ir.Value[Any]:
 
 
 def _biases(group: Sequence[_Product], like: ir.Operation) -> list[ir.Value[Any]]:
-    """The biases of products, zeros for those without."""
+    """The biases of products; zeros for products without a bias."""
     element, found = ir.RankedTensorType(like.result.type).element_type, list[ir.Value[Any]]()
     for each in group:
         kind = ir.RankedTensorType.get([each.columns], element)
@@ -268,7 +270,7 @@ def _map(loops: int, dimensions: Sequence[int]) -> ir.AffineMap:
 
 
 def _side_by_side(values: Sequence[ir.Value[Any]], width: int) -> ir.Value[Any]:
-    """Constants along their last dimension, which is cut into parts of a width, if there is one."""
+    """Concatenate constants along their last dimension, and split it into parts of a width above 0."""
     kind, last = ir.RankedTensorType(values[0].type), ir.RankedTensorType(values[0].type).rank - 1
     columns = sum(ir.RankedTensorType(each.type).shape[last] for each in values)
     joined = ir.RankedTensorType.get([*kind.shape[:last], columns], kind.element_type)
@@ -277,7 +279,7 @@ def _side_by_side(values: Sequence[ir.Value[Any]], width: int) -> ir.Value[Any]:
 
 
 def _cut(value: ir.Value[Any], width: int) -> ir.Value[Any]:
-    """A value whose last dimension is parts of a width."""
+    """Split the last dimension of a value into parts of a width."""
     kind = ir.RankedTensorType(value.type)
     *before, columns = kind.shape
     sizes = [*before, columns // width, width]
@@ -305,7 +307,7 @@ def _same(value: ir.Value[Any], _: ir.Value[Any]) -> ir.Value:
 
 
 def _step(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:
-    """A sum of two values, or one in another type."""
+    """The sum of two values, or one value cast to another type."""
     first, *others = values[:-1]
     if others:
         return arith.addf(first, others[0])

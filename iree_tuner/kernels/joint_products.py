@@ -1,4 +1,4 @@
-"""A kernel whose code is IR: products of one matrix with constants as parts of one product."""
+"""A kernel whose code is IR: it combines products of one matrix with constants into one product."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from iree_tuner.kernels.fused_ops import FusedOps
 
 
 class JointProducts(FusedOps):
-    """Products with constants side by side (`joint`), for every target; kernels may compute the joint one."""
+    """Joint products (`joint`), for every target. Other kernels may compute the joint product."""
 
     name = "joint_products"
     summary = "products of one matrix with several constants as one product"

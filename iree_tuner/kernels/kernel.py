@@ -1,4 +1,4 @@
-"""What a kernel is: which problems it computes, and its code for one of them."""
+"""The protocol of kernels, which state the problems that they compute and make code for one of them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from iree_tuner.targets import Target
 Knobs = Mapping[str, int]
 
 ANY = "any"
-"""In the place of a backend: of all of them."""
+"""A value of `Kernel.backend`: the kernel works with all backends."""
 
 GROUP = "iree_tuner.kernels"
-"""The entry-point group that kernels are found through."""
+"""The entry-point group of kernels."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """How a kernel is started.
+    """The launch parameters of a kernel.
 
     Attributes:
-        workgroups: how many, in x, y and z.
-        threads: of a workgroup, in x, y and z; 1 on processors.
-        shared_bytes: of dynamic shared memory for each workgroup.
+        workgroups: number of workgroups in x, y and z.
+        threads: number of threads of a workgroup in x, y and z; 1 on CPUs.
+        shared_bytes: bytes of dynamic shared memory for each workgroup.
     """
 
     workgroups: tuple[int, int, int]
@@ -35,19 +35,19 @@ class Launch:
 
 @dataclass(frozen=True)
 class Packed:
-    """Code for where an input is a constant of the program, which is packed before the program runs.
+    """Code for programs in which an input is a constant, which is packed before the program runs.
 
-    The input is read as a matrix, one dimension of which is cut into tiles. It becomes an array of tiles, by
-    the other dimension, by what is in a tile; the last tile is filled with zeros. The other dimension may be
-    cut into groups, too, whose elements are then together for each one of a tile.
+    The input is read as a matrix, and one of its dimensions is cut into tiles. The packed array has the
+    dimensions [tiles, other dimension, tile]; the last tile is filled up with zeros. The other dimension may
+    be cut into groups, which become an additional innermost dimension.
 
     Attributes:
-        input: number of that input.
-        matrix: its sizes as a matrix.
-        dimension: which of them is cut.
-        tile: how much of it is in a tile.
-        code: that takes the input so, with the other bindings as they are.
-        group: how many elements of the other dimension are together.
+        input: number of the packed input.
+        matrix: the input's sizes as a matrix.
+        dimension: the dimension that is cut into tiles, 0 or 1.
+        tile: size of a tile.
+        code: takes the packed input; the other bindings stay as they are.
+        group: size of the other dimension's groups; 1 without groups.
     """
 
     input: int
@@ -59,7 +59,7 @@ class Packed:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the packed input."""
+        """The shape of the packed input."""
         tiles = -(-self.matrix[self.dimension] // self.tile)
         others = -(-self.matrix[1 - self.dimension] // self.group)
         return tiles, others, self.tile, *((self.group,) if self.group > 1 else ())
@@ -75,11 +75,11 @@ class Code:
         entry: the symbol to call. An object's is a C function that takes a pointer for each binding, and then
             the workgroup's number in x, y and z as 64-bit integers; PTX's takes a pointer for each binding.
         data: the object or the text.
-        launch: how to start it.
-        scratch_bytes: of one more binding, after inputs and result, that the kernel may write anything to.
-        knobs: what the code was made with.
-        packed: the same for programs in which an input is a constant (`Packing`). It is not tried alone: the
-            code is, in its place, and the program is checked with it.
+        launch: the launch parameters.
+        scratch_bytes: size of an additional binding of scratch memory, after inputs and result.
+        knobs: the values of the knobs that the code was made with.
+        packed: code for programs in which an input is a constant (`Packing`). Contests time the unpacked
+            code; programs run and are checked with the packed code.
     """
 
     kind: Literal["object", "ptx", "ops"]
@@ -92,14 +92,14 @@ class Code:
 
 
 class Kernel(Protocol):
-    """A kernel, described once. Its bindings are the problem's inputs in order, and the result.
+    """A kernel. The bindings of its code are the problem's inputs in order, and then the result.
 
     Attributes:
-        name: unique among the installed ones, equal to its entry point's.
-        summary: one line for people.
-        backend: the compiler backend whose programs it can be part of: `llvm-cpu` or `cuda`, or `ANY`.
+        name: unique among installed kernels, and equal to the name of the entry point.
+        summary: a description in one line, for users.
+        backend: the compiler backend whose programs can use it: `llvm-cpu` or `cuda`, or `ANY`.
 
-    A class may also have `example = True`: it is then taken where it is named, and not by default.
+    A class may also have `example = True`: the kernel is then used only where it is named.
     """
 
     name: str
@@ -107,19 +107,19 @@ class Kernel(Protocol):
     backend: str
 
     def missing(self) -> str:
-        """What would have to be installed to make code; empty where all is there."""
+        """The tools that have to be installed to make code; empty if all are there."""
         ...
 
     def refuses(self, problem: Problem) -> str:
-        """Why it does not compute a problem; empty where it does."""
+        """Why the kernel does not compute a problem; empty if it does."""
         ...
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The values of its knobs that are legal for a problem, those to try first at the front."""
+        """The legal choices of knobs for a problem, most promising first."""
         ...
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Code for a problem. Raises KernelError where it cannot be made."""
+        """Make code for a problem. Raises KernelError if that fails."""
         ...
 
 
@@ -128,14 +128,14 @@ class WithTools(Protocol):
     """A kernel whose code is made by tools that are not part of its package."""
 
     def tools(self) -> tuple[str, ...]:
-        """These tools with their versions: what others make is other code, with times of its own."""
+        """The tools with their versions. Times of code from other versions are not reused."""
         ...
 
 
 @runtime_checkable
 class Packing(Protocol):
-    """A kernel that has other code for where an input is a constant. It is made for what programs use."""
+    """A kernel with other code for constant inputs, which is made only for kernels that go into programs."""
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
-        """That code; None where packing does not help. Raises KernelError where it cannot be made."""
+        """Make code for a packed input; None if packing does not help. Raises KernelError if that fails."""
         ...

@@ -1,7 +1,8 @@
-"""Where a program with kernels begins to differ from the same program without: by layer, and why.
+"""Compare a program with and without kernels layer by layer, to find where results begin to differ.
 
-Each place where a kernel goes becomes one more result of the program, which is compiled with kernels and
-without. Both run on the same inputs. A layer's difference is that of its own sums and of all before it.
+The result of each layer that a kernel computes becomes an additional result of the program. The program is
+compiled with and without kernels, and both versions run on the same inputs. A layer's difference comes from
+its own sums and from all layers before it.
 """
 
 from __future__ import annotations
@@ -40,17 +41,17 @@ _OWN = -1  # a result of the program itself
 
 @dataclass(frozen=True)
 class Layer:
-    """What a layer's result is with kernels, against without.
+    """The difference of a layer's result with kernels from the result without.
 
     Attributes:
-        name: of the problem; `result 0` for the program's own results.
-        before: layers before it whose differences it may have.
+        name: name of the problem; `result 0` for the program's own results.
+        before: number of layers before it, whose differences it may contain.
         largest: the largest difference.
-        relative: that, as a part of the largest value.
-        worst: the largest difference as a multiple of its tolerance, for sums of as many values as this layer
-            and those before it have: 1 and less is what other orders of summation explain.
-        message: where it is, with which values; empty where all is within the tolerance.
-        overflown: the part of the values that are infinite or no numbers without kernels.
+        relative: the largest difference divided by the largest value.
+        worst: the largest difference as a multiple of the tolerance for the sums of this layer and of the
+            layers before it. Up to 1, another order of summation explains it.
+        message: place and values of the difference; empty if all values are within the tolerance.
+        overflown: the share of values that are infinite or NaN without kernels.
     """
 
     name: str
@@ -63,7 +64,7 @@ class Layer:
 
     @property
     def explained(self) -> bool:
-        """Whether the types' precision explains it."""
+        """Whether the precision of the types explains the difference."""
         return self.worst <= 1.0
 
 
@@ -73,8 +74,8 @@ class Exposed:
 
     Attributes:
         vmfb: the VM module.
-        outputs: for each result, the number of the case that it is of, or -1 for one of the program's own.
-        calls: how many dispatches of kernels it has.
+        outputs: for each result the number of its case, or -1 for the program's own results.
+        calls: number of dispatches that run kernels.
     """
 
     vmfb: bytes
@@ -85,17 +86,17 @@ class Exposed:
 def compare_layers(
     program: Program, chosen: Chosen, executable_target: str, lab: Lab, run: ProgramRun
 ) -> list[Layer]:
-    """The results of every layer that a kernel computes, and of the program, with kernels and without.
+    """Compare the results of all layers that kernels compute, and of the program, with and without kernels.
 
     Args:
         program: the program.
-        chosen: which kernel goes where.
-        executable_target: what kernels are for (`find.Places.target`).
-        lab: where it is compiled and run.
-        run: how it is run.
+        chosen: sites with the kernel's code for each.
+        executable_target: the executable target of kernels (`find.Places.target`).
+        lab: where the program is compiled and run.
+        run: how the program is run.
 
     Raises:
-        TunerError: one of both does not compile or run.
+        TunerError: the program with or without kernels does not compile or run.
     """
     cases = tuple(site.case for site, _ in chosen)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as name:
@@ -123,13 +124,13 @@ def compare_layers(
 
 
 def expose_here(data: bytes, name: str, target: Target, cases: Sequence[bytes]) -> Exposed:
-    """Compile a program whose functions also return what is computed at some sites. Runs in workers."""
+    """Compile a program whose functions also return the results of some sites. Runs in workers."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = session.parse(data, name)
         select_target(module, target)
         session.run(module, stop="input")
-        run_passes(module, session, "builtin.module(cse)")  # as sites are seen, one phase later
+        run_passes(module, session, "builtin.module(cse)")  # as one phase later, where sites are found
         results = find_results(module, cases)
         outputs: list[int] = []
         for function in ir.get_ops_of_type(module, util.FuncOp):
@@ -159,7 +160,7 @@ def _is_public(function: ir.Operation) -> bool:
 
 
 def _return_more(function: ir.Operation, results: Sequence[tuple[int, ir.Operation]]) -> list[int]:
-    """Let a function also return results that are computed at its top."""
+    """Make a function return additional results, which ops of its own block compute."""
     block = function.regions[0].blocks[0]
     last = block.operations[len(block.operations) - 1].operation
     mine = [(number, op) for number, op in results if op.parent == function]
@@ -177,7 +178,10 @@ def _return_more(function: ir.Operation, results: Sequence[tuple[int, ir.Operati
 def compare_here(
     paths: Sequence[str], device: str, run: ProgramRun, outputs: Sequence[int], problems: Sequence[Problem]
 ) -> list[Layer]:
-    """Run both on inputs of each kind, and compare all results, layers first. Runs in a measuring worker."""
+    """Run both programs on inputs of each kind, and compare all results, layers first.
+
+    Runs in a measuring worker.
+    """
     without, with_ = (LoadedProgram(path, device, run).results() for path in paths)
     if len(without[0]) != len(outputs) or len(with_[0]) != len(outputs):
         raise TunerError("the program's functions were not all run: name none of them")
@@ -205,7 +209,7 @@ def compare_here(
 
 
 def _differ(got: Array, expected: Array, blank: Layer, found: Agreement) -> Layer:
-    """By how much two results differ. What overflows in both does not."""
+    """The difference of two results. Values that overflow in both do not count."""
     ours, theirs = got.astype(np.float64), expected.astype(np.float64)
     same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
     with np.errstate(invalid="ignore"):

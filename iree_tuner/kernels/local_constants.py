@@ -1,10 +1,10 @@
-"""Constants that the bodies of a case's ops use and that are defined outside of them.
+"""Move constants into the bodies that use them, so that the matcher finds the ops.
 
-The matcher of cases (`transform.iree.match.cast_compatible_dag_from_root`) follows operands. What only a body
-uses it does not follow, in 3.13, and such a body is then equal to none: a gelu, whose constants the compiler
-hoists, is never found. So a spec first gives those ops constants of their own, in the program:
-an op with constants is matched as the root of a graph, in which constants are operands, and replaced by a
-function that has them inside and is inlined at once.
+The matcher of cases (`transform.iree.match.cast_compatible_dag_from_root`) follows operands. In 3.13, it does
+not follow values that only a body uses, and then never matches that body. For example, a gelu is not found,
+because the compiler hoists its constants. A spec therefore first moves constants into bodies: it matches
+scalar ops together with their constants, and replaces each by a function that contains the constants and is
+inlined at once.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from iree_tuner.ops.canonical import clone, strip_discardable
 
 @dataclass(frozen=True)
 class Scalar:
-    """A scalar op, and what it is of: constants and other values.
+    """A scalar op with its operands: constants and other values.
 
     Attributes:
-        op: it, anywhere.
-        constants: producers of those operands that are constants.
-        others: its other operands, each once.
+        op: the scalar op, in any module.
+        constants: the ops that make its constant operands.
+        others: the other operands, each once.
     """
 
     op: ir.Operation
@@ -34,7 +34,7 @@ class Scalar:
 
     @property
     def key(self) -> str:
-        """Equal for those that one function replaces."""
+        """A key that is equal for ops that the same function replaces."""
         place = {value: str(number) for number, value in enumerate(self.others)}
         place |= {op.result: str(op.attributes["value"]) for op in self.constants}
         operands = [place[each] for each in self.op.operands]
@@ -42,7 +42,7 @@ class Scalar:
         return f"{self.op.name}({', '.join(operands)}) {attributes} : {self.op.result.type}"
 
     def copy_to(self, values: Mapping[ir.Value, ir.Value]) -> ir.Operation:
-        """Copy it, its constants first, to the current insertion point."""
+        """Copy the constants and the op to the current insertion point."""
         where = ir.InsertionPoint.current
         own = {op.result: clone(op, {}, where).result for op in self.constants}
         copy = clone(self.op, {**values, **own}, where)
@@ -52,10 +52,10 @@ class Scalar:
 
 
 def localize(block: ir.Block) -> list[Scalar]:
-    """Give the ops in the bodies of a block's ops constants of their own, and drop what is used no more.
+    """Copy constants into the bodies of a block's ops, and erase constants without uses.
 
     Returns:
-        The ops that were given constants, each kind once.
+        The scalar ops that use copied constants, each kind once.
     """
     ops = [each.operation for each in block.operations]
     constants = [each for each in ops if each.name == "arith.constant"]
@@ -74,7 +74,7 @@ def localize(block: ir.Block) -> list[Scalar]:
 
 
 def _users(op: ir.Operation, constants: Mapping[ir.Value, ir.Operation]) -> list[Scalar]:
-    """The ops in an op's regions that use constants."""
+    """The ops in an op's regions that use these constants, which are outside of the op."""
     found: list[Scalar] = []
 
     def look(inner: ir.Operation) -> ir.WalkResult:
@@ -97,7 +97,7 @@ def _of(op: ir.Operation) -> Scalar:
 
 
 def build_scalar_function(name: str, scalar: Scalar) -> None:
-    """A function of a scalar op's other operands, with its constants inside."""
+    """Build a function of a scalar op's other operands that contains its constants."""
     inputs = [each.type for each in scalar.others]
     kind = ir.FunctionType.get(inputs, [scalar.op.result.type])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")

@@ -1,6 +1,6 @@
-"""Reshapes and transposes around a product: a kernel can read operands and write the result in those orders.
+"""Include reshapes and transposes around a product, so that a kernel reads and writes the moved arrays.
 
-Otherwise each is a dispatch of its own, also where the compiler would have fused it with its own product.
+Without this, each transpose would be a separate dispatch, even if the compiler fuses it with its own product.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _ROLES = {
 
 @dataclass(frozen=True)
 class Moved:
-    """A product with what is around it.
+    """A product with the reshapes and transposes around it.
 
     Attributes:
-        operands: where both are read.
-        before: ops between these and the product, producers first.
-        after: ops from the last one of the epilogue on, to the result.
-        workload: the product of these arrays: its loops may be split.
-        seen: its loops for each dimension of what the epilogue sees.
-        shapes: for both operands the sizes as which their dimensions are read.
+        operands: the arrays that are read, before transposes.
+        before: the ops from these to the product, producers first.
+        after: the ops from the epilogue's last one to the result.
+        workload: the product of the arrays in memory; its loops may be split.
+        seen: the workload's loops for each dimension of the array that the epilogue sees.
+        shapes: for both operands, the sizes into which each dimension is split.
     """
 
     operands: tuple[ir.Value, ir.Value]
@@ -57,12 +57,12 @@ class Moved:
 def moved_product(
     root: ir.Operation, epilogue: Sequence[ir.Operation], taken: Collection[ir.Operation]
 ) -> Moved | None:
-    """What is around a product and its epilogue; None where nothing is transposed.
+    """The reshapes and transposes around a product and its epilogue; None if there is no transpose.
 
     Args:
         root: the product.
-        epilogue: the ops after it, the last one last; or none.
-        taken: ops that are part of something else.
+        epilogue: the ops of its epilogue, in order; may be empty.
+        taken: ops that belong to other sites.
     """
     workload = Contraction().describe(root)
     if workload is None or workload.dynamic or not all(each.is_permutation for each in workload.maps):
@@ -97,7 +97,7 @@ def moved_product(
 def _back(
     atoms: Atoms, value: ir.Value, names: Names, taken: Collection[ir.Operation]
 ) -> tuple[ir.Value, Names, list[ir.Operation]]:
-    """What an operand is made of, up to the first transpose; and the ops between, producers first."""
+    """Go back from an operand to the input of its earliest transpose; also the ops between, in order."""
     found, ops = (value, names, list[ir.Operation]()), list[ir.Operation]()
     while (op := producer(value)) is not None and op not in taken:
         before = atoms.before(op, names)
@@ -113,7 +113,7 @@ def _back(
 def _onward(
     atoms: Atoms, op: ir.Operation, names: Names, taken: Collection[ir.Operation]
 ) -> tuple[Names, tuple[ir.Operation, ...]]:
-    """The result's names after the last transpose; and the ops that nothing else has a part in."""
+    """Go forward to the last transpose while results have a single use; the names there, and the ops."""
     found, ops = (names, ()), tuple[ir.Operation, ...]()
     while len(uses := list(op.result.uses)) == 1:
         user = uses[0].owner.operation
@@ -134,12 +134,12 @@ def _empties(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _order(atoms: Atoms, rank: int) -> list[int]:
-    """The atoms of all loops, in their order."""
+    """The atoms of all loops, in the order of the loops."""
     return [atom for loop in range(rank) for atom in atoms.whole((loop,))]
 
 
 def _workload(workload: Workload, atoms: Atoms, names: Sequence[Names]) -> Workload | None:
-    """With the loops that the names say; None where one is not what a contraction has."""
+    """The workload with the loops of these names; None if a loop has no role in a contraction."""
     kinds, order = dict[int, Any](), _order(atoms, len(workload.loops))
     for loop, kind in enumerate(workload.iterators):
         kinds |= dict.fromkeys(atoms.whole((loop,)), kind)
@@ -165,13 +165,13 @@ def _workload(workload: Workload, atoms: Atoms, names: Sequence[Names]) -> Workl
 def build_in_one(
     moved: Moved, arguments: Sequence[ir.Value], sums: ir.Type, finish: Callable[[ir.Value], ir.Value]
 ) -> ir.Value:
-    """Build it at the current insertion point so that the compiler makes one dispatch of it.
+    """Build the product and its epilogue as one dispatch, at the current insertion point.
 
     Args:
         moved: the product.
         arguments: both operands.
         sums: type of the product in the program.
-        finish: builds what follows that.
+        finish: builds the ops after the product.
     """
     shapes = [[size for own in shape for size in own] for shape in moved.shapes]
     operands = [_reshaped(each, sizes) for each, sizes in zip(arguments, shapes, strict=True)]
@@ -185,7 +185,7 @@ def build_in_one(
 
 
 def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value:
-    """The product as one op, with the program's type."""
+    """Build the product as one op, with the program's type."""
     kind = ir.RankedTensorType(sums)
     element = kind.element_type
     loops = [loop for own in moved.seen for loop in own]
@@ -206,7 +206,7 @@ def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value
 
 
 def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
-    """A value with other dimensions of as many elements."""
+    """Reshape a value to other sizes with the same number of elements."""
     kind = ir.RankedTensorType(value.type)
     if list(kind.shape) == list(sizes):
         return value

@@ -21,14 +21,14 @@ EXPAND, COLLAPSE, EMPTY, CONSTANT = (
     "tensor.expand_shape", "tensor.collapse_shape", "tensor.empty", "arith.constant",
 )  # fmt: skip
 JOINS = (INSERT, CONCAT)
-"""Ops whose result has parts that are computed in different ways."""
+"""Ops that join several tensors into one."""
 _UNARY = (SLICE, EXPAND, COLLAPSE)
 _PURE = ("arith.", "math.")
 _TRAPS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.ceildivsi", "arith.floordivsi")
 
 
 def is_static(op: ir.Operation) -> bool:
-    """Whether all tensors of an op with one result have known shapes."""
+    """Whether an op has one result, and all its tensors have static shapes."""
     values = (*op.operands, *op.results)
     return len(op.results) == 1 and all(None not in shape_of(each.type) for each in values)
 
@@ -41,7 +41,7 @@ def is_move(op: ir.Operation) -> bool:
 
 
 def is_followed(op: ir.Operation) -> bool:
-    """Whether each element of an op's result is known as a function of single elements of its operands."""
+    """Whether an op is supported: each element of its result depends on single elements of its operands."""
     if not is_static(op):
         return False
     if op.name in _UNARY:
@@ -52,7 +52,7 @@ def is_followed(op: ir.Operation) -> bool:
 
 
 def is_elementwise(op: ir.Operation) -> bool:
-    """Whether an op is structured, has parallel loops only, and a body of scalar ops without side effects."""
+    """Whether an op is a linalg op with parallel loops and a body of scalar ops without side effects."""
     if not op.name.startswith("linalg.") or len(op.results) != 1 or not is_static(op):
         return False
     maps = indexing_maps(op)
@@ -65,7 +65,7 @@ def is_elementwise(op: ir.Operation) -> bool:
         return False
     *body, last = op.regions[0].blocks[0].operations
     if any(each in captured(op) for each in last.operation.operands):
-        return False  # the same everywhere: no constant of its own can be put before a terminator
+        return False  # all elements are equal: constants can be moved to an op, but not to a terminator
     return all(
         each.operation.name == "linalg.index"
         or (each.operation.name.startswith(_PURE) and each.operation.name not in _TRAPS)
@@ -78,7 +78,7 @@ def _scalars(op: ir.Operation) -> list[ir.Value]:
 
 
 def is_scalar_constant(value: ir.Value) -> bool:
-    """Whether a value is a constant that is no tensor."""
+    """Whether a value is a scalar constant."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return False
@@ -86,7 +86,7 @@ def is_scalar_constant(value: ir.Value) -> bool:
 
 
 def is_source(op: ir.Operation) -> bool:
-    """Whether an op makes a tensor of nothing, or the same element everywhere: it costs nothing to repeat."""
+    """Whether an op makes an empty tensor or one with equal elements, which costs nothing to repeat."""
     if op.name == CONSTANT:
         value = op.attributes["value"]
         return isinstance(value, ir.DenseElementsAttr) and value.is_splat
@@ -94,19 +94,19 @@ def is_source(op: ir.Operation) -> bool:
 
 
 def numbers(op: ir.Operation, name: str) -> list[int]:
-    """An attribute that is an array of integers."""
+    """The values of an attribute that is an array of integers."""
     return list(cast("ir.DenseI64ArrayAttr", op.attributes[name]))
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a tensor that another tensor is.
+    """A part of a tensor that holds another tensor.
 
     Attributes:
-        value: that other one.
-        first: where it begins, in each dimension.
-        sizes: its extents, in as many dimensions.
-        dropped: dimensions that it does not have.
+        value: the tensor in the part.
+        first: where the part begins, in each dimension.
+        sizes: the part's size in each dimension.
+        dropped: dimensions that `value` does not have.
     """
 
     value: ir.Value
@@ -115,13 +115,13 @@ class Piece:
     dropped: tuple[int, ...] = ()
 
     def inside(self, index: Indices) -> Indices:
-        """An index of the whole as one of the part."""
+        """Convert an index into the whole tensor to an index into `value`."""
         own = [each.plus(-first) for each, first in zip(index, self.first, strict=True)]
         return tuple(each for place, each in enumerate(own) if place not in self.dropped)
 
 
 def pieces_of(op: ir.Operation) -> list[Piece]:
-    """The parts that a join puts into its result, later ones over earlier ones."""
+    """The parts of a join's result. Later parts overwrite earlier ones."""
     if op.name == CONCAT:
         along = ir.IntegerAttr(op.attributes["dim"]).value
         pieces: list[Piece] = []
@@ -139,7 +139,7 @@ def pieces_of(op: ir.Operation) -> list[Piece]:
 
 
 def _dropped(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """The dimensions of size 1 that a slice of such sizes does not have as a tensor of that shape."""
+    """The dimensions of size 1 that a slice of these sizes drops to get this shape."""
     left, found = list(shape), list[int]()
     for place, size in enumerate(sizes):
         if left and left[0] == size:
@@ -150,7 +150,7 @@ def _dropped(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
 
 
 def source_index(op: ir.Operation, index: Indices) -> Indices:
-    """Where a slice or reshape reads its operand for an element of its result."""
+    """The index into the operand of a slice or reshape, for an element of its result."""
     if op.name == SLICE:
         sizes = numbers(op, "static_sizes")
         dropped = _dropped(sizes, ir.RankedTensorType(op.result.type).shape)
@@ -177,7 +177,7 @@ def source_index(op: ir.Operation, index: Indices) -> Indices:
 
 
 def operand_indices(op: ir.Operation, index: Indices) -> tuple[Indices, list[Indices]]:
-    """The loops of an elementwise op for an element of its result, and where each operand is read then."""
+    """The loops of an elementwise op for an element of its result, and the index into each operand."""
     *_, out = maps = indexing_maps(op)
     loops = [Index()] * out.n_dims
     for expression, each in zip(out.results, index, strict=True):

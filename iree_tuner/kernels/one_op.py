@@ -1,4 +1,4 @@
-"""What problems are timed alone by, if the compiler makes several dispatches of them: one op or dispatch."""
+"""Build a problem as one op or one dispatch, to time it alone where the compiler makes several dispatches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from iree_tuner.ops import matching
 
 
 def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
-    """An attention as one op, at the current insertion point in a function of its inputs; its result."""
+    """Build an attention as one op, at the current insertion point in a function of its inputs."""
     result = ir.RankedTensorType(found.ops[-1].result.type)
     *shapes, written = found.shapes
     own = ir.RankedTensorType.get([size for sizes in written for size in sizes], result.element_type)
@@ -27,7 +27,7 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
 
 
 def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
-    """Ops as one dispatch, of which the compiler makes several without being told."""
+    """Put ops into one dispatch; by default the compiler would make several."""
     region = ir.Operation.create("flow.dispatch.region", results=[result], regions=2)
     with ir.InsertionPoint(region.regions[0].blocks.append()):
         ir.Operation.create("flow.return", operands=[build()])
@@ -35,7 +35,7 @@ def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
 
 
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
-    """The op; of a causal one with a mask of queries by keys."""
+    """Build the attention op; a causal one gets a mask of queries by keys."""
     *maps, out = matching.indexing_maps(found.workload)
     operands = [*arguments[:3], arith.ConstantOp(ir.F32Type.get(), found.scale).result, *arguments[3:]]
     if found.after is not None:
@@ -56,15 +56,15 @@ def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTen
 
 
 def _causal(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
-    """The op and what makes its mask as one dispatch.
+    """Build the op and its mask as one dispatch.
 
-    In the op's body indices would say it, too, but are wrong in IREE 3.13 once the op is tiled.
+    Indices in the op's body would need no mask, but IREE 3.13 computes them wrongly after tiling.
     """
     return build_dispatch(result, lambda: _attention(found, arguments, result))
 
 
 def _mask(queries: int, keys: int, after: int) -> ir.Value:
-    """Whether each query sees each key."""
+    """Build the mask, which is true where a query sees a key."""
     truth = ir.IntegerType.get_signless(1)
 
     def sees(_: ir.Value) -> ir.Value:
@@ -77,7 +77,7 @@ def _mask(queries: int, keys: int, after: int) -> ir.Value:
 
 
 def _split(value: ir.Value[Any], shape: Names) -> ir.Value:
-    """A value with some of its dimensions split, and without those of size 1 that have no name."""
+    """Split the dimensions of a value into these sizes, and drop dimensions of size 1 without a name."""
     if () in shape:
         kind = _without_units(ir.RankedTensorType(value.type), shape)
         value, shape = tensor.CollapseShapeOp(kind, value, _units(shape)).result, tuple(filter(None, shape))
@@ -89,7 +89,7 @@ def _split(value: ir.Value[Any], shape: Names) -> ir.Value:
 
 
 def _joined(value: ir.Value[Any], shape: Names, result: ir.RankedTensorType) -> ir.Value:
-    """Such a value as it was before it was split."""
+    """Undo `_split`, for the result."""
     kind, named = _without_units(result, shape), tuple(filter(None, shape))
     if kind != value.type:
         value = tensor.CollapseShapeOp(kind, value, _groups(named)).result
@@ -105,13 +105,13 @@ def _without_units(kind: ir.RankedTensorType, shape: Names) -> ir.RankedTensorTy
 
 
 def _units(shape: Names) -> list[list[int]]:
-    """Numbers of the dimensions that each one with a name is together with those that have none."""
+    """Groups of dimensions: each has one dimension with a name and the neighbors without one."""
     named = [at for at, own in enumerate(shape) if own]
     ends = [*named[1:], len(shape)]
     return [list(range(*each)) for each in zip([0, *named[1:]], ends, strict=True)]
 
 
 def _groups(shape: Names) -> list[list[int]]:
-    """Numbers of the dimensions that each one is read as."""
+    """For each dimension, the numbers of the dimensions that it is split into."""
     ends = list(accumulate(map(len, shape)))
     return [list(range(end - len(own), end)) for own, end in zip(shape, ends, strict=True)]

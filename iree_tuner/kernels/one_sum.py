@@ -1,7 +1,6 @@
-"""Sums of integers over a padded image, built as one op: what they are timed alone by.
+"""Build sums of integers over a padded image as one op, to time them alone.
 
-The compiler makes several dispatches of an image that is widened and padded. Here the op itself reads the
-image as it is.
+The compiler widens and pads an image in separate dispatches. Here the op reads the original image.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from iree_tuner.ops.structure import indexing_maps
 def build_sum(
     root: ir.Operation, operands: Sequence[ir.Value[Any]], start: ir.Value, integers: Integers
 ) -> ir.Value:
-    """Build it at the current insertion point.
+    """Build the op at the current insertion point.
 
     Args:
         root: the op on the widened and padded image.
-        operands: the image and the filter as they are, 8 bits wide.
-        start: what sums begin with.
-        integers: how they are read.
+        operands: the original image and filter, 8 bits wide.
+        start: the initial value of the sums.
+        integers: how the operands are read.
 
     Returns:
         The sums.
@@ -45,7 +44,7 @@ def build_sum(
 
 
 def _pixel(image: ir.Value[Any], read: ir.AffineMap, integers: Integers) -> ir.Value:
-    """The image's number that an op's body reads, or what is around it."""
+    """The image's element that an op's body reads; outside of the image, the value of the padding."""
     padding, index = integers.padding, ir.IndexType.get()
     places: list[ir.Value[Any]] = [_place(each) for each in read.results]
     inside: ir.Value | None = None

@@ -1,4 +1,4 @@
-"""An input of a kernel, packed by an op that is evaluated once where the input is a constant."""
+"""Pack a kernel's constant input by an op that the compiler evaluates once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.targets import Target
 
 HOISTED = ("arith.constant", "util.global.load", "flow.tensor.constant")
-"""Ops that make constants. What is computed from their results is computed once, when the program is compiled
-or loaded."""
+"""Ops that make constants. Ops on these are evaluated once, when the program is compiled or loaded."""
 
 MOST_PADDING = 1 << 20
-"""Bytes of zeros: the compiler does not hoist what makes a constant larger by more
-(`--iree-opt-const-expr-max-size-increase-threshold`), and would pack it in each run."""
+"""The most bytes of zeros that packing may add. Beyond this growth, the compiler does not hoist an op
+(`--iree-opt-const-expr-max-size-increase-threshold`), and would pack in each run."""
 
 
 def with_packed(kernel: Kernel, problem: Problem, target: Target, code: Code) -> Code:
-    """A kernel's code together with its packed form, where it has one and this machine can make it."""
+    """Add the code for a packed input, if the kernel supports that and this machine can make it."""
     if not isinstance(kernel, Packing):
         return code
     with suppress(KernelError):
@@ -48,7 +47,7 @@ def build_packed(value: ir.Value[Any], packed: Packed) -> ir.Value:
 
 
 def _matrix(value: ir.Value[Any], sizes: tuple[int, int]) -> ir.Value[Any]:
-    """A dense tensor with other sizes: as one dimension, and then as two."""
+    """Reshape a dense tensor to a matrix, by way of one dimension."""
     kind = ir.RankedTensorType(value.type)
     every = list(range(kind.rank))
     whole = sizes[0] * sizes[1]

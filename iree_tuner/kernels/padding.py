@@ -1,8 +1,7 @@
-"""What is around an image that a convolution reads, which a kernel may put there itself.
+"""The zeros around an image that a convolution reads; some kernels can add them.
 
-The number that a `tensor.pad` fills with is a value that only its body uses, which the matcher of 3.13 does
-not follow. A spec therefore first writes paddings as the compiler does it later, too: as an insertion into a
-filled tensor.
+The matcher of 3.13 does not follow values that only a body uses, such as the value that a `tensor.pad` fills
+with. A spec therefore first rewrites paddings as insertions into a filled tensor, as the compiler does later.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ class Padding:
 
     Attributes:
         source: the image.
-        sizes: how many zeros there are before and after it in each dimension.
-        ops: what puts them there, producers first.
+        sizes: the number of zeros before and after the image in each dimension.
+        ops: the ops that add the zeros, producers first.
     """
 
     source: ir.Value
@@ -37,11 +36,11 @@ class Padding:
 
 
 def padding_of(value: ir.Value) -> Padding | None:
-    """What a value is padded from; None for what is not, or by anything but zeros, or by unknown sizes."""
+    """The padding that makes a value; None if there is none, or its values or sizes are not supported."""
     op = producer(value)
     pad = None if op is None else op.opview
     if op is None or not isinstance(pad, tensor.PadOp) or len(op.operands) != 1:
-        return None  # its other operands are sizes that are known at run time only
+        return None  # further operands are dynamic sizes
     (*body, last) = (each.operation for each in pad.region.blocks[0].operations)
     zero = None if body else producer(last.operands[0])
     sizes = tuple(zip(pad.static_low, pad.static_high, strict=True))
@@ -52,7 +51,7 @@ def padding_of(value: ir.Value) -> Padding | None:
 
 
 def insert_in_filled(block: ir.Block) -> None:
-    """Write the paddings of a block as insertions. They are static, of one constant."""
+    """Rewrite the paddings of a block as insertions. All must be static, with a constant value."""
     pads = [op.operation for op in block.operations if op.operation.name == _PAD]
     for op in pads:
         (number,) = captured(op)
@@ -62,7 +61,7 @@ def insert_in_filled(block: ir.Block) -> None:
         constant = producer(number)
         assert constant is not None, "what paddings are filled with is a constant"
         with ir.InsertionPoint(op):
-            number = clone(constant, {}, ir.InsertionPoint.current).results[0]  # the compiler's is new, too
+            number = clone(constant, {}, ir.InsertionPoint.current).results[0]  # new, as the compiler's is
             empty = tensor.EmptyOp(list(kind.shape), kind.element_type).result
             filled = linalg.fill(number, outs=[empty])
             inserted = tensor.InsertSliceOp(op.operands[0], filled, [], [], [], offsets, source.shape, ones)
@@ -71,7 +70,7 @@ def insert_in_filled(block: ir.Block) -> None:
 
 
 def build_insertion(function: ir.Value) -> None:
-    """Build, at the current insertion point of a transform, the same for all paddings in a function."""
+    """Build transform ops that rewrite all paddings of a function so, at the current insertion point."""
     handle = transform.AnyOpType.get()
     sequence = transform.SequenceOp(transform.FailurePropagationMode.Suppress, [], function)
     with ir.InsertionPoint(sequence.body):

@@ -1,4 +1,4 @@
-"""Which element of a tensor is read where: indices as sums of loops, and dimensions cut as they need it."""
+"""Indices into tensors as sums of loops, and the reshapes that give each loop a dimension."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Clamped:
-    """An index, moved into `0 .. size - 1` where it is outside of that."""
+    """An index, clamped to `0 .. size - 1`."""
 
     index: Index
     size: int
@@ -30,14 +30,14 @@ Variable = Loop | Clamped
 
 @dataclass(frozen=True)
 class Index:
-    """A constant and variables times their coefficients, largest coefficients first."""
+    """A constant plus variables times coefficients, largest coefficients first."""
 
     constant: int = 0
     terms: tuple[tuple[Variable, int], ...] = ()
 
     @staticmethod
     def of(constant: int, terms: Mapping[Variable, int]) -> Index:
-        """Without variables that are always 0 or do not count."""
+        """Make an index without variables that are always 0 or have the coefficient 0."""
         kept = [(each, factor) for each, factor in terms.items() if factor and each.size > 1]
         return Index(constant, tuple(sorted(kept, key=lambda term: -term[1])))
 
@@ -52,11 +52,11 @@ class Index:
         return self.constant + sum(max(0, factor * (each.size - 1)) for each, factor in self.terms)
 
     def times(self, factor: int) -> Index:
-        """A multiple."""
+        """The index times a factor."""
         return Index.of(self.constant * factor, {each: own * factor for each, own in self.terms})
 
     def plus(self, other: Index | int) -> Index:
-        """A sum."""
+        """The sum with another index or a constant."""
         if isinstance(other, int):
             return Index(self.constant + other, self.terms)
         terms = dict(self.terms)
@@ -65,7 +65,7 @@ class Index:
         return Index.of(self.constant + other.constant, terms)
 
     def fixed(self, loop: Loop, value: int) -> Index:
-        """With a value for a loop, also within what is clamped."""
+        """Replace a loop by a value, also inside clamped indices."""
         found, terms = Index(self.constant), self.terms
         for each, factor in terms:
             if each == loop:
@@ -78,7 +78,7 @@ class Index:
 
 
 class SplitError(Exception):
-    """A loop must be two: `inner` is the size of the inner one."""
+    """A loop must be split into two; `inner` is the size of the inner one."""
 
     def __init__(self, loop: Loop, inner: int) -> None:
         super().__init__(loop, inner)
@@ -86,11 +86,11 @@ class SplitError(Exception):
 
 
 class UnsupportedError(Exception):
-    """What is computed cannot be written as one op."""
+    """The graph cannot be written as one op."""
 
 
 def clamped(index: Index, size: int) -> Index:
-    """The index, inside `0 .. size - 1`."""
+    """Clamp an index to `0 .. size - 1`; a plain index if it is always inside."""
     if index.lowest >= 0 and index.highest < size:
         return index
     if index.highest <= 0 or size == 1:
@@ -101,10 +101,10 @@ def clamped(index: Index, size: int) -> Index:
 
 
 def digits(index: Index, sizes: Sequence[int]) -> tuple[Index, ...]:
-    """An index of a dimension that is several collapsed, as one of each.
+    """Split an index into a collapsed dimension into indices for the original dimensions.
 
     Raises:
-        SplitError: a loop runs over more than one of them.
+        SplitError: a loop runs over more than one of the dimensions.
         UnsupportedError: no split of loops helps.
     """
     found: list[Index] = []
@@ -122,7 +122,7 @@ def digits(index: Index, sizes: Sequence[int]) -> tuple[Index, ...]:
 
 
 def _split_at(index: Index, stride: int) -> Exception:
-    """That a loop of an index crosses a multiple of a stride."""
+    """The error for an index with a loop that crosses a multiple of a stride."""
     for each, factor in index.terms:
         if isinstance(each, Loop) and stride % factor == 0 and factor * each.size > stride:
             inner = stride // factor
@@ -132,12 +132,12 @@ def _split_at(index: Index, stride: int) -> Exception:
 
 
 def decider(index: Index, borders: Sequence[int], most: int) -> Loop | None:
-    """A loop with at most so many values, each of which says between which borders an index is.
+    """A loop with at most `most` values, each of which determines between which borders an index is.
 
-    None where there is none.
+    None if there is no such loop.
 
     Raises:
-        SplitError: there would be one if a loop were two.
+        SplitError: there would be one after a loop is split.
     """
     for place, (each, factor) in enumerate(index.terms):
         if not isinstance(each, Loop) or factor < 0:
@@ -160,13 +160,13 @@ def _decided(index: Index, borders: Sequence[int]) -> bool:
 
 @dataclass(frozen=True)
 class Cut:
-    """How a dimension becomes one for each loop of an index.
+    """How a dimension is sliced and split, so that each loop of an index has a dimension.
 
     Attributes:
-        first, length: what is taken of it before.
-        sizes: as what it is read then.
-        offsets: where in each of these the index begins.
-        loops: of each, None where the index has none.
+        first, length: the slice that is taken first.
+        sizes: the dimensions that the slice is split into.
+        offsets: where the index begins in each of these dimensions.
+        loops: the loop of each of these dimensions; None if it has none.
     """
 
     first: int
@@ -177,7 +177,7 @@ class Cut:
 
 
 def cut_of(index: Index, size: int) -> Cut | None:
-    """How a dimension of a size is cut for an index; None where it cannot be."""
+    """How to cut a dimension of this size for an index; None if that is impossible."""
     loops = [each for each, _ in index.terms]
     factors = [factor for _, factor in index.terms]
     if any(not isinstance(each, Loop) for each in loops) or any(factor < 1 for factor in factors):

@@ -1,4 +1,4 @@
-"""Problems: what a kernel has to compute, as plain data."""
+"""Problems, which describe the computation of a kernel as plain data."""
 
 from __future__ import annotations
 
@@ -32,24 +32,25 @@ class Problem:
 
     Attributes:
         workload: the root op.
-        inputs: its operands, and then those of the epilogue.
-        result: what comes out.
-        epilogue: what is done with each sum, in order: `bias` (the next input is added along the last
-            dimension), `channel_bias` (the next input is added along the second one: the channels of an
-            image that has them first), `image_bias` and `image_channel_bias` (also along the first one, the
-            images), the same with `gain` (it is multiplied) or `minus` (it is subtracted) in the place of
-            `bias`, `residual` (the next input is added), `factor` (it is multiplied by the next input),
-            `scale`, `relu`, `relu_ordered` (which makes 0 of a NaN), `at_most_6`, `gelu`, `gelu_tanh`,
-            `silu`, `truncf`. The last one may be `moved`: operands are read, and the result is written, in
-            other orders than the steps and the program's root op see them; the workload has them.
-        scale: what the scores of an attention are multiplied by, or a sum by the step `scale`.
-        after: how many keys after its own place a query of an attention sees; None where it sees all.
+        inputs: the operands of the root op, and then the operands of the epilogue.
+        result: the array that is written.
+        epilogue: steps on each sum, in order. `bias` adds the next input along the last dimension,
+            `channel_bias` along the second one (channels of images with channels first). `image_bias` and
+            `image_channel_bias` also have the first dimension, the images. Names with `gain` or `minus`
+            instead of `bias` multiply or subtract. `residual` adds the next input, `factor` multiplies by
+            it. Steps without inputs are `scale`, `relu`, `relu_ordered` (turns NaN into 0), `at_most_6`,
+            `gelu`, `gelu_tanh`, `silu` and `truncf`. The last step may be `moved`: operands and result have
+            other orders of dimensions in memory than the root op and the steps see. The workload has the
+            orders in memory.
+        scale: the factor of an attention's scores, or of the step `scale`.
+        after: how many keys after its own position a query of an attention sees; None if it sees all keys.
         seen: with `moved`, the workload's loops for each dimension of the array that the other steps see.
-        padding: how many zeros belong before and after the first input in each of its dimensions, where that
-            is an image without the zeros that the root op reads around it; empty where it is read as it is. A
-            kernel that does not put them there refuses such a problem.
-        fused: of a chain of ops (`chains`), a program that computes it by one op; text. Otherwise empty.
-        integers: of sums of integers, how operands are read and what follows; then `epilogue` is empty.
+        padding: the number of zeros before and after the first input in each dimension, if the kernel has to
+            pad that input itself; otherwise empty. Kernels that cannot pad refuse such problems.
+        fused: for a chain of ops (`chains`), the text of a program that computes it by one op; otherwise
+            empty.
+        integers: for sums of integers, how operands are read and which formula follows; `epilogue` is then
+            empty.
     """
 
     workload: Workload
@@ -65,7 +66,7 @@ class Problem:
 
     @property
     def name(self) -> str:
-        """Readable and short, like `matmul_512x768x1024_f16_f16_f32_relu`; not unique."""
+        """A short, readable name like `matmul_512x768x1024_f16_f16_f32_relu`. Names are not unique."""
         causal = () if self.after is None else ("causal",)
         padded = ("padded",) if self.padding else ()
         follows = self.integers is not None and self.integers.formula
@@ -74,9 +75,9 @@ class Problem:
 
 
 def scratch_room(problem: Problem) -> int:
-    """Bytes of scratch memory that there is for a problem, the same for all that is compared.
+    """Bytes of scratch memory for a problem, equal for all candidates.
 
-    As much as four results of f32 take: copies of the data are to rotate through caches, and not this.
+    The memory of four f32 results, at least 1 MiB. More would disturb the rotation of data through caches.
     """
     return max(1 << 20, 16 * math.prod(problem.result.shape))
 
@@ -87,8 +88,8 @@ class Conv:
 
     Attributes:
         batch, out_h, out_w, filters: the result's sizes.
-        window_h, window_w, channels: the filter's.
-        strides, dilations: of rows and columns.
+        window_h, window_w, channels: the filter's other sizes.
+        strides, dilations: along rows and along columns.
     """
 
     batch: int
@@ -103,17 +104,17 @@ class Conv:
 
     @property
     def in_h(self) -> int:
-        """Rows of an image that are read."""
+        """The number of rows of an image that are read."""
         return (self.out_h - 1) * self.strides[0] + (self.window_h - 1) * self.dilations[0] + 1
 
     @property
     def in_w(self) -> int:
-        """Columns of an image that are read."""
+        """The number of columns of an image that are read."""
         return (self.out_w - 1) * self.strides[1] + (self.window_w - 1) * self.dilations[1] + 1
 
 
 def conv_of(problem: Problem) -> Conv | None:
-    """The problem as a 2-D convolution of `nhwc` by `hwcf`; None where it is none."""
+    """The problem as a 2-D convolution of `nhwc` by `hwcf`; None if it is another problem."""
     workload = problem.workload
     if not is_convolution(workload) or len(workload.loops) != 7 or workload.dynamic:
         return None

@@ -1,4 +1,4 @@
-"""Contractions as sizes and steps: what kernels that read arrays in place have to know."""
+"""Sizes and strides of contractions, for kernels that read arrays in place."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from iree_tuner.ops.contraction import ROLES, is_contraction
 
 LEFT, RIGHT, RESULT, BIAS, ADDED = "LEFT", "RIGHT", "RESULT", "BIAS", "ADDED"
 
-_COPIED_BYTES = 16  # strides of a tensor map are multiples of it: CUDA driver API, cuTensorMapEncodeTiled
+_COPIED_BYTES = 16  # strides of a tensor map are multiples of 16: CUDA driver API, cuTensorMapEncodeTiled
 
 
 @dataclass(frozen=True)
 class Matrices:
-    """An array as equal matrices, as the copy engine takes it.
+    """An array as matrices of equal size, the form that the copy engine takes.
 
     Attributes:
-        count: how many.
-        rows, columns: their sizes; columns are next to each other in memory.
-        distance, step: elements from one matrix and from one row to the next.
-        turned: whether rows are loops of the depth, or of the columns of the result.
+        count: number of matrices.
+        rows, columns: sizes of a matrix; columns are contiguous in memory.
+        distance, step: distances of matrices and of rows, in elements.
+        turned: whether rows and columns are exchanged, against the roles that were asked for.
     """
 
     count: int
@@ -38,13 +38,13 @@ class Matrices:
 class ProductShape:
     """Loops of a contraction by their roles, `batch`, `m`, `n` and `k`, outermost first.
 
-    Loops that follow each other in all arrays are one. A role without loops has one of size 1. Columns of the
-    result (`n`) are what is next to each other in memory.
+    Loops that follow each other in all arrays are joined. A role without loops gets one of size 1. Columns of
+    the result (`n`) are contiguous in memory.
 
     Attributes:
-        sizes: by role.
-        steps: by array (`LEFT`, `RIGHT`, `RESULT`, `BIAS`, and `ADDED` for the epilogue's others) and role,
-            elements from one to the next of each loop; 0 where the array is the same for all of these.
+        sizes: sizes of the loops by role.
+        steps: by array (`LEFT`, `RIGHT`, `RESULT`, `BIAS`, and `ADDED` for other operands of the epilogue)
+            and by role, the stride of each loop in elements; 0 if the array does not depend on the loop.
         exchanged: whether `LEFT`, with the rows, is the problem's second operand.
     """
 
@@ -53,31 +53,31 @@ class ProductShape:
     exchanged: bool
 
     def size(self, role: str) -> int:
-        """Of all loops of a role together."""
+        """The product of the sizes of a role's loops."""
         return math.prod(self.sizes[role])
 
     @property
     def m(self) -> int:
-        """Rows of the result."""
+        """The number of rows of the result."""
         return self.size("m")
 
     @property
     def n(self) -> int:
-        """Columns of the result."""
+        """The number of columns of the result."""
         return self.size("n")
 
     @property
     def k(self) -> int:
-        """Products of a sum."""
+        """The number of products in a sum."""
         return self.size("k")
 
     @property
     def batch(self) -> int:
-        """How many products of matrices."""
+        """The number of matrix products."""
         return self.size("batch")
 
     def matrices(self, array: str, roles: tuple[str, str], element_bytes: int) -> Matrices | None:
-        """An array as matrices, by the roles of its rows and columns; None where the copy engine cannot."""
+        """An array as matrices, by the roles of rows and columns; None if the copy engine cannot read it."""
         found = [self._joined(array, role) for role in ("batch", *roles)]
         if any(len(each) > 1 for each in found):
             return None
@@ -87,7 +87,7 @@ class ProductShape:
         if turned:
             rows, step, columns, inner = columns, inner, rows, step
         if rows == 1:
-            step = _COPIED_BYTES * columns  # is not used, and must be legal
+            step = _COPIED_BYTES * columns  # not used, but must be legal
         if inner != 1 or columns == 1 or (step * element_bytes) % _COPIED_BYTES:
             return None
         if distance == 0:
@@ -96,7 +96,7 @@ class ProductShape:
         return Matrices(count, rows, columns, distance, step, turned) if legal else None
 
     def _joined(self, array: str, role: str) -> list[tuple[int, int]]:
-        """Sizes and steps of a role's loops; those that follow each other in one array are one."""
+        """Sizes and strides of a role's loops; loops that follow each other in the array are joined."""
         found: list[tuple[int, int]] = []
         for size, step in zip(self.sizes[role], self.steps[array][role], strict=True):
             if found and found[-1][1] == step * size:
@@ -107,7 +107,7 @@ class ProductShape:
 
 
 def product_shape(problem: Problem) -> ProductShape | None:
-    """The problem as such; None where it is no contraction, or indexes an operand in another way."""
+    """The shape of a problem; None if it is no contraction, or an indexing map is no permutation."""
     workload = problem.workload
     if not is_contraction(workload) or workload.dynamic:
         return None
@@ -145,7 +145,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
 
 
 def _steps(loops: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
-    """Elements from one to the next of each loop in a dense array."""
+    """The stride of each loop in a dense array, in elements."""
     return {loop: math.prod(sizes[each] for each in loops[at + 1 :]) for at, loop in enumerate(loops)}
 
 
@@ -156,7 +156,7 @@ def _in_order(loops: Sequence[int], sizes: Sequence[int], steps: Mapping[int, in
 def _groups(
     loops: Sequence[int], sizes: Sequence[int], arrays: Sequence[Mapping[int, int]]
 ) -> list[list[int]]:
-    """Loops that follow each other in every array together; one group without any where there are none."""
+    """Groups of loops that follow each other in every array; one empty group if there are no loops."""
     found = [[each] for each in loops[:1]]
     for one, other in pairwise(loops):
         if all(steps.get(one, 0) == steps.get(other, 0) * sizes[other] for steps in arrays):
@@ -171,8 +171,8 @@ class Gemm:
     """A problem as one matrix multiplication: `m x k` by `k x n`.
 
     Attributes:
-        m, n, k: its sizes.
-        transposed: whether the second operand is kept as `n x k`.
+        m, n, k: sizes of the multiplication.
+        transposed: whether the second operand is stored as `n x k`.
     """
 
     m: int
@@ -182,7 +182,7 @@ class Gemm:
 
 
 def gemm_of(problem: Problem) -> Gemm | None:
-    """The problem as a plain multiplication of dense matrices, `A B` or `A Bt`; None where it is none."""
+    """The problem as a plain multiplication of dense matrices, `A B` or `A Bt`; None if it is none."""
     shape = product_shape(problem)
     if shape is None or shape.exchanged or shape.batch > 1:
         return None

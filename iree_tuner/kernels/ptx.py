@@ -1,11 +1,11 @@
-"""PTX as an executable calls it: one pointer for each binding, and nothing else.
+"""Adapt PTX to the calls of IREE's CUDA driver, which passes only one pointer for each binding.
 
-IREE's CUDA driver passes a kernel a pointer for each binding, in order. Triton's kernels take what their
-function takes, used or not, and two pointers more: scratch memory of the workgroups (tensor descriptors are
-built in it) and memory for a profiler. Parameters that the code never reads are taken out of its list here,
-and what is left are the bindings: inputs, result and, where it is read, scratch memory.
+Triton's kernels have all parameters of their function, also unused ones, and two more pointers: scratch
+memory of the workgroups, for tensor descriptors, and memory for a profiler. Parameters that the code never
+reads are removed here. The remaining parameters are the bindings: inputs, result and, if it is read, scratch
+memory.
 
-Dynamic shared memory is no parameter; a launch says how much (`Launch.shared_bytes`, in HAL's export
+Dynamic shared memory is not a parameter. The launch gives its size (`Launch.shared_bytes`, in HAL's export
 `workgroup_local_memory`).
 """
 
@@ -22,7 +22,7 @@ _NAME = re.compile(r"([\w$]+)\s*$")
 
 @dataclass(frozen=True)
 class Ptx:
-    """A kernel's text with no parameters but those that it reads; `kept` are their old numbers."""
+    """A kernel's text with only the parameters that it reads; `kept` has their original numbers."""
 
     text: str
     entry: str
@@ -30,7 +30,7 @@ class Ptx:
 
 
 def without_unused(text: str) -> Ptx:
-    """Take the parameters that are never read out of the one entry of a module.
+    """Remove parameters that are never read from the only entry of a module.
 
     Raises:
         KernelError: the text has no entry, or several.
@@ -47,10 +47,10 @@ def without_unused(text: str) -> Ptx:
 
 
 def in_clusters(text: str, count: int) -> str:
-    """Let so many workgroups in a row run together, as a cluster: they can wait for each other.
+    """Make `count` consecutive workgroups a cluster: they run together, and can wait for each other.
 
     Raises:
-        KernelError: the entry does not say how many threads it has.
+        KernelError: the entry does not declare its number of threads.
     """
     found = re.search(r"^\.(?:reqntid|maxntid)[^\n]*\n", text, re.MULTILINE)
     if found is None:

@@ -1,4 +1,4 @@
-"""f16 matrix multiplications in hand-written PTX: the plain example of a kernel, to read and to copy."""
+"""f16 matrix multiplications in hand-written PTX: a simple example of a kernel, to read and to copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENTRY = "iree_tuner_gemm_f16"
 _SOURCE = "gemm_f16.ptx"
 _TYPES = tuple(map(ElementType.named, ("f16", "f16", "f32")))
 _EPILOGUES = ((), ("truncf",))
-_COLUMNS = 32  # of a workgroup's tile, as the source has it
+_COLUMNS = 32  # of a workgroup's tile, fixed in the source
 _ROWS_OF_WARP = 16
 _WARPS = (4, 8, 2)
 _DEPTHS = (32, 64, 16)
@@ -26,7 +26,7 @@ _MOST_ELEMENTS = 2**31  # offsets are 32 bits wide
 
 
 class PtxGemm:
-    """Tensor cores by mma.sync, tiles in shared memory, no epilogue but a narrow result."""
+    """Uses tensor cores by mma.sync, with tiles in shared memory. The only epilogue is a narrower result."""
 
     name = "ptx_gemm_f16"
     summary = "f16 matmul with f32 sums in hand-written PTX (sm_80 and later): an example to copy"
@@ -34,7 +34,7 @@ class PtxGemm:
     example = True
 
     def missing(self) -> str:
-        """Nothing: the source is text that the driver compiles."""
+        """Always empty: the source is text that the driver compiles."""
         return ""
 
     def refuses(self, problem: Problem) -> str:
@@ -56,12 +56,12 @@ class PtxGemm:
         return f"its sizes are not multiples of {rows} rows, {_COLUMNS} columns and a depth of {depth}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """Warps of a workgroup, and how deep a tile is."""
+        """Choices of the warps of a workgroup and of a tile's depth."""
         del target
         return _tiles(problem)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Put a problem's sizes into the source. Raises KernelError for another backend."""
+        """Insert a problem's sizes into the source. Raises KernelError for other backends and problems."""
         gemm = gemm_of(problem)
         if gemm is None or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")

@@ -1,4 +1,4 @@
-"""A folder that shows how a kernel fails, with IREE's own tools: see docs/failures.md."""
+"""Write a folder that reproduces a kernel's failure with IREE's own tools: see docs/failures.md."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def write_reproducer_here(
     folder: Path, kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness,
     outcome: Outcome, message: str,
 ) -> str:  # fmt: skip
-    """Write the dispatch with the kernel in it, and a script; where it is. Runs in workers.
+    """Write the dispatch with the kernel in it, and a script; returns the path. Runs in workers.
 
-    Empty where no code can be made: there is nothing then that IREE's tools could show.
+    The path is empty if no code can be made: then IREE's tools cannot reproduce the failure.
     """
     session = session_for(target.flags)
     try:

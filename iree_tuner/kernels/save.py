@@ -1,4 +1,4 @@
-"""A kernel spec as a file, with the objects that it links beside it; both can be moved together."""
+"""Write a kernel spec to a file, and the code that it links to a folder next to it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def save_kernel_spec(
     chosen: Sequence[tuple[Site, Code]], target: str, context: ir.Context, output: Path,
     *, movable: bool = False,
 ) -> tuple[Path, ...]:  # fmt: skip
-    """Write a spec, and into the folder `NAME.kernels` the code that it names.
+    """Write a spec, and the code that it names to the folder `NAME.kernels`.
 
     Args:
-        chosen: what goes where; those that come first win.
+        chosen: sites with the kernel's code for each; see `build_kernel_spec` for sites that overlap.
         target: the executable target, as text (`find.Places.target`).
         context: for the IR.
         output: the spec's file, `.mlir`.
-        movable: name the code by paths from the spec's folder, so that both can be moved together
-            (`located`); by absolute paths otherwise.
+        movable: name the code by paths relative to the spec's folder, so that both can be moved together
+            (`located`); otherwise by absolute paths.
 
     Returns:
         The files with code.
 
     Raises:
-        TunerError: they cannot be written.
+        TunerError: the files cannot be written.
     """
     folder = output.resolve().parent / f"{output.name.removesuffix('.mlir')}.kernels"
     planned_folder(folder)
@@ -59,10 +59,10 @@ def save_kernel_spec(
 
 
 def located(spec: Path, context: ir.Context) -> ir.Module:
-    """A spec from a file, with absolute paths of the code that it links: the compiler in process needs them.
+    """Read a spec, and make the paths of its code absolute, which the in-process compiler needs.
 
     Raises:
-        TunerError: it cannot be read, or the code is not there.
+        TunerError: the spec cannot be read, or the code is missing.
     """
     try:
         module = ir.Module.parseFile(str(spec), context)
@@ -80,7 +80,7 @@ def located(spec: Path, context: ir.Context) -> ir.Module:
 
 def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
     fields = parameters_of(code)
-    if set(fields) != {"path"}:  # it is embedded
+    if set(fields) != {"path"}:  # the code is embedded
         return code
     path = spec.resolve().parent / ir.StringAttr(fields["path"]).value
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Scalar ops, or the same on whole tensors, as expressions of their operands."""
+"""Evaluate scalar ops, or the same ops on whole tensors, as expressions of their operands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Operands = Sequence[Polynomial]
 
 
 def evaluate(op: ir.Operation, operands: _Operands) -> Polynomial | None:
-    """The result of an op; None for ops that no epilogue has, and for what is too long to be one."""
+    """The expression of an op's result; None for ops that no epilogue has, and for too long expressions."""
     if op.name == "arith.constant":
         return constant_of(op)
     if op.name == "arith.cmpf":
@@ -36,7 +36,7 @@ def evaluate(op: ir.Operation, operands: _Operands) -> Polynomial | None:
 
 
 def constant_of(op: ir.Operation) -> Polynomial | None:
-    """The number that a constant is; None for anything else."""
+    """The value of a constant; None for other ops."""
     constant = op.opview
     if not isinstance(constant, arith.ConstantOp):
         return None
@@ -62,7 +62,7 @@ def _divide(operands: _Operands) -> Polynomial | None:
 
 
 def _maximum(operands: _Operands) -> Polynomial | None:
-    """With a number."""
+    """A maximum with a constant."""
     others = [each for each in operands if each.constant is None]
     bounds = [each.constant for each in operands if each.constant is not None]
     if len(others) != 1 or len(bounds) != 1:
@@ -71,7 +71,7 @@ def _maximum(operands: _Operands) -> Polynomial | None:
 
 
 def _minimum(operands: _Operands) -> Polynomial | None:
-    """With a number."""
+    """A minimum with a constant."""
     others = [each for each in operands if each.constant is None]
     bounds = [each.constant for each in operands if each.constant is not None]
     if len(others) != 1 or len(bounds) != 1:
@@ -80,15 +80,15 @@ def _minimum(operands: _Operands) -> Polynomial | None:
 
 
 def _erf(found: Polynomial) -> Polynomial:
-    """An expression, or erf of something where it is that in other words."""
+    """The expression; if it approximates erf, erf of its argument."""
     inner = erf_of(found)
     return found if inner is None else apply("erf", inner)
 
 
 def _select(operands: _Operands) -> Polynomial | None:
-    """A maximum with 0 or a minimum with 6, written as a comparison of what is chosen from.
+    """A maximum with 0 or a minimum with 6, written as a choice by a comparison of both values.
 
-    Of a NaN an unordered comparison is true, and an ordered one is false.
+    With a NaN, unordered comparisons are true, and ordered ones are false.
     """
     condition, one, other = operands
     ((factors, _), *rest) = condition.terms or (((), 0.0),)
@@ -107,7 +107,7 @@ def _select(operands: _Operands) -> Polynomial | None:
 
 
 def _power(operands: _Operands) -> Polynomial | None:
-    """Squares and cubes."""
+    """A square or a cube."""
     base, exponent = operands
     square = multiply(base, base)
     if exponent.constant not in (2, 3) or square is None:
@@ -125,12 +125,12 @@ def _erfc(operands: _Operands) -> Polynomial | None:
 
 
 def _extend(operands: _Operands) -> Polynomial | None:
-    """Operands alone are read as they are. The sums are widened for a function only, see `_truncate`."""
+    """A widening. It is dropped for operands without `X`, and kept for the sums, see `_truncate`."""
     return apply("extf", operands[0]) if varies(operands[0]) else operands[0]
 
 
 def _truncate(operands: _Operands) -> Polynomial | None:
-    """A function that is computed in a wider type is that function: kernels compute it so."""
+    """A truncation. After an erf of widened sums it is dropped: kernels compute erf in the wider type."""
     ((factors, times), *rest) = operands[0].terms or (((), 0.0),)
     if not rest and len(factors) == 1 and abs(times) == 1 and factors[0][0] == "erf":
         widened = factors[0][1].terms if factors[0][1] is not None else ()
@@ -171,4 +171,4 @@ _COMPARISONS: Mapping[int, str] = {
     11: "ult",
     12: "ult",
 }
-"""By predicate; equal numbers are equal whichever is chosen."""
+"""Names of cmpf's predicates. `>=` counts as `>`: for equal numbers, both choices give the same value."""

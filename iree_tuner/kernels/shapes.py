@@ -1,4 +1,4 @@
-"""What single ops around a product do: casts, factors, transposes, reshapes; and a softmax in its parts."""
+"""Recognize ops around a product: casts, factors, transposes, reshapes, and the parts of a softmax."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from iree.compiler import ir
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.ops.structure import indexing_maps
 
-_LOWEST = -1e30  # a running maximum begins with this or less
-_HIDDEN = -1e9  # scores that are this or less are nothing beside any other
+_LOWEST = -1e30  # a maximum starts from this or less
+_HIDDEN = -1e9  # scores of this or less have no weight in a softmax
 _REPEATING = ("linalg.fill", "linalg.broadcast", "tensor.expand_shape", "tensor.collapse_shape")
 
 
 def groups_of(op: ir.Operation) -> list[list[int]]:
-    """Which dimensions of the larger rank a reshape has as one."""
+    """The groups of dimensions that a reshape joins or splits, as dimensions of the larger rank."""
     groups = ir.ArrayAttr(op.attributes["reassociation"])
     return [[ir.IntegerAttr(each).value for each in ir.ArrayAttr(group)] for group in groups]
 
 
 def body_of(op: ir.Operation) -> str:
-    """The one op of an elementwise op that reads its inputs in place; empty for any other op."""
+    """The name of the only op in the body of an elementwise op without broadcasts; otherwise empty."""
     if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) != 2:
         return ""
     maps = indexing_maps(op)
@@ -28,7 +28,7 @@ def body_of(op: ir.Operation) -> str:
 
 
 def order_of(op: ir.Operation) -> list[int] | None:
-    """For each dimension of a transpose's result that of its operand; None for other ops."""
+    """For each dimension of a transpose's result, the dimension of its operand; None for other ops."""
     moved = moved_by(op)
     if moved is None or None in moved or len(moved) < ir.RankedTensorType(op.result.type).rank:
         return None
@@ -36,9 +36,9 @@ def order_of(op: ir.Operation) -> list[int] | None:
 
 
 def moved_by(op: ir.Operation) -> list[int | None] | None:
-    """For each dimension of an op's operand that of its result, where it transposes or repeats values.
+    """For each dimension of an operand, the dimension of the result, if an op transposes or repeats values.
 
-    None for a dimension of size 1 that the result does not have.
+    A dimension of size 1 that the result does not have is None. For other ops, the whole result is None.
     """
     if op.name == "linalg.transpose":
         order = list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
@@ -67,9 +67,9 @@ def _is_loop_or_zero(result: ir.AffineExpr) -> bool:
 
 
 def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
-    """The mask of an op that takes its second operand where it is true and a very low number elsewhere.
+    """The mask of an op that selects its second operand where the mask is true, otherwise a low number.
 
-    With the mask, for each of its dimensions that of the result.
+    Returns the mask, and for each of its dimensions the dimension of the result; None for other ops.
     """
     if op.name != "linalg.generic" or len(op.operands) < 3:
         return None
@@ -93,7 +93,7 @@ def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
 
 
 def copies(op: ir.Operation) -> bool:
-    """Whether an op only moves its one operand's values, or repeats them."""
+    """Whether an op only moves or repeats the values of its only operand."""
     if op.name != "linalg.generic" or len(op.operands) != 2:
         return False
     block = op.regions[0].blocks[0]
@@ -101,7 +101,7 @@ def copies(op: ir.Operation) -> bool:
 
 
 def factor_of(op: ir.Operation) -> tuple[ir.Value, float] | None:
-    """What an elementwise op multiplies by a number, and the number."""
+    """The value that an elementwise op multiplies by a constant, and the constant; None for other ops."""
     name = body_of(op)
     if name not in ("arith.mulf", "arith.divf"):
         return None
@@ -115,14 +115,14 @@ def factor_of(op: ir.Operation) -> tuple[ir.Value, float] | None:
 
 
 def outside(op: ir.Operation, value: ir.Value) -> ir.Value:
-    """What a value in an op's body is outside of it: the operand that an argument is of."""
+    """The operand behind an argument of an op's body; other values are returned unchanged."""
     if isinstance(value.owner, ir.Block) and value.owner == op.regions[0].blocks[0]:
         return op.operands[ir.BlockArgument(value).arg_number]
     return value
 
 
 def uniform(value: ir.Value, most_steps: int = 6) -> float | None:
-    """The number that a scalar, or each value of a tensor, is; None where that is not known."""
+    """The value of a constant scalar, or of all elements of a constant tensor; None if it is not known."""
     op = producer(value)
     if op is None or not most_steps:
         return None
@@ -131,13 +131,13 @@ def uniform(value: ir.Value, most_steps: int = 6) -> float | None:
         if isinstance(found, ir.DenseFPElementsAttr) and found.is_splat:
             found = found.get_splat_value()
         return found.value if isinstance(found, ir.FloatAttr) else None
-    # A constant that a body yields from outside could not be matched: `local_constants`.
+    # Bodies that yield a constant from outside are left out: they cannot be matched (`local_constants`).
     repeats = op.name in _REPEATING or copies(op)
     return uniform(op.operands[0], most_steps - 1) if repeats else None
 
 
 def softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:
-    """What `exp(x - max) / sum` is a softmax of, over a dimension."""
+    """`x` if the division is the softmax `exp(x - max) / sum` over the dimension `keys`; otherwise None."""
     powers = _over(division, "arith.divf", keys, "arith.addf", 0.0)
     exponential = producer(powers) if powers is not None else None
     if exponential is None or body_of(exponential) != "math.exp":
@@ -147,7 +147,7 @@ def softmaxed(division: ir.Operation, keys: int) -> ir.Value | None:
 
 
 def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) -> ir.Value | None:
-    """`x`, of an op between `x` and what a reduction of the same `x` over a dimension gives."""
+    """`x` if an op combines `x` with a reduction of the same `x` over a dimension; otherwise None."""
     block = op.regions[0].blocks[0] if op.name == "linalg.generic" else None
     if block is None or len(op.operands) != 3 or len(block.operations) != 2:
         return None
@@ -183,7 +183,7 @@ def _without(rank: int, dimension: int) -> ir.AffineMap:
 
 
 def starts_with(op: ir.Operation, start: float) -> bool:
-    """Whether a reduction or a product begins with zero, or with at most the lowest number."""
+    """Whether a reduction or product starts from 0 (`start` is 0), or from `start` or less."""
     fill = producer(op.operands[len(op.operands) - 1])
     constant = producer(fill.operands[0]) if fill is not None and fill.name == "linalg.fill" else None
     value = constant.attributes["value"] if constant is not None and "value" in constant.attributes else None

@@ -1,4 +1,4 @@
-"""Where a program, as preprocessing finds it (after `abi`), has problems that kernels compute."""
+"""Find the problems of a program that kernels can compute, in the phase of preprocessing (after `abi`)."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Site:
     """A problem in a program, as plain data.
 
     Attributes:
-        problem: what is computed.
-        case: a program with one function, `main`, that computes it by the same ops from the problem's inputs;
-            text. It is what a matcher compares with, and what the problem is timed alone by.
-        function: name of the function that it was found in.
-        one_op: the same as a program of one op, where the compiler makes several dispatches of the case: what
-            the problem is timed alone by; empty where that is the case.
-        within: the case of the larger problem that the root op is a part of here, if it is one.
-        root: which of the module's `roots_of` is the root op; None for an attention, which is several ops.
+        problem: the problem.
+        case: the text of a program whose only function, `main`, computes the problem by the same ops. The
+            matcher compares with it, and the problem is timed alone with it.
+        function: name of the function with the site.
+        one_op: the text of a program with one op or dispatch, if the compiler makes several dispatches of the
+            case. The problem is then timed alone with this program; otherwise empty.
+        within: the case of the larger problem that the root op is a part of; empty for none.
+        root: number of the root op in the module's `roots_of`; None for an attention, which has several ops.
     """
 
     problem: Problem
@@ -57,7 +57,7 @@ class Site:
 
     @property
     def alone(self) -> bytes:
-        """The program that the problem is timed alone by."""
+        """The program for timing the problem alone."""
         return self.one_op or self.case
 
 
@@ -66,18 +66,18 @@ _Own = list[tuple[Site, ir.Operation]]
 
 
 def find_sites(module: ir.Module) -> list[tuple[Site, ...]]:
-    """For each root op that kernels could compute its sites: without epilogue, and with ever more.
+    """For each root op, its sites: without epilogue, and with longer and longer epilogues.
 
-    Each comes without and, if there is one, with the padding of its image.
+    If the image has a padding, each site comes without and with it.
     """
     return [tuple(site for site, _ in sites) for sites in _walk(module)]
 
 
 def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, ir.Operation]]:
-    """The last ops of the sites whose case is among those, in order, each with its case's number.
+    """The last ops of the sites with these cases, in order, each with the number of its case.
 
-    Of a root op's sites only the longest is, as the one that a kernel goes to: the beginning of one problem
-    may be another one.
+    Only the longest such site of a root op counts, which is the one that the kernel replaces: the beginning
+    of a problem may be another problem.
     """
     number = {case: index for index, case in enumerate(cases)}
     found = (
@@ -87,7 +87,7 @@ def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, i
 
 
 def roots_of(module: ir.Module) -> list[ir.Operation]:
-    """The ops of a module that may be root ops of sites, in its order."""
+    """The ops of a module that may be root ops of sites, in program order."""
     roots: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -104,25 +104,26 @@ def _walk(module: ir.Module) -> list[_Own]:
     roots = roots_of(module)
     larger: dict[ir.Operation, bytes] = {}
     attentions = [_attention_of(op, larger) for op in roots]
-    taken = set(larger)  # whoever reads in front of a transpose comes before whoever would write behind it
+    taken = set(larger)  # a transpose goes to the root op that reads through it, not to one that writes
     products = [_inside(_sites_of(op, taken), larger, root) for root, op in reversed([*enumerate(roots)])]
     return _apart([list(pair) for pair in zip(attentions, reversed(products), strict=True)])
 
 
 def _inside(sites: _Own, larger: Mapping[ir.Operation, bytes], root: int) -> _Own:
-    """The sites of a root op, with what that is a part of."""
+    """The sites of a root op, with its number and the larger problem that it is a part of."""
     within = larger.get(sites[0][1], b"") if sites else b""
     return [(replace(site, within=within, root=root), last) for site, last in sites]
 
 
 def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
-    """Two results that are added would each be the other's residual: the later root op takes the addition.
+    """Make the sites of different root ops end in different ops.
 
-    The other one ends before it, so that each has a kernel.
+    If two results are added, each is the other's residual. The later root op takes the addition, and the
+    other one ends before it, so that each can have a kernel.
     """
     taken: set[ir.Operation] = set()
     apart: list[_Own] = []
-    for places in reversed(found):  # of one root op: as the end of an attention, and alone
+    for places in reversed(found):  # sites of one root op: as the end of an attention, and alone
         own = [[(site, last) for site, last in sites if last not in taken] for sites in places]
         taken |= {last for sites in own for _, last in sites}
         apart = [*filter(None, own), *apart]
@@ -130,7 +131,7 @@ def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
 
 
 def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
-    """The sites of a root op, each with its last op; no op of `taken` is one of its transposes."""
+    """The sites of a root op, each with its last op. Transposes in `taken` are not used."""
     workload = next(filter(None, (family.describe(root) for family in _FAMILIES)), None)
     if workload is None or not _static(root):
         return []
@@ -144,7 +145,7 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
         return _sites_of_integers(workload, operands, start, root, function)
     inputs, ops = [*list(root.operands)[:-1], *bias], [*start, root]
     if len(set(inputs)) < len(inputs):
-        return []  # a case has an argument for each
+        return []  # a case has an argument for each input
     padding = padding_of(inputs[0]) if is_convolution(workload) else None
     sites, scale = [(_site(workload, inputs, ops, epilogue, function), root)], 1.0
     sites += _padded(*sites[-1], padding, inputs, ops)
@@ -155,7 +156,7 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
         scale = steps.scale if "scale" in steps.names else scale
         if len(set(epilogue)) < len(epilogue) or len(set(inputs)) < len(inputs):
             break
-        ops += [each for each in steps.ops if each not in ops]  # one zero may do for both
+        ops += [each for each in steps.ops if each not in ops]  # ops may share a zero
         sites.append((_site(workload, inputs, ops, epilogue, function, scale), ops[-1]))
         sites += _padded(*sites[-1], padding, inputs, ops)
     return sites if bias else [*sites, *_moved_sites(root, sites, start, inputs, ops, taken)]
@@ -165,14 +166,14 @@ def _moved_sites(
     root: ir.Operation, sites: _Own, start: Sequence[ir.Operation], inputs: Sequence[ir.Value],
     ops: Sequence[ir.Operation], taken: set[ir.Operation],
 ) -> _Own:  # fmt: skip
-    """The same with what transposes operands and result, see `moved`.
+    """The sites with transposes of operands and result included, see `moved`.
 
     Args:
-        root: the op.
-        sites: with ever more of what follows.
-        start: what it starts from.
-        inputs, ops: of all sites.
-        taken: ops that are part of something else; it is told those that operands are read in front of.
+        root: the root op.
+        sites: its sites, with longer and longer epilogues.
+        start: the ops that its sums start from.
+        inputs, ops: the inputs and the ops of all sites.
+        taken: ops that belong to other sites; the ops before the product are added.
     """
     found, read = _Own(), set[ir.Operation]()
     for site, last in sites:
@@ -193,7 +194,7 @@ def _moved_site(
     site: Site, moved: Moved, root: ir.Operation, inputs: Sequence[ir.Value],
     ops: tuple[Sequence[ir.Operation], Sequence[ir.Operation]],
 ) -> tuple[Site, ir.Operation]:  # fmt: skip
-    """A site and its last op; `ops` are all, and those after the product with their constants."""
+    """A site and its last op. `ops` has all ops, and the ops after the product with their constants."""
     every, rest = ops
     last, before = every[-1], site.problem
     problem = replace(
@@ -217,7 +218,7 @@ def _moved_site(
 def _sites_of_integers(
     workload: Workload, operands: Operands, start: list[ir.Operation], root: ir.Operation, function: str
 ) -> _Own:
-    """The sites of a root op that sums up products of integers: alone, and with ever more of what follows."""
+    """The sites of a root op that sums products of integers: alone, and with longer and longer formulas."""
     if len(set(operands.values)) < len(operands.values):
         return []
     ops = [*start, *operands.ops, root]
@@ -239,7 +240,7 @@ def _alone(
     inputs: Sequence[ir.Value], start: Sequence[ir.Operation], root: ir.Operation,
     after: Sequence[ir.Operation], integers: Integers,
 ) -> bytes:  # fmt: skip
-    """Sums over a padded image and what follows as a program of one dispatch."""
+    """The text of a program that computes sums over a padded image and the ops after them in one dispatch."""
 
     def build(function: func.FuncOp) -> ir.Value:
         values = dict(zip(inputs, function.arguments, strict=True))
@@ -251,7 +252,7 @@ def _alone(
 
 
 def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own:
-    """The site of an attention that a root op is, or whose last product it is; `larger` is told its ops."""
+    """The site of the attention that a root op computes or ends; adds the attention's ops to `larger`."""
     found = attention_of(root) or find_attention(root)
     if found is None:
         return []
@@ -281,7 +282,7 @@ def _padded(
     site: Site, last: ir.Operation, padding: Padding | None, inputs: Sequence[ir.Value],
     ops: Sequence[ir.Operation],
 ) -> _Own:  # fmt: skip
-    """The site with what puts zeros around its image, if anything does."""
+    """The site with the padding of its image included; empty if there is no padding."""
     if padding is None or padding.source in inputs[1:]:
         return []
     before = [padding.source, *inputs[1:]]
@@ -297,7 +298,7 @@ def _padded(
 
 
 def case_of(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:
-    """The ops, producers first, as a function of the inputs that returns the last one's result."""
+    """The text of a program that computes the last op's result from inputs; `ops` has producers first."""
 
     def build(function: func.FuncOp) -> ir.Value:
         return copy_ops(ops, dict(zip(inputs, function.arguments, strict=True)))
@@ -309,7 +310,10 @@ def program_of(
     inputs: Sequence[ir.Value], result: ir.Type, build: Callable[[func.FuncOp], ir.Value],
     symbols: Sequence[ir.Operation] = (),
 ) -> bytes:  # fmt: skip
-    """A module with copies of some globals, whose one function returns what is built in it."""
+    """The text of a module with one function, which returns the value that `build` makes.
+
+    `symbols` are globals to copy into the module.
+    """
     with result.context, ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -330,7 +334,7 @@ def declare(symbol: ir.Operation) -> None:
 
 
 def copy_ops(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> ir.Value:
-    """Copy ops to the current insertion point with their operands as `values` says; the last one's result."""
+    """Copy ops to the current insertion point, with operands replaced by `values`; the last op's result."""
     copy = ops[0]
     for op in ops:
         copy = clone(op, values, ir.InsertionPoint.current)
@@ -340,7 +344,7 @@ def copy_ops(ops: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> i
 
 
 def array_of(value: ir.Value) -> Array:
-    """The static tensor that a value is."""
+    """Shape and element type of a value that is a static tensor."""
     kind = ir.RankedTensorType(value.type)
     return Array(tuple(kind.shape), str(kind.element_type))
 
@@ -350,7 +354,7 @@ def _static(op: ir.Operation) -> bool:
 
 
 def zeros_of(root: ir.Operation) -> list[ir.Operation] | None:
-    """What a root op starts from, where that is a fill with zeros: constant, empty tensor, fill."""
+    """Constant, empty tensor and fill, if a root op starts from a fill with zeros; otherwise None."""
     fill = producer(root.operands[len(root.operands) - 1])
     if fill is None or fill.name != "linalg.fill":
         return None
@@ -361,7 +365,7 @@ def zeros_of(root: ir.Operation) -> list[ir.Operation] | None:
 
 
 def function_of(op: ir.Operation) -> str:
-    """The name of the function that an op is in."""
+    """The name of the function that contains an op."""
     parent = op.parent
     while parent is not None and "sym_name" not in parent.attributes:
         parent = parent.operation.parent

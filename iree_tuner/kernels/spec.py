@@ -1,7 +1,7 @@
-"""Kernels and the sites they are for, to a preprocessing spec: matchers, symbols to import, replacements.
+"""Build a preprocessing spec from kernels and their sites: matchers, symbols to import, replacements.
 
-The compiler applies it to a program after `abi`: `--iree-preprocessing-transform-spec-filename`, or in memory
-(`substitute`).
+The compiler applies the spec to a program after the phase `abi`: by
+`--iree-preprocessing-transform-spec-filename`, or in memory (`put_into`).
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
 
 
 EXECUTABLE = "kernel_"
-"""How the names of kernels' executables begin."""
+"""Prefix of the names of kernels' executables."""
 
 
 _Pair = tuple[str, str]
-"""Names of a matcher and of what replaces what it matches."""
+"""Names of a matcher and of the sequence that replaces its match."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """A kernel's code for a site, and where it and its packed form are kept as files."""
+    """A kernel's code for a site, with the files of the code and of its packed form."""
 
     site: Site
     code: Code
@@ -62,16 +62,16 @@ class Placement:
 def build_kernel_spec(
     placements: Sequence[Placement], target: ir.Attribute, context: ir.Context, name: str = "kernel_spec"
 ) -> ir.Module:
-    """Build a verified preprocessing spec; where sites overlap, larger ones win, then those that come first.
+    """Build a verified preprocessing spec. Where sites overlap, larger ones win, then earlier ones.
 
     Args:
-        placements: what goes where.
-        target: the executable target that the program is compiled for (`targets_of`).
+        placements: sites with their code.
+        target: the program's executable target (`find.Places.target`).
         context: of the spec, with its dialects loaded.
         name: symbol name of the module.
 
     Raises:
-        TunerError: what was built does not verify.
+        TunerError: the spec does not verify.
     """
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
@@ -85,8 +85,8 @@ def build_kernel_spec(
                 joint = placement.code.entry == JointProducts.name
                 (first if joint else last).append(spec.add_ops(placement))
                 continue
-            # Of several root ops that are one problem each may be a problem alone, and what ends after few
-            # steps may go on elsewhere: there its last op comes first.
+            # Larger problems come first: a part of one may be another problem, and the beginning of a long
+            # epilogue may be a shorter epilogue.
             key = bool(placement.site.one_op), len(placement.site.problem.epilogue)
             rounds.setdefault(key, []).extend(spec.add(placement))
         larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
@@ -106,7 +106,7 @@ def _own(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
 
 
 def put_into(module: ir.Module, chosen: Sequence[tuple[Site, Code]]) -> None:
-    """Replace ops of a program, which is as preprocessing finds it, by others (code that is ops)."""
+    """Replace ops of a program by other ops (code of the kind `ops`), in the phase of preprocessing."""
     placements = [Placement(site, code) for site, code in chosen]
     with module.context:
         spec = build_kernel_spec(placements, ir.UnitAttr.get(), module.context)
@@ -118,19 +118,19 @@ def put_into(module: ir.Module, chosen: Sequence[tuple[Site, Code]]) -> None:
         for each in list(module.body.operations):
             name = each.attributes.get("sym_name", None)
             if isinstance(name, ir.StringAttr) and name.value.startswith(f"call_{EXECUTABLE}"):
-                each.operation.erase()  # they are inlined
+                each.operation.erase()  # its calls were inlined
 
 
 @dataclass
 class _Spec:
-    """A spec that is being built.
+    """A spec while it is built.
 
     Attributes:
-        module: it.
-        target: of the executables.
-        names: that are taken.
-        declared: globals of the program that are used.
-        scalars: by kind, the matchers and actions that give scalar ops constants of their own.
+        module: the spec's module.
+        target: executable target of the kernels.
+        names: names that are taken.
+        declared: globals of the program that the spec declares.
+        scalars: matchers and actions that move constants into bodies, by kind of scalar op.
     """
 
     module: ir.Module
@@ -140,7 +140,7 @@ class _Spec:
     scalars: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     def add(self, placement: Placement) -> list[_Pair]:
-        """Add a kernel: first for places where it takes a constant packed, then for all others."""
+        """Add a kernel: first the pair for programs with a constant to pack, then the pair for all others."""
         problem, code, packed = placement.site.problem, placement.code, placement.code.packed
         name = _unique(f"{EXECUTABLE}{problem.name}", self.names)
         parts = [Part(code, ports_of(problem, code), placement.path)]
@@ -157,7 +157,7 @@ class _Spec:
         return [(f"match_{use}", f"replace_{use}") for use, _, _ in uses]
 
     def add_ops(self, placement: Placement) -> _Pair:
-        """Add ops that replace others."""
+        """Add code that is ops."""
         name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
         program, _ = _function_in(placement.code.data)
         with ir.InsertionPoint(self.module.body):
@@ -186,7 +186,7 @@ class _Spec:
 
 
 def executable_names(sites: Sequence[Site]) -> list[str]:
-    """What the executables of kernels at some sites are called in a spec, in their order."""
+    """The names that a spec gives to the executables of kernels at these sites, in their order."""
     names: set[str] = set()
     return [_unique(f"{EXECUTABLE}{site.problem.name}", names) for site in sites]
 
@@ -202,7 +202,7 @@ def _unique(wanted: str, names: set[str]) -> str:
 
 
 def _build_function(name: str, executable: str, part: Part, problem: Problem, packing: Packed | None) -> None:
-    """A function of the problem's inputs that dispatches the executable and returns the problem's result."""
+    """Build a function of the problem's inputs that dispatches the executable and returns the result."""
     inputs, results = map(list, (map(_tensor, problem.inputs), map(_tensor, part.ports.results)))
     kind = ir.FunctionType.get(inputs, results[:1])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
@@ -219,7 +219,7 @@ def _build_function(name: str, executable: str, part: Part, problem: Problem, pa
 
 
 def _build_ops(name: str, program: bytes) -> None:
-    """The one function of a program, by another name."""
+    """Copy the only function of a program, with another name."""
     _program, source = _function_in(program)
     inputs, *ops = source.arguments, *(op.operation for op in source.operations)
     result = ops[-1].operands[0].type
@@ -233,7 +233,7 @@ def _build_ops(name: str, program: bytes) -> None:
 
 
 def _function_in(program: bytes) -> tuple[ir.Module, ir.Block]:
-    """The body of a program's one function, and what keeps it."""
+    """The parsed program, and the body of its only function, which lives as long as the program."""
     module = ir.Module.parse(program)
     return module, module.body.operations[len(module.body.operations) - 1].regions[0].blocks[0]
 
@@ -246,13 +246,15 @@ def _tensor(array: Array) -> ir.Type:
 def _matcher(
     name: str, inputs: Sequence[ir.Type], constant: Sequence[int] | None = None
 ) -> Generator[ir.Block]:
-    """A sequence that succeeds on the last op of what is built in the block; it gives inputs and result.
+    """Build a matcher of the ops that are built in the block; its results are their inputs and result.
+
+    The matcher is called on the last op.
 
     Args:
-        name: symbol.
+        name: the symbol.
         inputs: types of the block's arguments.
-        constant: the operand that must be a constant, by the way to it: of the last op, of what makes that
-            operand, and so on.
+        constant: if an operand must be a constant, the operand numbers on the way to it: first of the last
+            op, then of that operand's producer, and so on.
     """
     handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
     readonly = {"transform.readonly": ir.UnitAttr.get()}
@@ -273,9 +275,9 @@ def _matcher(
 
 
 def _build_matcher(name: str, site: Site, constant: int | None = None) -> list[Scalar]:
-    """A matcher of a site's case; the scalar ops that must have constants of their own before.
+    """Build a matcher of a site's case; returns scalar ops whose constants must be moved into bodies first.
 
-    With `constant` it matches where the input of that number is a constant.
+    With `constant`, it matches only if the input of that number is a constant.
     """
     _program, case = _function_in(site.case)
     ops = [op.operation for op in case.operations][:-1]
@@ -284,13 +286,13 @@ def _build_matcher(name: str, site: Site, constant: int | None = None) -> list[S
         copy_ops(ops, dict(zip(case.arguments, block.arguments, strict=True)))
     insert_in_filled(block)
     for op in block.operations:
-        if op.operation.name == "tensor.empty":  # ops above it are compared by name only: it may be shared
+        if op.operation.name == "tensor.empty":  # it may be shared, so only its name is compared
             op.operation.attributes[_NAME_ONLY] = ir.UnitAttr.get()
     return localize(block)
 
 
 def _way_to(op: ir.Operation, value: ir.Value) -> list[int] | None:
-    """From operand to what makes it, the numbers of the operands that lead to a value; None if none does."""
+    """The operand numbers that lead from an op back to a value, by way of producers; None if none do."""
     for number, operand in enumerate(op.operands):
         if operand == value:
             return [number]
@@ -302,7 +304,7 @@ def _way_to(op: ir.Operation, value: ir.Value) -> list[int] | None:
 
 
 def _build_replacement(name: str, symbols: Sequence[str]) -> None:
-    """A sequence that imports symbols, and calls the last one in the place of what was matched."""
+    """Build a sequence that imports symbols, and replaces the match by a call of the last one."""
     handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
     readonly = {"transform.readonly": ir.UnitAttr.get()}
     sequence = transform.NamedSequenceOp(name, [values, values], [], arg_attrs=[readonly, readonly])
@@ -317,7 +319,7 @@ def _build_replacement(name: str, symbols: Sequence[str]) -> None:
             attributes={
                 "operandSegmentSizes": segments,
                 "insert_after": ir.UnitAttr.get(),
-                # A function that is called more than once is not inlined later, and its arguments are copied.
+                # Otherwise, a function with several calls is not inlined later, and its arguments are copied.
                 "inline_call": ir.UnitAttr.get(),
             },
             regions=1,
@@ -337,14 +339,17 @@ def _create(
     name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
     attributes: dict[str, ir.Attribute] | None = None,
 ) -> ir.Value:  # fmt: skip
-    """An op of the transform dialect's extensions that has no builder; its first result."""
+    """Create an op of the transform dialect's extensions that has no builder; returns its first result."""
     return ir.Operation.create(name, results=results, operands=operands, attributes=attributes or {}).results[
         0
     ]
 
 
 def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
-    """The entry: each round's matchers see what those before have left; paddings as they match them."""
+    """Build the entry: rounds of matchers, each on the result of the previous one.
+
+    `padded` makes it first rewrite paddings into the form that matchers expect.
+    """
     handle = transform.AnyOpType.get()
     sequence = transform.NamedSequenceOp(MAIN, [handle], [], arg_attrs=[{}])
     with ir.InsertionPoint(sequence.body):
@@ -367,6 +372,6 @@ def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
                 transform.ForeachMatchOp(handle, [], block.arguments[0], [], matchers, actions)
                 transform.YieldOp([])
             transform.ApplyDeadCodeEliminationOp(module)
-            if pairs is rounds[0]:  # joint products of one matrix; later it would undo local constants
+            if pairs is rounds[0]:  # merges joint products; after later rounds, it would undo local constants
                 transform.ApplyCommonSubexpressionEliminationOp(module)
         transform.YieldOp([])

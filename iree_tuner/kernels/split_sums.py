@@ -1,7 +1,7 @@
-"""Sums of much to few results in a program, which can be two ops: sums of parts, and their sums.
+"""Split reductions of many values to few results into two ops: sums of parts, and the sums of these.
 
-The compiler gives one result to few threads: a group norm of an image, 64 sums of 81,920 pixels and channels,
-takes 13 ms on an H200. Its own flag for split reductions leaves such sums as they are.
+The compiler uses few threads for each result. For example, a group norm of an image has 64 sums of 81,920
+values, and takes 13 ms on an H200. The compiler's flag for split reductions does not change such sums.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12
-"""Sums of parts that keep a device busy."""
+"""The number of partial sums that keeps a device busy."""
 _ADD = "arith.addf"
 
 
 def find_sums(module: ir.Module) -> list[Site]:
-    """Sums of a program as preprocessing finds it (after `abi`) that can be computed in two steps.
+    """The sums that can be split, of a program in the phase of preprocessing (after `abi`).
 
-    Elementwise ops of the same size before a sum are part of it. Otherwise the compiler writes their results
-    to memory where others read them, too, as the distances from a mean. The sites with most ops come first:
-    their matchers must be asked before those of the sum alone.
+    A site includes the elementwise ops of the same size before its sum. Otherwise, if other ops also read
+    their results (like the distances from a mean), the compiler writes these to memory. Sites with most ops
+    come first, so that their matchers are tried before the matcher of the sum alone.
     """
     found: list[tuple[int, Site]] = []
 
@@ -54,7 +54,7 @@ def find_sums(module: ir.Module) -> list[Site]:
 
 
 def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> tuple[int, Site] | None:
-    """The site of a sum, and how many ops it replaces."""
+    """The site of a sum, and the number of elementwise ops in it."""
     start = zeros_of(op)
     if len(op.operands) != 2 or not start or not _adds_up(op) or not (apart := _loops_apart(op)):
         return None
@@ -73,7 +73,7 @@ def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> tuple[int, Sit
 
 
 def _before(op: ir.Operation, kept: Collection[ir.Operation]) -> list[ir.Operation]:
-    """The elementwise ops of the same size that what is summed up is computed by, in order."""
+    """The elementwise ops and reshapes that compute the summed value and are as large, in order."""
     found: list[ir.Operation] = []
     least = math.prod(ir.RankedTensorType(op.operands[0].type).shape)
 
@@ -92,7 +92,7 @@ def _before(op: ir.Operation, kept: Collection[ir.Operation]) -> list[ir.Operati
 
 
 def _adds_up(op: ir.Operation) -> bool:
-    """Whether the body adds its input to the result, and does nothing else."""
+    """Whether the body only adds its input to the result."""
     block = op.regions[0].blocks[0]
     add, *rest = (each.operation for each in block.operations)
     given = list(block.arguments)
@@ -103,7 +103,7 @@ def _adds_up(op: ir.Operation) -> bool:
 
 
 def _loops_apart(op: ir.Operation) -> list[int]:
-    """The outermost loops of the sum whose iterations become parts; empty where one step is enough."""
+    """The outermost loops of the sum, whose iterations become parts; empty if a split does not help."""
     sizes, kinds, maps = loop_sizes(op), iterators(op), indexing_maps(op)
     if sizes is None or None in sizes or not all(each.is_projected_permutation for each in maps):
         return []
@@ -116,7 +116,7 @@ def _loops_apart(op: ir.Operation) -> list[int]:
     if results > _MOST_RESULTS or math.prod(known[loop] for loop in summed) < _LEAST_TERMS:
         return []
     apart: list[int] = []
-    for loop in summed[:-1]:  # the innermost one is read by neighbouring threads
+    for loop in summed[:-1]:  # adjacent threads read along the innermost loop
         if results * math.prod(known[each] for each in apart) >= _ENOUGH:
             break
         apart.append(loop)
@@ -127,7 +127,7 @@ def _build(
     op: ir.Operation, zero: ir.Operation, apart: Sequence[int], plan: Plan, values: Sequence[ir.Value],
     function: func.FuncOp,
 ) -> ir.Value:  # fmt: skip
-    """Both sums, at the current insertion point. Loops are the dimensions of what is summed up."""
+    """Build both sums at the current insertion point. Loops are the dimensions of the summed value."""
     read, written = indexing_maps(op)
     place = {ir.AffineDimExpr(each).position: at for at, each in enumerate(read.results)}
     kept = [place[ir.AffineDimExpr(each).position] for each in written.results]

@@ -1,4 +1,4 @@
-"""Fused attention for NVIDIA GPUs, by Triton: scores never leave the multiprocessor."""
+"""Fused attention for NVIDIA GPUs, by Triton. Scores never leave the multiprocessor."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from iree_tuner.kernels.triton_code import (
 from iree_tuner.targets import Target
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
-_LEAST_WIDTH, _WIDEST = 16, 256  # of heads; tensor cores take no less
+_LEAST_WIDTH, _WIDEST = 16, 256  # widths of heads; 16 is the least for tensor cores
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
 _PARAMETERS = ("q", "k", "v", "bias", "out", "parts")
 _OF_BIAS = {**ELEMENTS, "i1": "*i8"}
 _CLUSTER = 8  # workgroups that any GPU of compute capability 9.0 takes in a cluster
-_LEAST_PART = 128  # keys: fewer are read in less time than parts are put together
-_MOST_SCRATCH = 1 << 20  # bytes: what harnesses have (`variants`)
+_LEAST_PART = 128  # keys: for smaller parts, combining takes longer than reading
+_MOST_SCRATCH = 1 << 20  # bytes, the least that harnesses have (`scratch_room`)
 _LOG2_E = math.log2(math.e)
 
 
 class TritonAttention(TritonKernel):
-    """f16 and bf16, any order of dimensions, with f32 sums: a pass over the keys for a tile of queries."""
+    """Computes a tile of queries in one pass over the keys: f16 or bf16 with f32 sums, in any layout."""
 
     name = "triton_attention"
     summary = "f16 and bf16 attention in one pass, any layout, for Hopper, by Triton"
 
     def refuses(self, problem: Problem) -> str:
-        """What is no attention, and other types and widths."""
+        """Other ops, other types, and other widths of heads."""
         shape = attention_shape(problem)
         if shape is None:
             return "it is not attention"
@@ -55,14 +55,14 @@ class TritonAttention(TritonKernel):
         return "" if math.prod(shape.batch) <= _MOST_BATCH else "it has too many heads"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """Tiles whose operands fit into shared memory, promising ones first."""
+        """The variants whose operands fit into shared memory, promising ones first."""
         del target
         shape = _shape(problem)
         causal = problem.after is not None
         return tuple(sorted(_variants(shape, causal), key=lambda each: _misfit(shape, each)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError where Triton refuses it."""
+        """Compile the source for a problem. Raises KernelError if Triton rejects it."""
         if self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         from iree_tuner.kernels import triton_attention_source
@@ -94,12 +94,12 @@ class TritonAttention(TritonKernel):
 
 
 def _part_bytes(shape: AttentionShape, knobs: Knobs) -> int:
-    """What the parts of one tile's keys are written to, in f32."""
+    """Bytes of scratch memory for the partial results of one tile of queries, in f32."""
     return knobs["splits"] * knobs["bm"] * (_padded(shape.n) + 2) * 4
 
 
 def _shape(problem: Problem) -> AttentionShape:
-    """The problem's, where a single query of several heads that share one of keys is several queries."""
+    """The problem's shape. Heads with a single query that share keys and values become rows of queries."""
     shape = attention_shape(problem)
     assert shape is not None, "`refuses` has looked"
     alike = [
@@ -116,7 +116,7 @@ def _shape(problem: Problem) -> AttentionShape:
 
 
 def _padded(width: int) -> int:
-    """Tiles have sizes that are powers of two."""
+    """The next power of two, as sizes of tiles must be."""
     return 1 << (width - 1).bit_length()
 
 
@@ -128,7 +128,7 @@ def _variants(shape: AttentionShape, causal: bool) -> Iterator[Knobs]:
         values = bm * max(bk, width_v)
         if not 8 <= values / (warps * 32) <= 192 or (warps == 8 and bm < 128):
             continue
-        if warps < 4 and values >= 8 * 4 * 32:  # only what is too small for four has fewer
+        if warps < 4 and values >= 8 * 4 * 32:  # only tiles that are too small for four warps
             continue
         if 2 * (bm * width + stages * bk * (width + width_v)) > SHARED_BYTES:
             continue
@@ -139,7 +139,7 @@ def _variants(shape: AttentionShape, causal: bool) -> Iterator[Knobs]:
 
 
 def _splits(shape: AttentionShape, knobs: Knobs) -> bool:
-    """Whether so few workgroups would be busy without splitting keys that it may pay."""
+    """Whether splitting the keys may pay, because too few workgroups would be busy without it."""
     tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch)
     scratch = tiles * _part_bytes(shape, knobs)
     few = tiles * knobs["splits"] <= _MULTIPROCESSORS
@@ -148,7 +148,7 @@ def _splits(shape: AttentionShape, knobs: Knobs) -> bool:
 
 
 def _misfit(shape: AttentionShape, knobs: Knobs) -> tuple[float, ...]:
-    """Small for what is probably fast: full waves of workgroups, few masked keys, large tiles."""
+    """A sort key, small for promising variants: full waves of workgroups, few masked keys, large tiles."""
     tiles = -(-shape.m // knobs["bm"]) * math.prod(shape.batch) * knobs["splits"]
     waves = -(-tiles // _MULTIPROCESSORS) * _MULTIPROCESSORS / tiles
     keys = -(-shape.k2 // knobs["bk"]) * knobs["bk"] / shape.k2

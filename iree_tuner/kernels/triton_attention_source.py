@@ -3,7 +3,7 @@
 Imported only where Triton is installed; `triton_attention` compiles it ahead of time.
 """
 
-# The language's functions take and give its own values, and sizes in capitals are compile-time constants.
+# Triton's functions have untyped values, and parameters in capitals are compile-time constants.
 # ruff: noqa: N803, ANN001, ANN201, ANN202
 # pyright: basic, reportMissingImports=false
 
@@ -15,7 +15,7 @@ from iree_tuner.kernels.triton_source import cluster_waits, offset
 
 @triton.jit
 def _loaded(pointers, within, WHOLE: tl.constexpr):
-    """Values, and 0 for those that are not within, unless all are."""
+    """Load values, with 0 for values outside of the mask `within`. `WHOLE`: none are outside."""
     if WHOLE:
         return tl.load(pointers)
     else:  # noqa: RET505 (Triton has no code after a return)
@@ -31,19 +31,20 @@ def attention(
     WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
     BIASED: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
-    """A workgroup for a tile of queries of a head; the softmax is corrected as larger scores are found.
+    """Compute a tile of queries of a head in a workgroup; larger scores rescale the softmax so far.
 
-    With several `SPLITS`, each workgroup of a cluster has a part of the keys and writes to `parts` what it
-    found, and the last one puts these together. `CLUSTER` is false where programs run one after the other.
-    `Q` and so on are strides of the batch's loops, `IN_Q` and so on those of rows and columns. A query sees
-    `AFTER` keys after its own place, all where it is None. The method is FlashAttention-2's (Dao, 2023).
+    With several `SPLITS`, each workgroup of a cluster computes a part of the keys and writes its partial
+    result to `parts`, and the last workgroup combines them. `CLUSTER` is false in interpreters, where
+    programs run one after the other. `Q` etc. are strides of the batch's loops, `IN_Q` etc. strides of rows
+    and columns. A query sees `AFTER` keys after its own position, or all keys if it is None. The method is
+    FlashAttention-2 (Dao, 2023).
     """
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
     first = rank * part
     end = K2 if SPLITS == 1 else min(K2, first + part)
     if AFTER is not None:
-        tile = tl.num_programs(0) - 1 - tile  # the longest ones first
+        tile = tl.num_programs(0) - 1 - tile  # longest tiles first
         end = min(K2, (tile + 1) * BM + AFTER)
     rows, keys = tile * BM + tl.arange(0, BM), tl.arange(0, BK)
     depth, columns = tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
@@ -52,7 +53,7 @@ def attention(
     right = k + offset(head, BATCH, K) + (first + keys[None, :]) * IN_K[0] + depth[:, None] * IN_K[1]
     values = v + offset(head, BATCH, V) + (first + keys[:, None]) * IN_V[0] + columns[None, :] * IN_V[1]
     x = tl.load(left, mask=inside & (depth[None, :] < K1), other=0.0)
-    lowest: tl.constexpr = -1e38 if BIASED else float("-inf")  # all scores of some keys may be -inf then
+    lowest: tl.constexpr = -1e38 if BIASED else float("-inf")  # a bias may make all scores -inf
     largest, total = tl.full((BM,), lowest, tl.float32), tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, WIDTH_V), tl.float32)
     for start in range(first, end, BK):
@@ -89,7 +90,7 @@ def attention(
 def _biased(
     scores, bias, rows, keys, M: tl.constexpr, K2: tl.constexpr, STEPS: tl.constexpr, MASKED: tl.constexpr
 ):
-    """Scores, in units of log(2), with a bias or a mask; those that were finite stay so."""
+    """Add a bias or apply a mask to scores, which are in units of log(2). Finite values stay finite."""
     pointers, within = bias + rows * STEPS[0] + keys * STEPS[1], (rows < M) & (keys < K2)
     if MASKED:
         seen = tl.load(pointers, mask=within, other=1) != 0
@@ -102,7 +103,7 @@ def _biased(
 
 @triton.jit
 def _write_part(part, acc, largest, total, BM: tl.constexpr, WIDTH_V: tl.constexpr):
-    """Write what a part of the keys gives: sums, the largest scores, and the sums of powers."""
+    """Write the partial result of some keys: weighted sums, largest scores, and sums of powers."""
     row, columns = tl.arange(0, BM), tl.arange(0, WIDTH_V)
     tl.store(part + row[:, None] * WIDTH_V + columns[None, :], acc)
     tl.store(part + BM * WIDTH_V + row, largest)
@@ -111,7 +112,7 @@ def _write_part(part, acc, largest, total, BM: tl.constexpr, WIDTH_V: tl.constex
 
 @triton.jit
 def _of_parts(parts, count, BM: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr):
-    """The result of all parts together: no number where other than so many workgroups have waited."""
+    """Combine the partial results; NaN if the cluster did not have `SPLITS` workgroups."""
     row, columns = tl.arange(0, BM), tl.arange(0, WIDTH_V)
     largest, total = tl.full((BM,), float("-inf"), tl.float32), tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, WIDTH_V), tl.float32)

@@ -1,4 +1,4 @@
-"""PTX by Triton's ahead-of-time compiler, which needs no GPU."""
+"""Make PTX with Triton's ahead-of-time compiler, which needs no GPU."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.ptx import without_unused
 
 SHARED_BYTES = 227 * 1024
-"""Of a workgroup: CUDA C++ Programming Guide, compute capability 9.0."""
+"""The most shared memory of a workgroup: CUDA C++ Programming Guide, compute capability 9.0."""
 
 ELEMENTS = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}
-"""What Triton calls pointers to them."""
+"""Triton's names for pointers to each element type."""
 
 MOST_VALUES = (1 << 31) - 1
-"""Of an array: offsets are 32 bits wide."""
+"""The most elements of an array: offsets are 32 bits wide."""
 
-_ARCHITECTURE = 90  # the instructions and the copy engine that the sources are for
-_PTX_VERSION = 86  # what drivers of CUDA 12.6 and later take; Triton asks for the newest that it knows
+_ARCHITECTURE = 90  # the sources need its instructions and its copy engine
+_PTX_VERSION = 86  # drivers of CUDA 12.6 and later take it; Triton's default is the newest that it knows
 
 
 class TritonKernel:
-    """What kernels by Triton have in common."""
+    """The common part of kernels by Triton."""
 
     backend = "cuda"
 
     def missing(self) -> str:
-        """Triton."""
+        """Why Triton is not available; empty if it is."""
         return "" if find_spec("triton") else "Triton is not installed: pip install 'iree-tuner[triton]'"
 
     def tools(self) -> tuple[str, ...]:
-        """Triton with its version."""
+        """The version of Triton."""
         return (f"triton {version('triton')}",)
 
 
 def unfit_arrays(problem: Problem) -> str:
-    """Why sources cannot read or write a problem's arrays; empty where they can."""
+    """Why the sources cannot read or write a problem's arrays; empty if they can."""
     arrays = (*problem.inputs, problem.result)
     if any(each.element_type not in ELEMENTS for each in arrays):
         return "an operand of its epilogue or its result is not f16, bf16 or f32"
@@ -53,10 +53,12 @@ def unfit_arrays(problem: Problem) -> str:
 def compiled(
     function: object, pointers: Mapping[str, str], constants: Mapping[str, object], knobs: Knobs
 ) -> Any:  # noqa: ANN401 - Triton has no types
-    """Compile a function for pointers, aligned to 16 bytes, and constants, by the knobs `warps` and `stages`.
+    """Compile a function for these constants, with pointers that are aligned to 16 bytes.
+
+    The knobs `warps` and `stages` become options of the compiler.
 
     Raises:
-        KernelError: Triton refuses it.
+        KernelError: Triton rejects the function.
     """
     from triton import compile as compile_  # pyright: ignore
     from triton import knobs as settings  # pyright: ignore
@@ -67,12 +69,12 @@ def compiled(
     kinds = {**pointers, **dict.fromkeys(constants, "constexpr")}
     source = ASTSource(function, kinds, dict(constants), aligned)
     options = {"num_warps": knobs["warps"], "num_stages": knobs["stages"], "ptx_version": _PTX_VERSION}
-    settings.compilation.disable_line_info = True  # code would name the source's path on this machine
+    settings.compilation.disable_line_info = True  # otherwise code has the source's path on this machine
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return compile_(source, target=GPUTarget("cuda", _ARCHITECTURE, 32), options=options)
-        except Exception as error:  # it raises what its passes and ptxas raise
+        except Exception as error:  # Triton's passes and ptxas raise errors of any type
             first = next(iter(str(error).strip().splitlines()), "")
             raise KernelError(f"Triton rejected it: {type(error).__name__}: {first}") from error
 
@@ -81,17 +83,17 @@ def code_of(
     made: Any,  # noqa: ANN401 - Triton has no types
     bindings: Sequence[int], scratch: int, workgroups: tuple[int, int, int], knobs: Knobs,
 ) -> Code:  # fmt: skip
-    """The code of what was compiled.
+    """Make a kernel's code from Triton's result.
 
     Args:
-        made: it.
+        made: the result of `compiled`.
         bindings: numbers of the parameters that are bound.
-        scratch: number of the one for scratch memory, behind them.
-        workgroups: how many.
-        knobs: it was made with.
+        scratch: number of the parameter for scratch memory, after the bindings.
+        workgroups: number of workgroups in x, y and z.
+        knobs: the knobs that it was compiled with.
 
     Raises:
-        KernelError: it needs too much shared memory, or reads other parameters.
+        KernelError: the code needs too much shared memory, or reads other parameters.
     """
     shared = int(made.metadata.shared)
     if shared > SHARED_BYTES:

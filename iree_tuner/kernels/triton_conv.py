@@ -19,17 +19,17 @@ _ELEMENTWISE = ("relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh", "silu"
 _OPERATIONS = {"bias": "add", "gain": "multiply", "minus": "subtract"}
 
 Step = tuple[str, str]
-"""What is done, and what its operand is read along: `filter`, `image` or `pixel`; empty where it has none."""
+"""An operation, and the index of its operand: `filter`, `image` or `pixel`; empty without an operand."""
 
 
 class TritonConv(TritonKernel):
-    """f16 and bf16, sums in f32: an implicit product of pixels by filters, with zeros around images."""
+    """Computes an implicit product of pixels by filters, also with padding: f16 or bf16 with f32 sums."""
 
     name = "triton_conv"
     summary = "f16 and bf16 2-D convolutions, padded or not, with epilogues, for Hopper, by Triton"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and epilogues, and what has no channels to sum over."""
+        """Other ops, types and epilogues, and convolutions without channels to sum over."""
         shape = shape_for(problem)
         if shape is None:
             return "it is not a 2-D convolution with channels, whose filter can be read in place"
@@ -46,13 +46,13 @@ class TritonConv(TritonKernel):
         return "" if plans(shape) else "no tile fits it"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """By what they probably cost."""
+        """The variants, lowest predicted cost first."""
         del target
         shape = shape_for(problem)
         return () if shape is None else tuple(plan.knobs for plan in plans(shape))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError where Triton refuses it."""
+        """Compile the source for a problem. Raises KernelError if Triton rejects it."""
         shape = shape_for(problem)
         if shape is None or target.backend != self.backend or self.refuses(problem):
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
@@ -63,14 +63,14 @@ class TritonConv(TritonKernel):
 
 
 def shape_for(problem: Problem) -> ConvShape | None:
-    """The problem as the source computes it: one line of all pixels, where a window is one pixel."""
+    """The shape that the source computes: pixels are joined into one line if a window is one pixel."""
     shape = conv_shape(problem)
     images = not any(step.startswith("image_") for step in problem.epilogue)
     return None if shape is None else shape.joined(images=images)
 
 
 def _step(problem: Problem, shape: ConvShape, name: str) -> Step | None:
-    """A step as the source has it; None for one that it does not compute."""
+    """A step of the epilogue in the source's form; None if the source does not compute it."""
     if name in _ELEMENTWISE:
         return name, ""
     if name in ("residual", "factor"):
@@ -87,7 +87,7 @@ def _step(problem: Problem, shape: ConvShape, name: str) -> Step | None:
 
 
 def constants_of(problem: Problem, plan: Plan) -> dict[str, object]:
-    """The source's constants."""
+    """The compile-time constants of the source."""
     shape, knobs = plan.shape, plan.knobs
     narrow = ["truncf"] if str(problem.workload.types[2]) != "f32" else []
     steps = [each for each in (_step(problem, shape, name) for name in (*narrow, *problem.epilogue)) if each]
@@ -119,7 +119,7 @@ def _compiled(problem: Problem, plan: Plan) -> Any:  # noqa: ANN401 - Triton has
 
     function = triton_conv_source.boxed if plan.knobs["boxed"] else triton_conv_source.gathered
     inputs = [ELEMENTS[each.element_type] for each in problem.inputs]
-    missing = [inputs[0]] * (len(_PARAMETERS) - 1 - len(inputs))  # are not read
+    missing = [inputs[0]] * (len(_PARAMETERS) - 1 - len(inputs))  # never read
     kinds = [*inputs, *missing, ELEMENTS[problem.result.element_type]]
     pointers = dict(zip(_PARAMETERS, kinds, strict=True))
     return compiled(function, pointers, constants_of(problem, plan), plan.knobs)

@@ -1,10 +1,10 @@
-"""Sources in Triton: convolutions as products of pixels by filters, with f32 sums, and steps after them.
+"""Sources in Triton: convolutions as products of pixels by filters, with f32 sums and epilogues.
 
-Rows of a tile are pixels of the result, its columns filters. A sum goes over the places of the window and
-over channels. Imported only where Triton is installed; `triton_conv` compiles it ahead of time.
+The rows of a tile are pixels of the result, and its columns are filters. Sums go over window positions and
+channels. Imported only where Triton is installed; `triton_conv` compiles it ahead of time.
 """
 
-# The language's functions take and give its own values, and sizes in capitals are compile-time constants.
+# Triton's functions have untyped values, and parameters in capitals are compile-time constants.
 # ruff: noqa: N803, ANN001, ANN201, ANN202
 # pyright: basic, reportMissingImports=false
 
@@ -16,7 +16,7 @@ from triton.language.extra import libdevice
 @triton.jit
 def _elementwise(acc, out, STEPS: tl.constexpr, STEP: tl.constexpr):
     if STEPS[STEP] == "relu":
-        acc = tl.where(acc <= 0, 0, acc)  # of a NaN, a NaN
+        acc = tl.where(acc <= 0, 0, acc)  # keeps NaN
     elif STEPS[STEP] == "relu_ordered":
         acc = tl.where(acc > 0, acc, 0)
     elif STEPS[STEP] == "at_most_6":
@@ -42,10 +42,10 @@ def _finish(
     acc, e0, e1, e2, e3, out, places, images, filters, mask, F: tl.constexpr, STEPS: tl.constexpr,
     WHERE: tl.constexpr, EXTRA: tl.constexpr,
 ):  # fmt: skip
-    """The steps in order, and the result stored.
+    """Compute the epilogue's steps in order, and store the result.
 
-    `EXTRA` has the number of each step's operand, and `WHERE` what that is read along: `filter`, `image`
-    (images and filters) or `pixel` (as the result); empty for a step without one.
+    `EXTRA` has the number of each step's operand, and `WHERE` how that operand is indexed: by `filter`, by
+    `image` (images and filters) or by `pixel` (like the result); empty for steps without an operand.
     """
     for step in tl.static_range(len(STEPS)):
         if WHERE[step] == "":
@@ -77,13 +77,13 @@ def _finish(
 
 @triton.jit
 def _is_read(line, pixel, H: tl.constexpr, W: tl.constexpr):
-    """Whether a place is in an image, and not in the zeros around it."""
+    """Whether a position is inside of the image, not in its padding."""
     return (line >= 0) & (line < H) & (pixel >= 0) & (pixel < W)
 
 
 @triton.jit
 def _apart(k, C: tl.constexpr, PLACES: tl.constexpr, CHANNELS_LAST: tl.constexpr):
-    """Place of the window and channel, of both as one loop in the order of memory."""
+    """Split the index of a loop over window positions and channels, in the order of memory, into both."""
     if CHANNELS_LAST:
         place, channel = k // C, k % C
     else:
@@ -99,11 +99,11 @@ def gathered(
     Y: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FLAT: tl.constexpr, CHANNELS_LAST: tl.constexpr,
 ):  # fmt: skip
-    """A workgroup for each tile and group; operands through pointers, zeros around images by masks.
+    """Compute a tile of a group in each workgroup. Loads go through pointers, and masks add the padding.
 
-    `X`, `Y` and `Z` are strides of the image (image, line, pixel, channel, group), of the filter (place of
-    the window, channel, filter, group) and of the result (image, line, pixel, filter, group). `FLAT` makes
-    one loop of the places of the window and the channels, in the order of memory: for few channels.
+    `X`, `Y` and `Z` are strides of the images (image, line, pixel, channel, group), of the filter (window
+    position, channel, filter, group) and of the result (image, line, pixel, filter, group). `FLAT` makes
+    window positions and channels one loop in the order of memory, which suits few channels.
     """
     across: tl.constexpr = (F + BN - 1) // BN
     tile, column, group = tl.program_id(0) // across, tl.program_id(0) % across, tl.program_id(1)
@@ -159,14 +159,14 @@ def boxed(
     WHERE: tl.constexpr, EXTRA: tl.constexpr, TN: tl.constexpr, TH: tl.constexpr, TW: tl.constexpr,
     BN: tl.constexpr, BK: tl.constexpr, WORKGROUPS: tl.constexpr, FLATTEN: tl.constexpr,
 ):  # fmt: skip
-    """Channels last; operands by the bulk copy engine (TMA), which gives zeros outside of an image.
+    """Compute tiles with channels last. The bulk copy engine (TMA) loads operands, with zeros as padding.
 
-    A tile has `TN` images, `TH` lines and `TW` pixels: what it reads at a place of the window is one box of
-    the images, with their lines and pixels in groups of a stride's length. Strides divide lines and pixels,
-    and `BK` the channels. A workgroup computes every `WORKGROUPS`th tile.
+    A tile has `TN` images, `TH` lines and `TW` pixels. For each window position it reads one box of the
+    images, whose lines and pixels are grouped by strides. Strides must divide lines and pixels, and `BK` must
+    divide the channels. A workgroup computes every `WORKGROUPS`th tile.
 
-    The product is transposed, filters by pixels: Triton 3.9 reshapes a right operand in shared memory, and a
-    left one in registers.
+    The product is transposed to filters by pixels, because Triton 3.9 reshapes a right operand in shared
+    memory, but a left one in registers.
     """
     images = tl.make_tensor_descriptor(
         x, [N, H // STRIDES[0], STRIDES[0], W // STRIDES[1], STRIDES[1] * C],
@@ -178,7 +178,7 @@ def boxed(
     tall: tl.constexpr = (OH + TH - 1) // TH
     deep: tl.constexpr = (N + TN - 1) // TN
     chunks: tl.constexpr = C // BK
-    above: tl.constexpr = (LOW[0] + STRIDES[0] - 1) // STRIDES[0]  # groups of zeros before an image
+    above: tl.constexpr = (LOW[0] + STRIDES[0] - 1) // STRIDES[0]  # groups of zero lines before an image
     before: tl.constexpr = (LOW[1] + STRIDES[1] - 1) // STRIDES[1]
     for number in tl.range(tl.program_id(0), across * wide * tall * deep, WORKGROUPS, flatten=FLATTEN):
         tile, column = number // across, number % across

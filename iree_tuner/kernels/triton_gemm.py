@@ -25,7 +25,7 @@ from iree_tuner.targets import Target
 
 _GROUP = 8
 
-_BIASES = ("bias", "image_bias")  # one of them
+_BIASES = ("bias", "image_bias")  # at most one of them
 _OPERANDS = (*_BIASES, "residual", "factor")
 _STEPS = (*_OPERANDS, "scale", "relu", "gelu", "gelu_tanh", "silu", "truncf", "moved")  # in any order
 _PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")
@@ -33,13 +33,13 @@ _RESULT, _PARTIAL, _SCRATCH = 5, 6, 7
 
 
 class TritonGemm(TritonKernel):
-    """f16 and bf16 with f32 sums, any sizes and layouts: tensor cores, asynchronous or bulk copies."""
+    """Uses tensor cores with asynchronous or bulk copies: f16 or bf16 with f32 sums, in any layout."""
 
     name = "triton_gemm"
     summary = "f16 and bf16 products with f32 sums and epilogues, any layout, for Hopper, by Triton"
 
     def refuses(self, problem: Problem) -> str:
-        """Other types and epilogues, and operands that are not read by loops in an order."""
+        """Other types and epilogues, and operands that are not indexed by permuted loops."""
         shape = product_shape(problem)
         if shape is None:
             return "it is not a product whose operands are read in place"
@@ -58,13 +58,13 @@ class TritonGemm(TritonKernel):
         )
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """Tiles whose stages fit into shared memory, promising ones first."""
+        """The variants whose stages fit into shared memory, promising ones first."""
         del target
         shape = product_shape(problem)
         return () if shape is None else ordered(shape, _limits(problem))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError where Triton refuses it."""
+        """Compile the source for a problem. Raises KernelError if Triton rejects it."""
         shape = product_shape(problem)
         if shape is None or self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
@@ -95,7 +95,7 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     """The function of a variant in `triton_source`, and its constants.
 
     Raises:
-        KernelError: the copy engine cannot read the operands, but should.
+        KernelError: the variant needs the copy engine, which cannot read the operands.
     """
     from iree_tuner.kernels import triton_source
 

@@ -1,9 +1,9 @@
-"""Sources in Triton: `c = epilogue(a b)`, with f32 sums, of any sizes and layouts.
+"""Sources in Triton: `c = epilogue(a b)` with f32 sums, for any sizes and layouts.
 
 Imported only where Triton is installed; `triton_gemm` compiles it ahead of time.
 """
 
-# The language's functions take and give its own values, and sizes in capitals are compile-time constants.
+# Triton's functions have untyped values, and parameters in capitals are compile-time constants.
 # ruff: noqa: ARG001, N803, ANN001, ANN201, ANN202
 # pyright: basic, reportMissingImports=false
 
@@ -14,7 +14,7 @@ from triton.language.extra import libdevice
 
 @triton.jit
 def offset(index, SIZES: tl.constexpr, STEPS: tl.constexpr, ROUND: tl.constexpr = True):
-    """Where loops in row-major order are; what is past the end is at the beginning again, with `ROUND`."""
+    """The offset of an index over row-major loops. With `ROUND`, indices past the end wrap around."""
     offset = index * 0
     for count in tl.static_range(len(SIZES)):
         if ROUND or count < len(SIZES) - 1:
@@ -29,9 +29,10 @@ def offset(index, SIZES: tl.constexpr, STEPS: tl.constexpr, ROUND: tl.constexpr 
 def _offset_of(
     index, LOOPS: tl.constexpr, ROLE: tl.constexpr, STEPS: tl.constexpr, AT: tl.constexpr, ROUND: tl.constexpr
 ):
-    """The same of the loops of a role, by an array's steps of the role `AT`.
+    """The offset of an index over the loops `ROLE` in an array, whose strides for it are `STEPS[AT]`.
 
-    Triton 3.6 takes a part of a constant as one only if it has a name, and no tuples of tuples or texts.
+    In Triton 3.6, a part of a constant is a constant only if it is assigned to a name, and tuples cannot hold
+    tuples or strings.
     """
     sizes: tl.constexpr = LOOPS[ROLE]
     steps: tl.constexpr = STEPS[AT]
@@ -42,10 +43,10 @@ def _offset_of(
 def _finish(
     acc, extras, out, along, place, STEPS: tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr
 ):  # fmt: skip
-    """The steps of an epilogue, in order.
+    """Compute the steps of an epilogue in order.
 
-    `OPERANDS` has for each step the number of its operand among `extras`, of which the bias is read `along`,
-    and others at the `place` of the result.
+    `OPERANDS` has the number of each step's operand among `extras`. Biases are read at the offsets `along`,
+    other operands at the offsets `place`.
     """
     for step in tl.static_range(len(STEPS)):
         if STEPS[step] == "bias":
@@ -57,7 +58,7 @@ def _finish(
         if STEPS[step] == "scale":
             acc *= SCALE
         if STEPS[step] == "relu":
-            acc = tl.where(acc <= 0, 0, acc)  # of a NaN, a NaN
+            acc = tl.where(acc <= 0, 0, acc)  # keeps NaN
         if STEPS[step] == "gelu":
             inner = (acc * 0.7071067811865476).to(tl.float32)
             acc = acc * ((tl.math.erf(inner).to(acc.dtype) + 1) * 0.5)
@@ -73,7 +74,7 @@ def _finish(
 
 @triton.jit
 def _tile(number, TALL: tl.constexpr, ACROSS: tl.constexpr, GROUP: tl.constexpr):
-    """Batch, row and column of a tile: groups of rows first: tiles that run together share operands."""
+    """Batch, row and column of a tile. Groups of rows come first, so that concurrent tiles share operands."""
     batch = number // (TALL * ACROSS)
     number = number % (TALL * ACROSS)
     width: tl.constexpr = GROUP * ACROSS
@@ -84,7 +85,7 @@ def _tile(number, TALL: tl.constexpr, ACROSS: tl.constexpr, GROUP: tl.constexpr)
 
 @triton.jit
 def cluster_waits():
-    """Wait for all workgroups of a cluster, whose writes are visible then; how many they are."""
+    """Wait for all workgroups of a cluster, whose writes are then visible; returns their number."""
     return tl.inline_asm_elementwise(
         "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
         " mov.u32 $0, %cluster_nctaid.x;",
@@ -94,7 +95,7 @@ def cluster_waits():
 
 @triton.jit
 def _added_up(acc, partial, part, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.constexpr):
-    """Some rows of a tile, of whose sums each workgroup of a cluster has a part: always in the same order."""
+    """Add the partial sums of all workgroups of a cluster, always in the same order, for this part's rows."""
     share: tl.constexpr = BM // SPLIT
     own, sums = part * share + tl.arange(0, share), partial + tl.arange(0, BN)[None, :]
     tl.store(sums + (part * BM + tl.arange(0, BM))[:, None] * BN, acc)
@@ -107,9 +108,10 @@ def _added_up(acc, partial, part, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.
 
 @triton.jit
 def _place(batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr, FULL: tl.constexpr):
-    """Where a tile is in an array that has `STEPS` of batch, rows and columns, and rows at all or not.
+    """The offsets of a tile's elements in an array.
 
-    What is past the end of rows or columns is at the first ones. `FULL` says where nothing is.
+    `STEPS` has the strides of batch, rows and columns, and whether the array has rows. Rows and columns past
+    the end wrap around to the first ones. `FULL` says for both whether none are past the end.
     """
     place = _offset_of(batch, LOOPS, 0, STEPS, 0, False)
     place += _offset_of(columns, LOOPS, 2, STEPS, 2, not FULL[1])[None, :]
@@ -123,9 +125,9 @@ def _results(
     acc, extras, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, STEPS: tl.constexpr,
     OPERANDS: tl.constexpr, SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, FULL: tl.constexpr,
 ):  # fmt: skip
-    """The finished values of a tile, and where they go.
+    """The values of a tile after the epilogue, and the pointers to store them.
 
-    `BIAS` and `ADDED` have the places of the bias and of other operands, see `_place`; see `_finish`.
+    `BIAS` and `ADDED` are the strides of the bias and of other operands, see `_place`. See also `_finish`.
     """
     along = _place(batch, rows, columns, LOOPS, BIAS, FULL)
     added = _place(batch, rows, columns, LOOPS, ADDED, FULL)
@@ -141,12 +143,13 @@ def plain(
     tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
     tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
-    """A workgroup for each tile; operands are loaded through pointers, asynchronously.
+    """Compute a tile in each workgroup. Operands are loaded through pointers, asynchronously.
 
-    `LOOPS` are the sizes of the loops of batch, rows, columns and depth; `LEFT` and so on their steps in an
-    array, of those roles that it has; `ROWS`, `COLUMNS` and `DEPTH` are all loops of a role together. A tile
-    that is not full reads the first rows or columns again, and stores less. With `SPLIT`, as many workgroups,
-    a cluster, sum parts of the depth, and each of them adds up and finishes some rows.
+    `LOOPS` are the sizes of the loops of batch, rows, columns and depth. `LEFT` etc. are the strides of an
+    array for the roles that it has. `ROWS`, `COLUMNS` and `DEPTH` are the products of a role's sizes. A tile
+    that is not full reads the first rows or columns again, and does not store them. With `SPLIT`, a cluster
+    of that many workgroups computes a tile: each sums a part of the depth, then adds the parts of some rows
+    and finishes these.
     """
     tall: tl.constexpr = (ROWS + BM - 1) // BM
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
@@ -201,7 +204,7 @@ def one_row(
     SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, COLUMNS: tl.constexpr, DEPTH:
     tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """A workgroup for some columns of a result with one row, without tensor cores: see `plain`."""
+    """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`."""
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
     full: tl.constexpr = (True, COLUMNS % BN == 0)
     inner: tl.constexpr = len(LOOPS[3]) - 1
@@ -232,10 +235,10 @@ def one_row(
 
 @triton.jit
 def _matrices(array, FORM: tl.constexpr, HIGH: tl.constexpr, WIDE: tl.constexpr):
-    """A descriptor of matrices, for blocks of one. `FORM`: number, rows, columns, steps of the first two."""
+    """A descriptor for blocks of matrices. `FORM`: count, rows, columns, strides of matrices and of rows."""
     if FORM[0] == 1:
         return tl.make_tensor_descriptor(array, [FORM[1], FORM[2]], [FORM[4], 1], [HIGH, WIDE])
-    else:  # noqa: RET505 - each case returns a type of its own
+    else:  # noqa: RET505 - the cases return different types
         return tl.make_tensor_descriptor(
             array, [FORM[0], FORM[1], FORM[2]], [FORM[3], FORM[4], 1], [1, HIGH, WIDE]
         )
@@ -267,11 +270,11 @@ def persistent(
     tl.constexpr, TURNED: tl.constexpr, OUT: tl.constexpr, TILES: tl.constexpr, WORKGROUPS: tl.constexpr,
     PARTS: tl.constexpr, FLATTEN: tl.constexpr,
 ):  # fmt: skip
-    """As many workgroups as multiprocessors, each for many tiles; operands by the bulk copy engine (TMA).
+    """Compute many tiles in each workgroup, one for each multiprocessor, with the bulk copy engine (TMA).
 
-    It reads zeros past the ends of matrices, and writes nothing there. `LEFT`, `RIGHT` and `OUT` are matrices
-    as `_matrices` takes them, `OUT` is None for a result that the engine cannot write; `TURNED` says whether
-    the depth is the rows of `LEFT`, and the columns of `RIGHT`. See `plain` for the others.
+    The engine reads zeros past the ends of matrices, and writes nothing there. `LEFT`, `RIGHT` and `OUT` are
+    forms for `_matrices`; `OUT` is None if the engine cannot write the result. `TURNED` says whether the
+    depth is the rows of `LEFT`, and whether it is the columns of `RIGHT`. See `plain` for other parameters.
     """
     tall: tl.constexpr = (ROWS + BM - 1) // BM
     across: tl.constexpr = (COLUMNS + BN - 1) // BN

@@ -1,8 +1,8 @@
-"""Tiles of Triton's products: which are legal for a problem, and what each probably costs on an H200.
+"""The legal tiles of Triton's products, and their predicted costs on an H200.
 
-A tile is computed in one of three forms (`triton_source`): `plain`, also with parts of the depth in several
-workgroups (`split`), `persistent`, and `one_row` for results of one row. The estimate is for the order of
-variants: its constants were fitted to benchmarks/results/h200_kernels.jsonl.
+A tile has one of three forms (`triton_source`): `plain`, which may divide the depth among workgroups
+(`split`), `persistent`, and `one_row` for results with one row. The estimate only orders variants. Its
+constants were fitted to benchmarks/results/h200_kernels.jsonl.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 
 _BYTES = 2  # of an element of both operands
 _SUM_BYTES = 4
-_LEAST = 16  # of each side of a tile: tensor cores take no less
-_WIDE_ROWS = 64  # from which on a group of four warps multiplies from shared memory (wgmma)
+_LEAST = 16  # the least size of a tile's side for tensor cores
+_WIDE_ROWS = 64  # with so many rows, a group of four warps multiplies from shared memory (wgmma)
 _SPLITS = (2, 4, 8)  # workgroups of a cluster that every device allows: CUDA C++ Programming Guide
 
-_PER_NS = 6000.0  # operations of a multiprocessor, of those that its tensor cores can
-_PLAIN_PER_NS = 140.0  # bytes of a right operand that it multiplies without them
+_PER_NS = 6000.0  # operations of a multiprocessor's tensor cores
+_PLAIN_PER_NS = 140.0  # bytes of a right operand that a multiprocessor multiplies without tensor cores
 _READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level cache
-_MEMORY_PER_NS = 4500.0  # bytes from memory to all of them
+_MEMORY_PER_NS = 4500.0  # bytes from memory to all multiprocessors
 _LATENCY_NS = 800.0  # of memory
 _START_NS, _TILE_NS, _WORKGROUP_NS, _MEETING_NS = 1500.0, 1000.0, 100.0, 2500.0
-_HIDDEN = 0.02  # of the shorter one of two that overlap: among equals, what has more to spare
+_HIDDEN = 0.02  # part of the shorter of two overlapping times that counts: orders otherwise equal variants
 _THREADS = 2048  # of a multiprocessor
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What of a problem limits its tiles, but its shape.
+    """Properties of a problem, except for its shape, that limit its tiles.
 
     Attributes:
-        result_bytes: of an element of the result.
-        scratch_bytes: of scratch memory that there is.
-        added: whether its epilogue reads arrays of the result's shape.
+        result_bytes: size of an element of the result.
+        scratch_bytes: size of the available scratch memory.
+        added: whether the epilogue reads arrays of the result's shape.
     """
 
     result_bytes: int
@@ -52,7 +52,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Engine:
-    """A problem as matrices for the bulk copy engine; `result` is None where it cannot write that."""
+    """A problem as matrices for the bulk copy engine; `result` is None if the engine cannot write it."""
 
     left: Matrices
     right: Matrices
@@ -60,7 +60,7 @@ class Engine:
 
 
 def engine_of(shape: ProductShape, result_bytes: int) -> Engine | None:
-    """The problem for the copy engine; None where it cannot read an operand."""
+    """The problem as matrices for the copy engine; None if the engine cannot read an operand."""
     left = shape.matrices(LEFT, ("m", "k"), _BYTES)
     right = shape.matrices(RIGHT, ("k", "n"), _BYTES)
     result = shape.matrices(RESULT, ("m", "n"), result_bytes)
@@ -70,25 +70,25 @@ def engine_of(shape: ProductShape, result_bytes: int) -> Engine | None:
 
 
 def tiles_of(shape: ProductShape, knobs: Knobs) -> int:
-    """How many tiles the result has, those of all batches together."""
+    """The number of tiles of the result, over all batches."""
     return shape.batch * -(-shape.m // knobs.get("bm", 1)) * -(-shape.n // knobs["bn"])
 
 
 def workgroups_of(shape: ProductShape, knobs: Knobs) -> int:
-    """How many are started."""
+    """The number of workgroups."""
     tiles = tiles_of(shape, knobs)
     return min(MULTIPROCESSORS, tiles) if knobs["persistent"] else tiles * knobs.get("split", 1)
 
 
 def partial_bytes(shape: ProductShape, knobs: Knobs) -> int:
-    """What parts of sums take, those of all workgroups together; 0 where each has all of its sums."""
+    """Bytes of the partial sums of all workgroups; 0 without a split."""
     if knobs.get("split", 1) == 1:
         return 0
     return workgroups_of(shape, knobs) * knobs["bm"] * knobs["bn"] * _SUM_BYTES
 
 
 def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
-    """All variants, promising ones first: by the estimate, but few that are alike one after the other."""
+    """All variants, promising ones first: by the estimate, with a penalty for variants like earlier ones."""
     known = [(estimate_ns(shape, each), each) for each in variants(shape, limits)]
     seen: Counter[tuple[int, ...]] = Counter()
     keyed: list[tuple[float, int, Knobs]] = []
@@ -100,14 +100,14 @@ def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
         seen.update((tile, form, kind))
     found = [knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2])]
     whole = next((knobs for knobs in found if knobs.get("split", 1) == 1), None)
-    if whole is not None:  # the first one is what a spec has that nothing was measured for
+    if whole is not None:  # specs for unmeasured problems use the first variant
         found.remove(whole)
         found.insert(0, whole)
     return tuple(found)
 
 
 def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
-    """All legal ones, in any order."""
+    """All legal variants, in any order."""
     if shape.m == 1:
         yield from _one_row(shape)
     engine = engine_of(shape, limits.result_bytes)
@@ -127,7 +127,7 @@ def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
         values_bytes = bm * bn * limits.result_bytes
         for parts, flatten in ((1, 0), (1, 1), (2, 1)):
             written = 0 if engine.result is None else values_bytes // parts
-            # Values change their places among threads where others are read or written through pointers.
+            # Access through pointers makes threads exchange values in shared memory.
             moved = values_bytes // 2 + 64 if limits.added or engine.result is None else 0
             fits = _shared(tile) + written + moved <= SHARED_BYTES
             wide = parts == 1 or (bn >= 128 and engine.result is not None)
@@ -163,7 +163,7 @@ def _columns(shape: ProductShape) -> list[int]:
 
 
 def _depths(shape: ProductShape) -> list[int]:
-    """Of a step: all of the innermost loop, or a part of it; no step has a part of two loops of others."""
+    """The depths of a step to try. With several loops of the depth, a step must divide the innermost one."""
     inner = shape.sizes["k"][-1]
     several = len(shape.sizes["k"]) > 1
     most = max(_LEAST, _padded(shape.k))
@@ -173,7 +173,7 @@ def _depths(shape: ProductShape) -> list[int]:
 
 
 def _one_row(shape: ProductShape) -> Iterator[Knobs]:
-    """Without tensor cores; a warp reads what is next to each other in memory."""
+    """Variants for one row, without tensor cores. A warp reads contiguous memory."""
     along = shape.steps[RIGHT]["k"][-1] == 1
     several = len(shape.sizes["k"]) > 1
     for bn, bk in product((2, 4, 8, 16, 32, 64, 128), (16, 32, 64, 128, 256, 512, 1024)):
@@ -190,17 +190,17 @@ def _one_row(shape: ProductShape) -> Iterator[Knobs]:
 
 
 def _shared(knobs: Knobs) -> int:
-    """Bytes of shared memory of a workgroup, for operands."""
+    """Bytes of a workgroup's shared memory for operands."""
     return (knobs.get("bm", 1) + knobs["bn"]) * knobs["bk"] * _BYTES * knobs["stages"]
 
 
 def _padded(size: int) -> int:
-    """Tiles have sizes that are powers of two."""
+    """The next power of two, as sizes of tiles must be."""
     return 1 << (size - 1).bit_length()
 
 
 def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
-    """What a variant may take: the largest of what its slowest multiprocessor and memory need."""
+    """The predicted time of a variant: the maximum for its slowest multiprocessor and for memory."""
     bm, bn, bk, split = knobs.get("bm", 1), knobs["bn"], knobs["bk"], knobs.get("split", 1)
     depth = -(-shape.k // bk) * bk / split
     own = -(-tiles_of(shape, knobs) * split // MULTIPROCESSORS)
@@ -213,7 +213,7 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     flying = max(1, knobs["stages"] - 1) * (bm + bn) * bk * _BYTES
     computed = bn * depth * _BYTES / _PLAIN_PER_NS if "bm" not in knobs else 2 * bm * bn * depth / _PER_NS
     if _LEAST <= bm < _WIDE_ROWS:
-        computed *= 2  # by instructions that load from registers
+        computed *= 2  # these instructions take operands from registers
     each = _TILE_NS * (0.6 if knobs.get("flatten") else 1.0) + (_MEETING_NS if split > 1 else 0.0)
     busy = max(own * computed, own * read / _READ_PER_NS, rounds * read * _LATENCY_NS / flying)
     values = sum(_values(shape, array) for array in (LEFT, RIGHT, RESULT))
@@ -223,7 +223,7 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
 
 
 def _values(shape: ProductShape, array: str) -> int:
-    """Of an array."""
+    """The number of elements of an array."""
     steps = shape.steps[array]
     return math.prod(
         size
@@ -234,7 +234,7 @@ def _values(shape: ProductShape, array: str) -> int:
 
 
 def constants_of(shape: ProductShape) -> dict[str, object]:
-    """Loops and their steps, as the sources take them."""
+    """The loops and their strides, as constants of the sources."""
     roles = {LEFT: ("batch", "m", "k"), RIGHT: ("batch", "n", "k")}
     steps = {name: tuple(shape.steps[name][role] for role in own) for name, own in roles.items()}
     loops = tuple(shape.sizes[role] for role in ("batch", "m", "n", "k"))
@@ -242,6 +242,6 @@ def constants_of(shape: ProductShape) -> dict[str, object]:
 
 
 def placed(shape: ProductShape, array: str) -> tuple[object, ...]:
-    """Steps of batch, rows and columns, as the sources take them, and whether rows differ."""
+    """An array's strides of batch, rows and columns, and whether it has rows, as constants of the sources."""
     steps = shape.steps[array]
     return steps["batch"], steps["m"], steps["n"], array != BIAS or any(steps["m"])

@@ -1,4 +1,4 @@
-"""A kernel's variants as candidates of a workload: made, compiled, timed and kept as configurations are."""
+"""A kernel's variants as candidates for a workload: made, compiled, timed and kept like configurations."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 
 _TIMEOUT_S = 120.0
-_ROUNDS, _BATCH_S = 4, 0.01  # to see what a problem takes that is several dispatches
+_ROUNDS, _BATCH_S = 4, 0.01  # to time a problem that has several dispatches
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A problem as a dispatch of its own, with its default.
+    """A problem as a single dispatch, with its default.
 
     Attributes:
-        site: where it is from.
-        bench: the dispatch, with room for scratch memory.
-        default: the compiler's own choice, built.
-        default_us: its time, in microseconds a run.
+        site: the site of the problem.
+        bench: the dispatch, with scratch memory.
+        default: the compiler's default, built.
+        default_us: the default's time, in microseconds a run.
         workload: the dispatch's root op.
-        spent_us: what the program spends on the problem, which may be several dispatches there.
+        spent_us: the problem's time in the program, where it may be several dispatches, in microseconds.
     """
 
     site: Site
@@ -68,22 +68,22 @@ class Prepared:
 
 
 class KernelVariants:
-    """What a kernel can be on a problem: a `CandidateKind`.
+    """The variants of a kernel on a problem: a `CandidateKind`.
 
     Args:
-        kernel: one that does not refuse the problem.
+        kernel: a kernel that does not refuse the problem.
         prepared: the problem.
         lab: where variants are made.
         records: where reproducers go.
-        competes_for: the workload in the program, if it is another than the problem's alone.
+        competes_for: the workload in the program, if it differs from the problem's workload alone.
 
     Attributes:
         prepared: the problem.
-        kernel: what computes it.
-        knobs: all choices of its knobs, those to try first at the front.
+        kernel: the kernel.
+        knobs: all choices of the kernel's knobs, most promising first.
     """
 
-    own_digest = ""  # no kernel's code is the compiler's
+    own_digest = ""  # never equal to the compiler's own code
     limits = CompileLimits(_TIMEOUT_S)
     most_places = 1
     wrong = ""
@@ -107,15 +107,15 @@ class KernelVariants:
 
     @property
     def size(self) -> int:
-        """How many variants there are."""
+        """The number of variants."""
         return len(self.knobs)
 
     def strategy(self, name: str, seed: int) -> FixedOrder:  # noqa: ARG002 (a kernel says what to try first)
-        """In the kernel's own order."""
+        """Try variants in the kernel's order."""
         return FixedOrder([Assignment.of(knobs) for knobs in self.knobs])
 
     def study(self) -> StudyKey:
-        """Of this kernel's code, on this problem and device."""
+        """The key of trials of this kernel's code on this problem and device."""
         setting = setting_on(self._lab.target, self._lab.measurer.facts, cold=self._lab.cold)
         return study_of(
             self.prepared.site, self.kernel, self.bench.harness, self.prepared.workload, self.size, setting
@@ -124,15 +124,15 @@ class KernelVariants:
     def submit(
         self, assignment: Assignment, limits: CompileLimits, *, place: int, verify: bool
     ) -> Future[Built]:
-        """Make the code, and put it in the place of the dispatch's executable."""
-        del place, verify  # there is one place, and nothing of the compiler's to verify
+        """Make the code, and replace the dispatch's executable by it."""
+        del place, verify  # there is one code address, and no choice of the compiler to verify
         return self._lab.slots.submit(
             make_here, self.kernel, self.prepared.site.problem, self._lab.target, dict(assignment),
             self.bench.harness, self._tools, timeout_s=min(limits.compile_s, _TIMEOUT_S),
         )  # fmt: skip
 
     def reproduce(self, trial: Trial) -> str:
-        """With the kernel's code, and a command of IREE's own tools."""
+        """Write a reproducer with the kernel's code and a command of IREE's tools; returns its path."""
         folder = self._records.failures
         if folder is None:
             return ""
@@ -148,15 +148,15 @@ class KernelVariants:
 def study_of(
     site: Site, kernel: Kernel, harness: Harness, workload: Workload, variants: int, setting: Setting
 ) -> StudyKey:
-    """What has to be equal for the trials of another run to stand for those of this one.
+    """The key of trials: trials of earlier runs with an equal key are reused.
 
     Args:
         site: the problem.
-        kernel: what computes it.
-        harness: the compiler's dispatch of the problem, which the kernel is timed in.
+        kernel: the kernel.
+        harness: the compiler's dispatch of the problem, in which the kernel is timed.
         workload: the dispatch's root op.
-        variants: how many there are.
-        setting: where and with what all is timed.
+        variants: the number of variants.
+        setting: the machine and the versions.
     """
     code = hashlib.sha256(repr((fingerprint(harness), site.case)).encode()).hexdigest()[:16]
     return StudyKey(setting, workload, code, digest_of(kernel), f"{KERNEL}{kernel.name}", variants)
@@ -167,11 +167,11 @@ def make_here(
 ) -> Built:
     """Make a kernel's code and build the harness with it. Runs in workers, also on other hosts.
 
-    The digest is that of the kernel's code. That of the executable would not do: four bytes of what the
-    compiler 3.13 makes around an object, in its table of entries, differ from process to process.
+    The digest is the digest of the kernel's code. A digest of the executable would not do: compiler 3.13
+    writes four bytes into an object's table of entries that differ from process to process.
 
     Raises:
-        UnfitError: this host does not have the kernel's `tools`, in the same versions.
+        UnfitError: this host does not have the kernel's `tools` in the same versions.
     """
     if missing := kernel.missing():
         raise UnfitError(f"the kernel '{kernel.name}' is not compiled there: {missing}")
@@ -188,15 +188,16 @@ def make_here(
 
 
 def digest_of_code(code: Code) -> str:
-    """Equal for code that is equal, and started in the same way."""
+    """A digest of a kernel's code and of its launch parameters."""
     parts = (code.kind, code.entry, code.data, code.launch, code.scratch_bytes)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def prepare(sites: Sequence[Site], lab: Lab, timed: Collection[Site] = ()) -> list[Prepared | str]:
-    """Each problem alone with its default, or why it cannot be, in their order; all are compiled at once.
+    """Prepare each problem alone with its default, in order; a text says why that failed.
 
-    What the program spends on those of `timed` is known from its own dispatches.
+    All problems are compiled at once. For the sites in `timed`, the time in the program is already known from
+    the program's dispatches.
     """
     extracting = [
         lab.compilers.submit(extract_alone_here, site.alone, site.problem.name, lab.target) for site in sites
@@ -232,7 +233,7 @@ def prepare(sites: Sequence[Site], lab: Lab, timed: Collection[Site] = ()) -> li
 
 
 def _spent_us(compiling: Future[Compiled], lab: Lab) -> float:
-    """Time of a problem as the program has it; 0 where that does not run."""
+    """The time of a problem with the program's ops, in microseconds; 0 if these do not run."""
     with suppress(TunerError, WorkerError):
         data = lab.compilers.wait(compiling).data
         lab.settle()
@@ -246,12 +247,12 @@ def _spent_us(compiling: Future[Compiled], lab: Lab) -> float:
 def _result(future: Future[Extraction]) -> Extraction | str:
     try:
         return future.result()
-    except Exception as error:  # what a compiler says of a program, or how it died of it
+    except Exception as error:  # the compiler's error, or the end of its worker
         return str(error)
 
 
 def _only(site: Site, found: Extraction | str) -> Dispatch | str:
-    """The dispatch that a problem is compiled to, or why it cannot stand for the problem."""
+    """The dispatch that a problem is compiled to, or why there is no such dispatch."""
     if isinstance(found, str):
         return found
     if len(found.dispatches) != 1:
@@ -271,7 +272,7 @@ def _with_scratch(dispatches: Sequence[Dispatch], rooms: Mapping[int, int], lab:
 
 
 def _check(future: Future[bytes]) -> bytes:
-    """A compiled check; empty, so that the host compares, where the compiler does not survive it."""
+    """A compiled check; empty if the compiler crashes on it, so that the host compares results."""
     with suppress(WorkerError):
         return future.result()
     return b""
@@ -296,11 +297,11 @@ def _timed(
 
 
 def tolerance_for(problem: Problem) -> Tolerance:
-    """How much results may differ: as the workload's, and more where steps follow a truncation.
+    """How much results may differ: as for the workload, and more if steps follow a truncation.
 
-    Sums in another order round to a neighbour now and then, of which gelu, say, makes something that is small
-    beside that digit. A sum of K values is as large as its partial sums can be over sqrt(K), when their signs
-    are mixed: as if each of K factors were rounded.
+    Sums in another order sometimes round to the next number, and a gelu, for example, can make the result
+    small compared with that error. For mixed signs, a sum of K values is sqrt(K) times smaller than its
+    partial sums can be: the tolerance is the same as if each of K factors were rounded.
     """
     tolerance = tolerance_of(problem.workload)
     steps = [step for step in problem.epilogue if step != "moved"]

@@ -32,11 +32,7 @@ PAGES = (
 )
 HELP = tuple(sorted((Path(__file__).parent / "help").glob("*.txt")))
 PACKAGE = ROOT / "iree_tuner"
-UNREAD = ("kernels",)
-"""Rooms whose docstrings and comments were not gone through."""
-SOURCES = tuple(
-    path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in UNREAD
-)
+SOURCES = tuple(sorted(PACKAGE.rglob("*.py")))
 WORDS = 40
 REPEATED = 8
 """A sentence of more words than this, twice on a page, was left over by an edit."""

@@ -1,1 +1,1 @@
-"""Kernels as source."""
+"""Sources of kernels in C and PTX."""

@@ -1,17 +1,18 @@
-// Attention of f32: one workgroup's queries over all keys, a block of KEYS of them at a time.
+// f32 attention: one workgroup's queries over all keys, in blocks of KEYS keys.
 //
-// Scores of a block stay in the cache; what is mixed of the values so far stays in the result, with the highest score
-// and the sum of weights of each query (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
-// Queries are cut into tiles of ROWS, a workgroup has TILES of them. Keys of a block are copied so that WIDE of them
-// follow each other; DOT reads them in place instead and multiplies along the depth, which is best for a few queries.
+// The scores of a block stay in the cache. The weighted sum of the values so far is kept in the result, and each query
+// has its highest score and its sum of weights (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
+// Queries are cut into tiles of ROWS, and a workgroup has TILES tiles. The keys of a block are copied so that WIDE keys
+// are contiguous. With DOT they are read in place and multiplied along the depth, which is best for a few queries.
 //
 // All sizes are macros, so that the compiler sees constants:
-//   QUERIES, KEYS_IN_ALL, DEPTH, VALUES   of queries and keys; numbers of a query and of a value
-//   SCALE                     what scores are multiplied by, times log2(e)
-//   CAUSAL, AFTER             whether a query sees no more than AFTER keys after its own place
-//   BATCHES, SIZES            how many batch loops there are, and their sizes
-//   Q_STEPS, K_STEPS, V_STEPS, OUT_STEPS   elements from one batch to the next in each array, by loop
-//   Q_ROW, Q_COLUMN, K_ROW, K_COLUMN, V_ROW, V_COLUMN, OUT_ROW   elements from one row and column to the next
+//   QUERIES, KEYS_IN_ALL      number of queries and of keys
+//   DEPTH, VALUES             elements of a query or key, and of a value
+//   SCALE                     the factor of the scores, times log2(e)
+//   CAUSAL, AFTER             whether a query sees at most AFTER keys after its own position
+//   BATCHES, SIZES            number of batch loops, and their sizes
+//   Q_STEPS, K_STEPS, V_STEPS, OUT_STEPS   strides of the batch loops in each array, in elements
+//   Q_ROW, Q_COLUMN, K_ROW, K_COLUMN, V_ROW, V_COLUMN, OUT_ROW   strides of rows and of columns, in elements
 //   ROWS, VECTORS, LANES, KEYS, TILES, PACK_VALUES, DOT
 
 #include "vectors_f32.h"
@@ -20,17 +21,17 @@
 #define ROWS_LEFT (QUERIES % ROWS)
 #define ALL_TILES ((QUERIES + ROWS - 1) / ROWS)
 #define ACROSS ((VALUES + LANES - 1) / LANES)           /* vectors of a value */
-#define PART (VALUES % LANES ? VALUES % LANES : LANES)  /* numbers of the last one */
-#define COLUMNS 4                                       /* of DOT: keys at once */
+#define PART (VALUES % LANES ? VALUES % LANES : LANES)  /* elements of the last vector */
+#define COLUMNS 4                                       /* with DOT, the keys at once */
 
 static const index sizes[BATCHES] = {SIZES};
 static const index q_steps[BATCHES] = {Q_STEPS}, k_steps[BATCHES] = {K_STEPS};
 static const index v_steps[BATCHES] = {V_STEPS}, out_steps[BATCHES] = {OUT_STEPS};
 
-// 2^x of numbers that are not above 0; 0 below -126.5. The polynomial is that of Cephes (exp2f.c, S. Moshier, 1992).
+// 2^x for x <= 0; 0 below -126.5. The polynomial is from Cephes (exp2f.c, S. Moshier, 1992).
 ALWAYS vector power(vector x) {
   x = larger(all(-127), x);
-  const vector round = all(12582912.0f), whole = x + round; // 1.5 * 2^23: what is behind the point is rounded away
+  const vector round = all(12582912.0f), whole = x + round; // 1.5 * 2^23: adding it rounds to an integer
   const vector left = x - (whole - round);
   vector found = all(1.535336188319500e-4f) * left + 1.339887440266574e-3f;
   found = found * left + 9.618437357674640e-3f;
@@ -42,7 +43,7 @@ ALWAYS vector power(vector x) {
   return found * (vector)(exponent << 23);
 }
 
-// Keys of a block, WIDE by WIDE, each of these turned; zeros behind the last.
+// Pack the keys of a block: groups of WIDE keys, each transposed, with zeros after the last key.
 ALWAYS void pack_keys(const float *keys, float *packed, index count) {
   for (index first = 0; first < count; first += WIDE, packed += DEPTH * WIDE) {
     const float *from = keys + first * K_ROW;
@@ -96,7 +97,7 @@ ALWAYS void products(const float *queries, const float *keys, float *scores, ind
   }
 }
 
-// The same along the depth, which both have without gaps.
+// The same products along the depth, which must be contiguous in both arrays.
 ALWAYS void dots(const float *queries, const float *keys, float *scores, const int rows, const int columns) {
   vector sums[ROWS][COLUMNS];
   ALL for (int r = 0; r < rows; r++)
@@ -114,8 +115,8 @@ ALWAYS void dots(const float *queries, const float *keys, float *scores, const i
     ALL for (int c = 0; c < columns; c++) scores[r * KEYS + c] = total(sums[r][c]) * SCALE;
 }
 
-// Scores of one query become weights; those behind the visible ones become 0. What was mixed before is to be multiplied by
-// what it returns.
+// Turn the scores of one query into weights; keys after the visible ones get the weight 0. Returns the factor by which
+// the weighted sum so far has to be multiplied.
 ALWAYS float weigh(float *scores, index visible, index count, float *highest, float *sum) {
   vector most = all(-__builtin_inff()), found = all(0);
   mask place;
@@ -140,7 +141,7 @@ ALWAYS float weigh(float *scores, index visible, index count, float *highest, fl
   return factor;
 }
 
-// Values of a block, mixed by weights, are added to a few vectors of each row of the result.
+// Add the weighted values of a block to some vectors of each row of the result.
 ALWAYS void mix(const float *weights, const float *values, const index row, float *result, const float *factors,
                 const float *sums, index count, const int rows, const int begin, const int vectors, int first, int last) {
   vector mixed[ROWS][VECTORS];
@@ -167,7 +168,7 @@ ALWAYS void mix(const float *weights, const float *values, const index row, floa
   }
 }
 
-// A tile of queries over a block of keys. `place` is that of its first query, relative to the block's first key.
+// A tile of queries over a block of keys. `place` is the position of its first query relative to the block's first key.
 ALWAYS void tile(const float *queries, const float *keys, const float *values, float *result, float *highest, float *sums,
                  index place, index count, const int rows, int first, int last) {
   float scores[ROWS * KEYS] __attribute__((aligned(64))), factors[ROWS];
@@ -199,7 +200,7 @@ void ENTRY(const float *queries, const float *keys, const float *values, float *
   const index begin = x * TILES, end = begin + TILES < ALL_TILES ? begin + TILES : ALL_TILES;
   float highest[TILES * ROWS], sums[TILES * ROWS];
   for (int each = 0; each < TILES * ROWS; each++) highest[each] = -__builtin_inff(), sums[each] = 0;
-#define REACH(row) (CAUSAL && (row) + AFTER < KEYS_IN_ALL ? (row) + AFTER : KEYS_IN_ALL) /* of queries before it */
+#define REACH(row) (CAUSAL && (row) + AFTER < KEYS_IN_ALL ? (row) + AFTER : KEYS_IN_ALL) /* keys that queries before `row` see */
   const index reach = REACH(end * ROWS < QUERIES ? end * ROWS : QUERIES);
 #if !DOT
   float packed_keys[DEPTH * KEYS] __attribute__((aligned(64)));

@@ -1,12 +1,12 @@
-// Depthwise convolution of f32 with channels last: one workgroup's lines of the result.
+// f32 depthwise convolution with channels last: one workgroup's lines of the result.
 //
-// A tile of sums is PIXELS pixels of a line by VECTORS vectors of channels, and stays in registers for all places of the window.
-// A line's channels are the outer loop, so that their part of the filter stays in the cache.
+// A tile of sums has PIXELS pixels of a line and VECTORS vectors of channels. It stays in registers for all positions of
+// the window. Channels are the outer loop over a line, so that their part of the filter stays in the cache.
 //
 // All sizes are macros, so that the compiler sees constants:
-//   LINES, WIDTH, LINES_OF_IMAGE     lines of the result altogether, pixels of a line, lines of one image
-//   IMAGE, LINE, PIXEL               elements of the image from one image, line and pixel of the result to the next
-//   CHANNELS, PLACES, PLACE_OFFSETS  channels; places of the window, and where they are relative to the first
+//   LINES, WIDTH, LINES_OF_IMAGE     lines of all images of the result, pixels of a line, lines of one image
+//   IMAGE, LINE, PIXEL               distances in the input for the result's next image, line and pixel, in elements
+//   CHANNELS, PLACES, PLACE_OFFSETS  channels; positions of the window, and their offsets from the first one
 //   PIXELS, VECTORS, LANES, PART     a tile; lines of a workgroup
 //   EXTRAS, STEPS                    see steps_f32.h
 

@@ -1,13 +1,13 @@
 // Depthwise convolution of 8-bit integers with channels last: one workgroup's lines of the result.
 //
-// The bytes of up to four lines of the window are put together into the four bytes of a number, a column of the window
-// at a time, and multiplied by those of the filter. A column's numbers serve all pixels whose window it is in.
-// Numbers with a sign are taken as 128 larger, and 128 times the sum of the filter is subtracted.
+// For each column of the window, the bytes of up to four lines are combined into one 32-bit element, and multiplied by
+// the filter's bytes. A column's elements are used for all pixels whose windows contain it. Signed inputs are shifted by
+// 128 to be unsigned, and 128 times the sum of the filter is subtracted.
 //
 // All sizes are macros, so that the compiler sees constants:
-//   LINES, WIDTH, LINES_OF_IMAGE     lines of the result altogether, pixels of a line, lines of one image
-//   IMAGE, IMAGE_LINE                bytes from one image and line of it to the next
-//   HIGH, ACROSS, CHANNELS           of an image
+//   LINES, WIDTH, LINES_OF_IMAGE     lines of all images of the result, pixels of a line, lines of one image
+//   IMAGE, IMAGE_LINE                strides of images and of lines in the input, in bytes
+//   HIGH, ACROSS, CHANNELS           lines, pixels of a line, and channels of an input image
 //   WINDOW_H, WINDOW_W, STRIDE_H, STRIDE_W, DILATION_H, DILATION_W
 //   SIGNED, PADDED, ABOVE, BEFORE, AROUND   see gemm_i8.c
 //   PIXELS, VECTORS, LANES, PART     a tile; lines of a workgroup
@@ -39,7 +39,7 @@ typedef i8 half __attribute__((vector_size(8)));
 #define ORDER TURNED4(0)
 #endif
 
-// Four vectors of bytes as one of numbers.
+// Interleave four vectors of bytes into one vector of 32-bit elements.
 ALWAYS ints turned(quarter a, quarter b, quarter c, quarter d) {
   const half one = __builtin_shufflevector(a, b, JOINED), two = __builtin_shufflevector(c, d, JOINED);
   return (ints)__builtin_shufflevector(one, two, ORDER);
@@ -66,7 +66,7 @@ ALWAYS void read_filter(const i8 *filter, weights *to, const int vectors, const 
   }
 }
 
-// The numbers of a column of a group's lines; `y` and `x` are where it begins in the image.
+// The elements of one column for a group of up to four lines of the window, which begins at `y` and `x` in the image.
 ALWAYS ints column_of(const i8 *image, index y, index x, const int group, const int count) {
   const quarter around = (quarter){0} + (i8)((AROUND) ^ FLIP);
   quarter lines[4] = {{0}, {0}, {0}, {0}};

@@ -1,34 +1,35 @@
-// Matrix multiplication and convolution of f32: one workgroup's part.
+// f32 matrix multiplication and convolution: one workgroup's part.
 //
-// A convolution with channels last is a matrix multiplication whose rows are gathered: a row of the left operand is
-// a pixel's window. With channels first its columns are (WINDOWS), and its filters are the left operand. Rows of the result are cut into tiles of ROWS, columns into tiles of VECTORS vectors, the depth into parts of
-// DEPTH. A tile of sums stays in registers for a part. A workgroup computes TILES tiles of rows by COLUMNS columns.
+// A convolution with channels last is a matrix multiplication with gathered rows: a row of the left operand is a pixel's
+// window. With channels first, the filters are the left operand, and the columns of the right one are windows (WINDOWS).
+// Rows of the result are cut into tiles of ROWS, columns into tiles of VECTORS vectors, and the depth into parts of DEPTH.
+// A tile of sums stays in registers for a part. A workgroup computes TILES tiles of rows by COLUMNS columns.
 //
-// PACK_LEFT copies the workgroup's rows, a part of the depth at a time, into scratch memory: tiles may then reach over
-// lines of an image, and rows that are a power of two apart do not evict each other. Without it, a tile is
-// within one line. PACK_RIGHT copies a part of the right operand, a tile wide, to the stack, where it stays in the L1 cache
-// for all rows of the workgroup. Without it the right operand is read in place.
+// PACK_LEFT copies the workgroup's rows, a part of the depth at a time, into scratch memory. Tiles may then cross lines of
+// an image, and rows whose distance is a power of two do not evict each other. Without it, a tile is within one line.
+// PACK_RIGHT copies a part of the right operand, one tile wide, to the stack. It stays in the L1 cache for all rows of the
+// workgroup. Without it, the right operand is read in place.
 //
-// PACKED is for a right operand that was packed when the program was made: a tile of WIDE columns behind the other, each
-// with all rows of the depth behind each other, and zeros for the columns that the last tile lacks.
+// PACKED is for a right operand that was packed when the program was made, into consecutive tiles of WIDE columns. A tile
+// has all rows of the depth. Missing columns of the last tile are zeros.
 //
-// DOT sums up along the depth in the lanes of a vector, and adds these at the end: what is best for a few rows where the
-// right operand has its depth contiguous. A tile is then VECTORS columns wide, and nothing is packed.
+// DOT sums along the depth in the lanes of a vector, and adds the lanes at the end. It is best for a few rows if the depth
+// of the right operand is contiguous. A tile is then VECTORS columns wide, and nothing is packed.
 //
 // All sizes are macros, so that the compiler sees constants:
-//   LINES, WIDTH, LINES_OF_IMAGE     lines altogether, pixels of a line, lines of one image
-//   IMAGE, LINE, PIXEL               elements from one image, line and pixel to the next in the left operand
-//   FILTERS, CHANNELS                columns of the result; depth at one place of the window
-//   PLACES, PLACE_OFFSETS            places of the window, and where their pixels are relative to the first
-//   RIGHT_ROW, RIGHT_COLUMN          elements from one row and column to the next in the right operand; one of them is 1
-//   RESULT_ROW                       elements from one row to the next in the result
-//   BATCH_LEFT, BATCH_RIGHT, BATCH_RESULT   elements from one product to the next: a workgroup's z is its product
+//   LINES, WIDTH, LINES_OF_IMAGE     lines of all images, pixels of a line, lines of one image
+//   IMAGE, LINE, PIXEL               distances in the left operand for the next image, line and pixel, in elements
+//   FILTERS, CHANNELS                columns of the result; depth at one position of the window
+//   PLACES, PLACE_OFFSETS            positions of the window, and their offsets from the first one
+//   RIGHT_ROW, RIGHT_COLUMN          strides of the right operand's rows and columns, in elements; one of them is 1
+//   RESULT_ROW                       stride of the result's rows, in elements
+//   BATCH_LEFT, BATCH_RIGHT, BATCH_RESULT   strides of products, in elements; a workgroup's z is its product
 //   SWAPPED                          whether the first operand is the right one
 //   WINDOW_WIDTH, WINDOW_LINE, WINDOW_PIXEL, WINDOW_CHANNEL, WINDOW_PLACES, WINDOW_OFFSETS   with WINDOWS: pixels of a
-//                                    line of columns; elements from one line, pixel and channel to the next in the right operand; its
-//                                    places
+//                                    line of columns; distances in the right operand for the next line, pixel and channel,
+//                                    in elements; positions of the window and their offsets
 //   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, PACKED, DOT, UNROLL
-//   STRIDE                           elements from one row of the packed left operand to the next
+//   STRIDE                           distance of the packed left operand's rows, in elements
 //   EXTRAS, STEPS                    see steps_f32.h
 
 #include "vectors_f32.h"
@@ -36,7 +37,7 @@
 
 #if DOT
 #define WIDE VECTORS
-#define TAIL (FILTERS % WIDE)       /* columns of the last tile, where it is narrower */
+#define TAIL (FILTERS % WIDE)       /* columns of the last tile, if it is narrower */
 #define TAIL_VECTORS TAIL
 #define PART LANES
 #else
@@ -55,7 +56,7 @@
 #define ROWS_LEFT (WIDTH % ROWS)
 #define APART PIXEL
 #endif
-#define TOGETHER (CHANNELS < DEPTH ? DEPTH / CHANNELS : 1) /* places of the window in one part of the depth */
+#define TOGETHER (CHANNELS < DEPTH ? DEPTH / CHANNELS : 1) /* positions of the window in one part of the depth */
 
 static const index offsets[PLACES] = {PLACE_OFFSETS};
 
@@ -63,7 +64,8 @@ ALWAYS index pixel_at(index line, index pixel) {
   return line / LINES_OF_IMAGE * IMAGE + line % LINES_OF_IMAGE * LINE + pixel * PIXEL;
 }
 
-// One tile, whose first number is at `start` in the result, in the column `column`; `part` columns of its last vector are.
+// One tile. Its first element is at the offset `start` of the result, in the column `column`. Its last vector has `part`
+// columns.
 ALWAYS void tile(const float *left, const float *right, const index right_row, extras given, float *result, index start,
                  index row, index column, index place, index places, index depth, const int rows, const int vectors,
                  const int part, int first, int last) {
@@ -123,7 +125,7 @@ ALWAYS void dots(const float *left, const float *right, extras given, float *res
 #if WINDOWS
 static const index window_offsets[WINDOW_PLACES] = {WINDOW_OFFSETS};
 
-// The rows of the right operand from `k` on, a tile of pixels wide. Of a vector's pixels those of one line follow each other.
+// Pack rows of the right operand from `k` on, one tile of pixels wide. Pixels of a line are contiguous in a vector.
 ALWAYS void pack_windows(const float *image, float *packed, index column, index k, index depth, const int vectors,
                          const int part) {
   const int wide = vectors * LANES, columns = wide - LANES + part;
@@ -133,7 +135,7 @@ ALWAYS void pack_windows(const float *image, float *packed, index column, index 
     where[c] = pixel / WINDOW_WIDTH * WINDOW_LINE + pixel % WINDOW_WIDTH * WINDOW_PIXEL;
   }
 #if LANES == 16 && defined(__AVX512F__) && WINDOW_PIXEL == 1
-  // Pieces of vectors that are in one line: which numbers, and where the first number of the vector would be.
+  // Pieces of vectors within one line: the lanes, and where the first element of the whole vector would be.
   struct { __mmask16 which; int first; index from; } pieces[WIDE];
   int count = 0;
   for (int c = 0; c < columns; c++) {
@@ -168,7 +170,7 @@ ALWAYS void pack_windows(const float *image, float *packed, index column, index 
 }
 #endif
 
-// `depth` rows of the right operand, a tile wide.
+// Pack `depth` rows of the right operand, one tile wide.
 ALWAYS void pack_right(const float *right, float *packed, index depth, const int vectors, const int part) {
   const int wide = vectors * LANES, columns = wide - LANES + part;
   if (RIGHT_COLUMN == 1) {
@@ -179,7 +181,7 @@ ALWAYS void pack_right(const float *right, float *packed, index depth, const int
     return;
   }
   index k = 0;
-  for (; k + 16 <= depth; k += 16)  // a line of the cache at once
+  for (; k + 16 <= depth; k += 16)  // a cache line at once
     for (int c = 0; c < columns / 4 * 4; c += 4)
       ALL for (int each = 0; each < 16; each += 4)
         turn(right + c * RIGHT_COLUMN + k + each, RIGHT_COLUMN, packed + (k + each) * wide + c, wide);
@@ -191,7 +193,7 @@ ALWAYS void pack_right(const float *right, float *packed, index depth, const int
     for (int c = columns; c < wide; c++) packed[each * wide + c] = 0;
 }
 
-// The rows from `begin` to `end`, of all places of a part of the depth.
+// Pack the rows from `begin` to `end`, at all window positions of a part of the depth.
 ALWAYS void pack_left(const float *left, float *packed, index begin, index end, index place, index places, index k,
                       index depth) {
   for (index row = begin; row < end; row++, packed += STRIDE) {
@@ -233,7 +235,7 @@ ALWAYS void down(const float *left, const float *right, const index right_row, e
   }
 }
 
-// A tile of columns, packed if it is to be.
+// A tile of columns, which PACK_RIGHT packs first.
 ALWAYS void column_tile(const float *left, const float *right, extras given, float *result, index begin, index end,
                         index column, index place, index places, index k, index depth, const int vectors,
                         const int part, int first, int last) {

@@ -1,18 +1,18 @@
-// Products and convolutions of 8-bit integers with 32-bit sums, and what a formula makes of these: one workgroup's part.
+// Products and convolutions of 8-bit integers with 32-bit sums, and a formula on the sums: one workgroup's part.
 //
-// Rows of the result are cut into tiles of ROWS, columns into tiles of VECTORS vectors. A tile's rows of the left operand, all
-// of the depth, are first copied to the stack, as bytes without sign and with zeros up to a multiple of four: rows of a
-// convolution are gathered so, with the padding around its image. For a left operand with a sign that adds 128 to each of
-// its numbers; 128 times the sum of a column is then subtracted. The right operand is read as tiles of columns, four
-// numbers of the depth together: so it is PACKED when the program was made, or here, into scratch memory.
+// Rows of the result are cut into tiles of ROWS, columns into tiles of VECTORS vectors. First, a tile's rows of the left
+// operand are copied to the stack for the whole depth, as unsigned bytes, with zeros up to a multiple of four. This also
+// gathers the rows of a convolution, and adds the padding of its image. A signed left operand is shifted by 128 to be
+// unsigned, and 128 times the sum of a column is then subtracted. The right operand is read as tiles of columns, with four
+// elements of the depth together. It is PACKED so when the program is made, or else here, into scratch memory.
 //
-// All sizes are macros, so that the compiler sees constants; those of gemm_f32.c, and
-//   RUN                              bytes of the left operand that follow each other at one place of the window
-//   DEPTH, DEPTH4                    bytes of a row, and as a multiple of four
-//   SIGNED                           whether the left operand has a sign
-//   PADDED, ABOVE, BEFORE, AROUND    padding: lines above, pixels before a line, and the byte there
-//   HIGH, ACROSS, DOWN, RIGHT        with PADDED: lines and pixels of an image; from one line and pixel to the next of the result
-//   PLACE_LINES, PLACE_PIXELS        with PADDED: where places of the window are
+// All sizes are macros, so that the compiler sees constants: the macros of gemm_f32.c, and
+//   RUN                              contiguous bytes of the left operand at one position of the window
+//   DEPTH, DEPTH4                    bytes of a row, and this number rounded up to a multiple of four
+//   SIGNED                           whether the left operand is signed
+//   PADDED, ABOVE, BEFORE, AROUND    padding: lines above, pixels before a line, and the value of its bytes
+//   HIGH, ACROSS, DOWN, RIGHT        with PADDED: lines and pixels of an image; strides of the convolution along both
+//   PLACE_LINES, PLACE_PIXELS        with PADDED: lines and pixels of the window's positions
 //   ROWS, VECTORS, LANES, TILES, COLUMNS, UNROLL, PACKED
 //   EXTRAS, FORMULA, RESULT          see steps_i8.h
 
@@ -26,7 +26,7 @@
 #define ALL_ROWS (LINES * WIDTH)
 #define ALL_TILES ((ALL_ROWS + ROWS - 1) / ROWS)
 #define ROWS_LEFT (ALL_ROWS % ROWS)
-#define ROW ((DEPTH4 + 63) / 64 * 64 + 64) /* of a packed row; an odd number of lines of the cache follow better */
+#define ROW ((DEPTH4 + 63) / 64 * 64 + 64) /* bytes of a packed row, rounded up to whole cache lines, and one more */
 #define FLIP (SIGNED ? 128 : 0)
 #define PANEL (WIDE * DEPTH4)
 
@@ -94,7 +94,7 @@ ALWAYS void tile(const unsigned char *left, const i8 *right, const int *less, ex
              v + 1 < vectors ? LANES : part);
 }
 
-// What has to be added to the sums of a tile of columns, as the left operand is 128 too large.
+// The correction of the sums of a tile of columns, for a left operand that is shifted by 128.
 ALWAYS void correct(const i8 *right, int *less) {
   ALL for (int v = 0; v < VECTORS; v++) {
     ints sum = every(0);

@@ -1,8 +1,8 @@
-// What is done with sums before they are stored. Macros:
+// The epilogue of sums before they are stored. Macros:
 //   EXTRAS   operands in their order: EXTRA(bias), EXTRA(residual)
 //   STEPS    steps in order: STEP(bias), STEP(residual), STEP(relu), STEP(gelu), STEP(gelu_tanh)
 
-// Operands of the epilogue; those that it has not are null.
+// Operands of the epilogue; missing ones are null.
 typedef struct {
   const float *bias, *channel_bias, *residual;
 } extras;
@@ -12,9 +12,9 @@ ALWAYS vector within(vector x, float limit) {
   return choose(x < all(-limit), all(-limit), x);
 }
 
-// erf and tanh as an odd polynomial over an even one, with the coefficients that XLA has from Eigen (Apache-2.0:
+// erf and tanh as an odd polynomial divided by an even one. XLA has the coefficients from Eigen (Apache-2.0:
 // xla/mlir_hlo, chlo_legalize_to_hlo, MaterializeErfApproximationF32; xla/service/llvm_ir/math_ops.cc, EmitFastTanh).
-// Off by 3.6e-7 at most, three epsilons (test/unit/kernels/test_c_epilogues.py); 1 where that is the nearest float.
+// The error is at most 3.6e-7, three epsilons (test/unit/kernels/test_c_epilogues.py); 1 where that is the nearest float.
 ALWAYS vector erf_of(vector x) {
   const vector t = within(x, 4), u = t * t;
   vector over = all(-2.72614225801306e-10f) * u + 2.77068142495902e-08f;
@@ -46,7 +46,7 @@ ALWAYS vector tanh_of(vector x) {
   return choose(x > all(9.02f), all(1), choose(x < all(-9.02f), all(-1), found));
 }
 
-// The steps of an epilogue, of a vector at a place in the result and its column.
+// The steps of an epilogue, on a vector of the result: its offset is `place`, its row `row`, its first column `column`.
 #define STEP_OF(name) ALWAYS vector name##_of(vector x, extras given, index place, index row, index column, const int count)
 STEP_OF(bias) { return x + load(given.bias + column, count); }
 STEP_OF(channel_bias) { return x + given.channel_bias[row]; }

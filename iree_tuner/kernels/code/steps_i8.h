@@ -1,7 +1,7 @@
-// Vectors of LANES integers of 32 bits, sums of products of four bytes in each, and the scalar ops of formulas.
+// Vectors of LANES 32-bit integers, dot products of their four bytes, and the scalar ops of formulas.
 // Included after vectors_f32.h. Macros:
 //   EXTRAS    operands of the formula: EXTRA(0, float) EXTRA(1, i8)
-//   FORMULA   statements that make `found` of `sum`
+//   FORMULA   statements that compute `found` from `sum`
 //   RESULT    type of the result: float, int or i8
 
 typedef signed char i8;
@@ -23,7 +23,7 @@ ALWAYS quarter quarter_at(const void *from, const int count) {
 #endif
 }
 
-// Numbers of a vector, the first `count` of which there are. What is 8 bits wide is kept with its sign.
+// Load and store the first `count` elements of a vector. 8-bit elements are sign-extended in vectors.
 #define load_float load
 ALWAYS ints load_int(const int *from, const int count) { return (ints)load((const float *)from, count); }
 ALWAYS ints load_i8(const i8 *from, const int count) { return __builtin_convertvector(quarter_at(from, count), ints); }
@@ -42,13 +42,13 @@ ALWAYS void store_i8(i8 *to, ints value, const int count) {
 #endif
 }
 
-// Products of four bytes without sign by four with one, added to each number. PAIRS leaves out the instruction for it.
+// Add the dot product of four unsigned and four signed bytes to each element. PAIRS avoids the instruction for it.
 #if LANES == 16 && defined(__AVX512VNNI__) && !defined(PAIRS)
 ALWAYS ints dot(ints sum, ints one, ints other) { return (ints)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)one, (__m512i)other); }
 #elif LANES == 8 && defined(__AVXVNNI__) && !defined(PAIRS)
 ALWAYS ints dot(ints sum, ints one, ints other) { return (ints)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)one, (__m256i)other); }
 #elif LANES == 16 && defined(__AVX512BW__)
-ALWAYS ints dot(ints sum, ints one, ints other) {  // exact, as products of bytes by bytes in 16 bits may overflow
+ALWAYS ints dot(ints sum, ints one, ints other) {  // exact: sums of two products may overflow 16 bits
   const __m512i x = (__m512i)one, y = (__m512i)other, low = _mm512_set1_epi16(255);
   const __m512i even = _mm512_madd_epi16(_mm512_and_si512(x, low), _mm512_srai_epi16(_mm512_slli_epi16(y, 8), 8));
   return sum + (ints)even + (ints)_mm512_madd_epi16(_mm512_srli_epi16(x, 8), _mm512_srai_epi16(y, 8));
@@ -66,7 +66,7 @@ ALWAYS ints dot(ints sum, ints one, ints other) {
 }
 #endif
 
-// Scalar ops as MLIR defines them; a maximum of a NaN is one. `larger` and `smaller` give their second operand then.
+// Scalar ops as MLIR defines them. The maximum of a NaN is a NaN; `larger` and `smaller` return their second operand.
 ALWAYS vector smaller(vector one, vector other) {
 #if LANES == 16 && defined(__AVX512F__)
   return (vector)_mm512_min_ps((__m512)one, (__m512)other);
@@ -82,7 +82,7 @@ ALWAYS vector addf(vector one, vector other) { return one + other; }
 ALWAYS vector subf(vector one, vector other) { return one - other; }
 ALWAYS vector mulf(vector one, vector other) { return one * other; }
 ALWAYS vector divf(vector one, vector other) { return one / other; }
-// Rounded once, as the compiler of 3.13 has it.
+// A fused multiply-add, which rounds once, as in the code of compiler 3.13.
 ALWAYS vector fused(vector one, vector other, vector more) {
 #if LANES == 16 && defined(__AVX512F__)
   return (vector)_mm512_fmadd_ps((__m512)one, (__m512)other, (__m512)more);
@@ -99,7 +99,7 @@ ALWAYS vector roundeven(vector x) {
 #elif LANES == 8 && defined(__AVX2__)
   return (vector)_mm256_round_ps((__m256)x, 8);
 #else
-  const vector big = (vector)(((ints)x & every(1 << 31)) | (ints)all(8388608.0f));  // its neighbours are 1 apart
+  const vector big = (vector)(((ints)x & every(1 << 31)) | (ints)all(8388608.0f));  // floats of this size are 1 apart
   const vector found = (x + big) - big;
   return choose((x < all(8388608.0f)) & (x > all(-8388608.0f)), (vector)((ints)found | ((ints)x & every(1 << 31))), x);
 #endif
@@ -128,7 +128,7 @@ typedef struct {
 
 #define NAMED(name, type) name##_##type
 #define STORED(name, type) NAMED(name, type)
-// A vector of sums, made into results and stored at a place of the result; its first column.
+// Compute results from a vector of sums, and store them at the offset `place`; `column` is the first column.
 ALWAYS void finish(ints sum, extras given, RESULT *result, index place, index column, const int count) {
   FORMULA
   STORED(store, RESULT)(result + place, found, count);

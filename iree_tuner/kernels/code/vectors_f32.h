@@ -1,4 +1,4 @@
-// Vectors of LANES f32, and what C kernels do with them: included with LANES as a macro.
+// Vectors of LANES f32, and the functions of C kernels on them. LANES is a macro.
 
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
@@ -19,7 +19,7 @@ typedef long index;
 #define TIMES(n) TEXT(GCC unroll n)
 #endif
 
-// The first elements of a vector; zeros behind them.
+// Load `count` elements into a vector, with zeros after them.
 ALWAYS vector load(const float *from, const int count) {
   if (count == LANES) return *(const vector *)from;
 #if LANES == 16 && defined(__AVX512F__)
@@ -43,10 +43,10 @@ ALWAYS void store(float *to, vector value, const int count) {
 #endif
 }
 
-// Comparisons with a NaN are false, and it stays.
+// `one` where the mask is set, otherwise `other`. Comparisons with a NaN are false.
 ALWAYS vector choose(mask which, vector one, vector other) { return (vector)((which & (mask)one) | (~which & (mask)other)); }
 ALWAYS vector all(float value) { return (vector){0} + value; }
-// The second one where one of them is a NaN.
+// The larger of two values; the second one if either is a NaN.
 ALWAYS vector larger(vector one, vector other) {
 #if LANES == 16 && defined(__AVX512F__)
   return (vector)_mm512_max_ps((__m512)one, (__m512)other);
@@ -58,7 +58,7 @@ ALWAYS vector larger(vector one, vector other) {
 }
 ALWAYS vector sum_of(vector one, vector other) { return one + other; }
 
-// All numbers of a vector joined, pair by pair.
+// Combine the elements of a vector in pairs.
 #if LANES == 16
 #define HALVED(x, join)                                                                            \
   x = join(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)); \
@@ -82,7 +82,7 @@ ALWAYS float largest(vector x) {
   return x[0] > x[1] ? x[0] : x[1];
 }
 
-// Four vectors of four, apart by `row`, transposed.
+// Transpose a 4 x 4 matrix: `row` and `to_row` are the distances of rows.
 ALWAYS void turn(const float *from, index row, float *to, index to_row) {
   const four a = *(const four *)from, b = *(const four *)(from + row);
   const four c = *(const four *)(from + 2 * row), d = *(const four *)(from + 3 * row);
