@@ -98,7 +98,7 @@ def why_unfit(harness: Harness, problem: Problem) -> str:
     expected = [*reads, (math.prod(problem.result.shape), problem.result.element_type, "write")]
     found = [_size(each.tensors[0]) for each in harness.bindings if len(each.tensors) == 1]
     if len(found) < len(harness.bindings) or [found[each] for each in _order(harness)] != expected:
-        return "the dispatch's bindings do not match the problem's inputs and results"
+        return "the compiler's dispatch has other inputs or results than the problem"
     return ""
 
 

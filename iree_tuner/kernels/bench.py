@@ -146,8 +146,8 @@ def hold_contests(
         for number, (_, site, kernel) in enumerate(outlook.pairs):
             left = (end - time.monotonic()) / (len(outlook.pairs) - number)
             if site.problem.fused or stop.requested or left <= 0:
-                why = "interrupted before it was tried" if stop.requested else "no time left for it"
-                why = "compared in the program only" if site.problem.fused else why
+                why = "not tried: interrupted" if stop.requested else "not tried: the time was used up"
+                why = "compared only within the program" if site.problem.fused else why
                 found.append(Contest(site, kernel.name, note=why))
                 continue
             try:

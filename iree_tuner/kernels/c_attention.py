@@ -44,7 +44,7 @@ class CAttention(CKernel):
             return f"its types are {', '.join(types)}, not four times f32"
         shape = attention_shape(problem)
         if shape is None:
-            return "it has several dimensions of one role"
+            return "several of its loops have the same role"
         if shape.n > 1 and shape.steps["OUT"][1] != 1:
             return "the values of its result are not contiguous"
         return "" if next(_plans(shape), None) else f"its heads are too wide: {shape.k1} and {shape.n}"

@@ -86,7 +86,7 @@ def refused(problem: Problem) -> str:
     if any(str(each) != "f32" for each in problem.workload.types):
         return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
     if problem.padding:
-        return "its image has no zeros around it in memory"
+        return "it cannot pad the image"
     unknown = [step for step in problem.epilogue if step not in _STEPS]
     if unknown:
         return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"

@@ -31,7 +31,7 @@ class CDepthwiseI8(CKernel):
         if why := refused_integers(problem):
             return why
         assert problem.integers is not None
-        return "" if problem.integers.signed[1] else "its filter has no sign"
+        return "" if problem.integers.signed[1] else "its filter is unsigned"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """The variants, lowest predicted cost first."""

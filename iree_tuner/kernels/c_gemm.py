@@ -33,7 +33,7 @@ class CGemm(CKernel):
             return why
         shape = shape_of(problem)
         if shape is None:
-            return "it is not a product or convolution whose layouts can be read in place"
+            return "its operands have a layout that the kernel cannot read in place"
         sizes = problem.result.shape
         along = {
             "bias": (shape.columns, sizes[-1]),

@@ -41,11 +41,11 @@ class CGemmI8(CKernel):
             return why
         shape = shape_of(problem)
         if shape is None or shape.windows is not None:
-            return "it is not a product or convolution whose layouts can be read in place"
+            return "its operands have a layout that the kernel cannot read in place"
         integers = problem.integers
         assert integers is not None
         if not integers.signed[int(not shape.swapped)]:
-            return "its right operand has no sign"
+            return "its right operand is unsigned"
         if _padded(problem) and conv_of(problem) is None:
             return "its padded operand is not an image with channels last"
         sizes = problem.result.shape

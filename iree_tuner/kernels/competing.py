@@ -138,7 +138,7 @@ def find_competitors(
     for _, site, kernel in outlook.pairs:
         found = prepared.get(site)
         if found is None:
-            notes.append(f"{site.problem.name}: {kernel.name} is compared in the program only")
+            notes.append(f"{site.problem.name}: {kernel.name} is compared only within the program")
             kinds.append(None)
         elif isinstance(found, str):
             notes.append(f"{kernel.name} does not support {site.problem.name}: {found}")

@@ -30,7 +30,7 @@ class FusedOps:
 
     def refuses(self, problem: Problem) -> str:
         """Why the kernel does not compute a problem; empty if it does."""
-        return "" if problem.workload.op == self.replaces else "it is not several ops"
+        return "" if problem.workload.op == self.replaces else "it is a single op"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:  # noqa: ARG002
         """One variant without knobs: the dispatch of the op is tuned like any other."""

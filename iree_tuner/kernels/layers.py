@@ -184,7 +184,7 @@ def compare_here(
     """
     without, with_ = (LoadedProgram(path, device, run).results() for path in paths)
     if len(without[0]) != len(outputs) or len(with_[0]) != len(outputs):
-        raise TunerError("the program's functions were not all run: name none of them")
+        raise TunerError("comparing layers needs all functions: do not pass a function name")
     length = max(problem.workload.reduction_length for problem in problems)
     layers: list[Layer] = []
     every = list(zip(outputs, zip(*without, strict=True), zip(*with_, strict=True), strict=True))

@@ -128,7 +128,7 @@ def _split_at(index: Index, stride: int) -> Exception:
             inner = stride // factor
             if each.size % inner == 0:
                 return SplitError(each, inner)
-    return UnsupportedError("a loop does not end where a dimension does")
+    return UnsupportedError("a loop crosses the border of a collapsed dimension")
 
 
 def decider(index: Index, borders: Sequence[int], most: int) -> Loop | None:

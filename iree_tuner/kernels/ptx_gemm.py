@@ -47,7 +47,7 @@ class PtxGemm:
             return f"its result is {problem.result.element_type}, not f32 or f16"
         gemm = gemm_of(problem)
         if gemm is None or gemm.transposed:
-            return "it is not A B"
+            return "it is not a plain matrix product A B"
         if max(gemm.m * gemm.k, gemm.k * gemm.n, gemm.m * gemm.n) >= _MOST_ELEMENTS:
             return "an operand or the result has 2^31 elements or more"
         if _tiles(problem):

@@ -85,5 +85,5 @@ def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
     path = spec.resolve().parent / ir.StringAttr(fields["path"]).value
     if not path.is_file():
         hint = f"move it to the folder of {spec.name}"
-        raise TunerError("no such file, but the spec uses a kernel in it", location=str(path), hint=hint)
+        raise TunerError("the spec's kernel file is missing", location=str(path), hint=hint)
     return object_attribute({"path": ir.StringAttr.get(str(path))})

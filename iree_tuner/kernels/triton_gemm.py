@@ -54,7 +54,7 @@ class TritonGemm(TritonKernel):
         if why := unfit_arrays(problem):
             return why
         return (
-            "" if next(variants(shape, Limits(2)), None) else "no tile divides the innermost loop of its sums"
+            "" if next(variants(shape, Limits(2)), None) else "no tile divides its innermost reduction loop"
         )
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:

@@ -259,7 +259,7 @@ def _only(site: Site, found: Extraction | str) -> Dispatch | str:
         return f"the compiler splits the problem into {len(found.dispatches)} dispatches"
     (dispatch,) = found.dispatches
     if dispatch.harness is None:
-        return f"its dispatch cannot be run alone: {dispatch.reason}"
+        return f"the dispatch cannot run on its own: {dispatch.reason}"
     return why_unfit(dispatch.harness, site.problem) or dispatch
 
 

@@ -535,4 +535,4 @@ def test_c10_a_spec_of_kernels_can_be_moved_with_its_code(tmp_path, monkeypatch,
     assert run(arguments) == 1
     (error,) = (line for line in capfd.readouterr().err.splitlines() if line.startswith("error: "))
     assert "elsewhere/k.kernels/iree_tuner_gemm_f32_" in error
-    assert "no such file, but the spec uses a kernel in it (move it to the folder of k.mlir)" in error
+    assert "the spec's kernel file is missing (move it to the folder of k.mlir)" in error

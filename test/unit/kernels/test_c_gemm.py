@@ -244,7 +244,7 @@ def test_bias_and_relu(variant, tmp_path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (TURNED, "it is not a product or convolution whose layouts can be read in place"),
+        (TURNED, "its operands have a layout that the kernel cannot read in place"),
         (matmul(16, 16, 16, element="f16"), "its types are f16, f16, f32, not f32"),
     ],
 )

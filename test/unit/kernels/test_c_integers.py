@@ -275,5 +275,5 @@ def test_sites_end_at_8_bits():
 def test_refused():
     assert "not 8-bit integers" in GEMM.refuses(site_in(matmul(16, 16, 16)).problem)
     text = program("matmul", (4, 8), (8, 16), (4, 16), widened=True).replace("extsi", "extui")
-    assert GEMM.refuses(site_in(text).problem) == "its right operand has no sign"
+    assert GEMM.refuses(site_in(text).problem) == "its right operand is unsigned"
     assert "not a depthwise" in DEPTHWISE.refuses(site_in(text).problem)

@@ -195,7 +195,7 @@ def test_a_full_disk_stops_the_contests_and_loses_nothing(lab, tmp_path, monkeyp
         monkeypatch.setattr(records.store, "add", refuse)
         contests = all_briefly(OUTLOOK, lab, tuned={}, most=4, records=records)
         told = records.rescue()
-    assert contests[1].note == "interrupted before it was tried"
+    assert contests[1].note == "not tried: interrupted"
     assert "the disk is full; " in told
     assert rows_in(path) == {}
     with Store.open(path) as store:
@@ -205,5 +205,5 @@ def test_a_full_disk_stops_the_contests_and_loses_nothing(lab, tmp_path, monkeyp
 
 def test_contests_for_which_no_time_is_left(lab):
     first, second = all_briefly(OUTLOOK, lab, tuned={}, seconds=0.0)
-    assert first.note == second.note == "no time left for it"
+    assert first.note == second.note == "not tried: the time was used up"
     assert first.trials == ()

@@ -82,7 +82,7 @@ def test_it_is_taken_where_it_is_named() -> None:
     ("text", "why"),
     [
         (matmul(64, 64, 64), "its types are f32, f32, f32, not f16 with f32 sums"),
-        (matmul(64, 64, 64, element="f16", transposed=True), "it is not A B"),
+        (matmul(64, 64, 64, element="f16", transposed=True), "it is not a plain matrix product A B"),
         (matmul(48, 64, 64, element="f16"), "not multiples of 32 rows, 32 columns and a depth of 16"),
         (matmul(64, 48, 64, element="f16"), "its sizes are not multiples of"),
         (matmul(64, 64, 40, element="f16"), "its sizes are not multiples of"),
