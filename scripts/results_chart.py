@@ -10,15 +10,28 @@ Needs the extra `report`.
 from __future__ import annotations
 
 import json
+import sys
 from functools import partial
 from typing import Any
 
 import altair as alt
 from looks import AFTER, BEFORE, FAINT, INK, ROOT, save, title
 
+sys.path.insert(0, str(ROOT))
+
+from examples.models import MODELS
+
 RESULTS = ROOT / "benchmarks" / "results"
 OURS = {"IREE": "default", "IREE, tuned": "tuned", "IREE, tuned, memory provided": "tuned"}
 FLIGHT = ", calls in flight"
+ON_CPU = {
+    "IREE default": "IREE",
+    "IREE tuned": "IREE, tuned",
+    "XLA (jax.jit)": "XLA",
+    "PyTorch compiled": "PyTorch, compiled",
+}
+"""Names in the rows, where the chart has shorter ones."""
+
 ON_GPU = {
     "tuned": "IREE, tuned",
     "tuned, memory provided": "IREE, tuned, memory provided",
@@ -37,9 +50,21 @@ def main() -> None:
     rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
     commit = rows[-1]["commit"]
     gpu = [on_gpu(row) for row in rows if row.get("commit") == commit and row.get("median_us")]
-    made = f"{cpu['device']}, {cpu['date']}, commit {cpu['commit']}"
-    save("results-cpu", partial(chart, cpu["models"], made))
+    about = cpu["about"]
+    made = f"{len(about['cores'])} cores of an {about['cpu']}, {about['started']}, commit {about['commit']}"
+    models = dict.fromkeys(row["model"] for row in cpu["rows"])
+    save("results-cpu", partial(chart, [on_cpu(cpu["rows"], each) for each in models], made))
     save("results-gpu", partial(chart, gpu, f"H200, f16, calls in flight, commit {commit}"))
+
+
+def on_cpu(rows: list[dict[str, Any]], model: str) -> dict[str, Any]:
+    """A model for `chart`, from the rows of `benchmarks/models.py`."""
+    own = {row["contender"]: row for row in rows if row["model"] == model and row["ms"] is not None}
+    return {
+        "title": MODELS[model].summary,
+        "median_ms": {ON_CPU.get(name, name): float(f"{row['ms']:.3g}") for name, row in own.items()},
+        "gain": own["IREE tuned"]["speedup"],
+    }
 
 
 def on_gpu(row: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +101,7 @@ def panel(model: dict[str, Any], mode: str) -> alt.LayerChart:
         for name, ms in times.items()
     ]
     if "gain" in model:
-        rows[1]["label"] += f"  ({model['gain']['speedup']:.2f}x)"
+        rows[1]["label"] += f"  ({model['gain']:.2f}x)"
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y(
             "runtime:N",
