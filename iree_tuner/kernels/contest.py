@@ -124,8 +124,7 @@ def hold_contest(
         tuned: configurations to compare with too, by the workload's key.
         most: the most variants; 0 for all.
         rounds: the most interleaved pairs of a comparison.
-        seconds: for the whole contest. No variant begins in the last part. It is kept for the finals, which
-            are cut short if needed.
+        seconds: for the whole contest. The last part is kept for the finals, which are cut short if needed.
         watch: called with messages of progress.
         records: keeps the trials; no variant begins after a stop is requested there.
 

@@ -40,7 +40,7 @@ def variant(form: str, found: Problem) -> dict[str, int]:
         (matmul(256, 256, 256), "its types are f32, f32, f32"),
         (
             einsum("bhse,hen->bsn", {"b": 2, "h": 3, "s": 7, "e": 10, "n": 64}),
-            "no tile divides the innermost",
+            "no tile divides its innermost",
         ),
         (matmul(1 << 16, 64, 1 << 15, element="f16"), "too many values"),
     ],
