@@ -34,10 +34,9 @@ def attention(
     """Compute a tile of queries of a head in a workgroup; larger scores rescale the softmax so far.
 
     With several `SPLITS`, each workgroup of a cluster computes a part of the keys and writes its partial
-    result to `parts`, and the last workgroup combines them. `CLUSTER` is false in interpreters, where
-    programs run one after the other. `Q` etc. are strides of the batch's loops, `IN_Q` etc. strides of rows
-    and columns. A query sees `AFTER` keys after its own position, or all keys if it is None. The method is
-    FlashAttention-2 (Dao, 2023).
+    result to `parts`, and the last workgroup combines them. `CLUSTER` is false in interpreters, which run
+    one program after the other. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns.
+    A query sees `AFTER` keys after its own position, or all keys if it is None (FlashAttention-2, Dao 2023).
     """
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
