@@ -130,7 +130,7 @@ def build_kernel_here(harness: Harness, flags: tuple[str, ...], problem: Problem
             path.write_bytes(code.data)
             vmfb = _build(harness, session, problem, code, str(path))
         built = Built("ok", vmfb)
-    except CompileError as error:
+    except (CompileError, KernelError) as error:
         built = Built("compile_error", message=str(error))
     return replace(built, seconds=time.perf_counter() - start)
 

@@ -14,7 +14,7 @@ from iree_tuner.kernels.c_shape import Shape, shape_of
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
 from iree_tuner.kernels.packing import MOST_PADDING
-from iree_tuner.kernels.problem import Conv, KernelError, Problem, conv_of
+from iree_tuner.kernels.problem import Conv, KernelError, Problem, conv_of, scratch_room
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.targets import Target
@@ -23,7 +23,6 @@ _SOURCE, _ENTRY = "gemm_i8.c", "iree_tuner_gemm_i8"
 _GROUP = 4  # elements of the depth that are stored together
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _FEW_PARTS = 3
-_MOST_SCRATCH = 8 << 20
 _DOT_CYCLES, _TILE_CYCLES, _WORKGROUP_CYCLES = 5.0, 20.0, 3000.0
 
 
@@ -132,7 +131,7 @@ class _Plan:
         """Whether the plan fits into stack and scratch memory."""
         columns = -(-self.knobs["columns"] // self.wide) * self.wide
         on_stack = self.knobs["rows"] * _row(self.shape) + columns * 4
-        return on_stack <= MOST_STACK and self.scratch_bytes <= _MOST_SCRATCH
+        return on_stack <= MOST_STACK and self.scratch_bytes <= scratch_room(self.problem)
 
     def cycles(self, threads: int) -> float:
         """The predicted time with a packed right operand, in cycles of two vector operations each."""

@@ -78,8 +78,11 @@ def scratch_room(problem: Problem) -> int:
     """Bytes of scratch memory for a problem, equal for all candidates.
 
     The memory of four f32 results, at least 1 MiB. More would disturb the rotation of data through caches.
+    Kernels for integers pack an operand, which takes up to twice its memory with its padding.
     """
-    return max(1 << 20, 16 * math.prod(problem.result.shape))
+    operands = problem.inputs[:2] if problem.integers is not None else ()
+    packed = (2 * math.prod(each.shape) for each in operands)
+    return max(1 << 20, 16 * math.prod(problem.result.shape), *packed)
 
 
 @dataclass(frozen=True)

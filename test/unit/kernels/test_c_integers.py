@@ -17,7 +17,7 @@ from iree_tuner.kernels.c_code import lanes
 from iree_tuner.kernels.c_depthwise_i8 import CDepthwiseI8
 from iree_tuner.kernels.c_gemm_i8 import CGemmI8
 from iree_tuner.kernels.formula import Term
-from iree_tuner.kernels.problem import Array
+from iree_tuner.kernels.problem import Array, scratch_room
 from iree_tuner.targets import parse_target
 
 GEMM, DEPTHWISE = CGemmI8(), CDepthwiseI8()
@@ -277,3 +277,15 @@ def test_refused():
     text = program("matmul", (4, 8), (8, 16), (4, 16), widened=True).replace("extsi", "extui")
     assert GEMM.refuses(site_in(text).problem) == "its right operand is unsigned"
     assert "not a depthwise" in DEPTHWISE.refuses(site_in(text).problem)
+
+
+def test_all_variants_fit_into_the_scratch_memory_of_harnesses() -> None:
+    """The last product of MobileNet-V2 packs 1.25 MiB, more than harnesses had."""
+    problem = site_in(program("matmul", (1, 1280), (1280, 1000), (1, 1000))).problem
+    found = GEMM.variants(problem, HOST)
+    assert found
+    room = scratch_room(problem)
+    assert {GEMM.make(problem, HOST, each).scratch_bytes <= room for each in found[:: len(found) // 4]} == {
+        True
+    }
+    assert GEMM.make(problem, HOST, found[0]).scratch_bytes > 1 << 20

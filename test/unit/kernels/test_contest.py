@@ -9,7 +9,7 @@ from epilogues import with_epilogue
 from problems import conv, matmul, site_in
 from wrong_kernels import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
 
-from iree_tuner.kernels.alone import extract_alone_here, why_unfit
+from iree_tuner.kernels.alone import build_kernel_here, extract_alone_here, why_unfit
 from iree_tuner.kernels.bench import Outlook, hold_contests, winners
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.contest import hold_contest
@@ -136,3 +136,15 @@ def test_a_request_to_stop(lab) -> None:
     stop = StopRequest()
     stop.request()
     assert briefly(site_in(SQUARE), CGemm(), lab, records=Records(None, stop)).trials == ()
+
+
+def test_a_kernel_that_needs_more_memory_than_there_is_is_a_trial(lab) -> None:
+    """Not the end of the run."""
+    (dispatch,) = extract_alone_here(SQUARE.encode(), "square", lab.target).dispatches
+    site = site_in(SQUARE)
+    kernel = CGemm()
+    code = kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0])
+    code = replace(code, scratch_bytes=1 << 30)
+    built = build_kernel_here(dispatch.harness, lab.target.flags, site.problem, code)
+    assert built.outcome == "compile_error"
+    assert "no space for 1073741824 bytes" in built.message
