@@ -1,17 +1,13 @@
 """Chains of slices, joins and elementwise ops become one op, which is one dispatch and computes the same."""
 
-from functools import cache
-
-import iree.runtime as rt
 import numpy as np
 import pytest
+from after_abi import HOST, found_by, results, session
 from amounts import amount, some
 from chain_programs import AFTER_PRODUCT, APPENDED, HALVES, NEGATED, PROGRAMS, H, T, X
-from iree.compiler import ir
 from random_chains import random_chain
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.kernels.bench import SPEC_FLAG, chains_in, outlook_of, with_chains
 from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.find import dispatches_of, find_here
@@ -20,38 +16,18 @@ from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
 
-HOST = parse_target("llvm-cpu:host")
 OTHERS = ("cuda:sm_90", "hip:gfx942", "vulkan:ampere")
-
-
-@cache
-def session(target=HOST, flags=()):
-    return CompilerSession((*target.flags, *flags))
 
 
 def found_in(text: str):
     """The chains of a program, whether or not they save dispatches."""
-    own = session()
-    with own.context, ir.Location.unknown():
-        module = own.parse(text)
-        own.run(module, stop="abi")
-        return find_chains(module)
+    return found_by(find_chains, text)
 
 
 def dispatches(program: str | bytes) -> int:
     own = session()
     with own.context:
         return dispatches_of(program, own, HOST)
-
-
-def results(program: str | bytes, arrays, flags=()):
-    own = session(flags=flags)
-    with own.context:
-        data = own.to_vmfb(own.parse(program))
-    context = rt.SystemContext(config=rt.Config("local-task"))
-    context.add_vm_module(rt.VmModule.copy_buffer(context.instance, data))
-    found = context.modules.module["main"](*arrays)
-    return [each.to_host() for each in (found if isinstance(found, tuple) else (found,))]
 
 
 def equal(ours, theirs) -> None:

@@ -1,17 +1,13 @@
 """Sums of much to few results become two ops that compute the same."""
 
-import iree.runtime as rt
 import numpy as np
 import pytest
-from iree.compiler import ir
+from after_abi import HOST, found_by, results
 
-from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.split_sums import find_sums
-from iree_tuner.targets import parse_target
 
-HOST = parse_target("llvm-cpu:host")
 NORM = "(d0, d1, d2, d3, d4) -> (d0, d2, d3, d1, d4)", "(d0, d1, d2, d3, d4) -> (d0, d1)"
 ROWS = "(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0)"
 
@@ -35,25 +31,13 @@ func.func @main(%x: tensor<{of}xf32>) -> tensor<{to}xf32> {{
 }}"""
 
 
-def session() -> CompilerSession:
-    return CompilerSession(HOST.flags)
-
-
 def sums_in(text: str):
-    own = session()
-    with own.context, ir.Location.unknown():
-        module = own.parse(text)
-        own.run(module, stop="abi")
-        return find_sums(module)
+    return found_by(find_sums, text)
 
 
 def result(text: str | bytes, *inputs):
-    own = session()
-    with own.context:
-        data = own.to_vmfb(own.parse(text))
-    context = rt.SystemContext(config=rt.Config("local-task"))
-    context.add_vm_module(rt.VmModule.copy_buffer(context.instance, data))
-    return context.modules.module["main"](*inputs).to_host()
+    (found,) = results(text, inputs)
+    return found
 
 
 @pytest.mark.parametrize("shape", [(2, 16, 30, 32, 20), (1, 70, 3, 5, 31)])

@@ -1,0 +1,39 @@
+"""Programs as preprocessing finds them, and their results on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import iree.runtime as rt
+from iree.compiler import ir
+
+from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.targets import parse_target
+
+HOST = parse_target("llvm-cpu:host")
+
+
+@cache
+def session(target=HOST, flags=()):
+    return CompilerSession((*target.flags, *flags))
+
+
+def found_by(find: Callable[[ir.Module], list], text: str) -> list:
+    """What is found in a program after `abi`."""
+    own = session()
+    with own.context, ir.Location.unknown():
+        module = own.parse(text)
+        own.run(module, stop="abi")
+        return find(module)
+
+
+def results(program: str | bytes, arrays, flags=()):
+    """Of its function `main`."""
+    own = session(flags=flags)
+    with own.context:
+        data = own.to_vmfb(own.parse(program))
+    context = rt.SystemContext(config=rt.Config("local-task"))
+    context.add_vm_module(rt.VmModule.copy_buffer(context.instance, data))
+    found = context.modules.module["main"](*arrays)
+    return [each.to_host() for each in (found if isinstance(found, tuple) else (found,))]
