@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from test_chains import HOST, equal, results, session
+from after_abi import HOST, results, session
+from test_chains import equal
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.bench import outlook_of
