@@ -42,7 +42,7 @@ class JudgePlan:
         first: pairs before the first look; the next looks are at twice as many, and so on.
         seconds: what a comparison may take; decided from how long its rounds took so far. A few pairs are
             taken in any case. If rounds are long, and a candidate is far faster or slower than the default,
-            a first look comes after `FAR_PAIRS`, and they are enough.
+            a first look comes after `FAR_PAIRS`. They are enough if they decide the fastest candidate.
         hope: a gain that is not given up while it is possible; smaller ones may be.
     """
 
@@ -66,12 +66,12 @@ def judge(take: Take, candidates: int, plan: JudgePlan, clock: Clock = time.mono
     taken, places, look = 1, len(groups), plan.first
     comparisons = compare_rows(groups, margin=plan.margin)
     long = each_s > _LONG_S and any(max(each.speedup, 1.0 / each.speedup) > FAR for each in comparisons)
-    least_pairs = FAR_PAIRS if long else LEAST_PAIRS
     while taken == 1 or not all(_decided(each, plan) for each in comparisons):
         first = taken == 1 and long
         wanted = _share(FAR_PAIRS if first else min(look, plan.rounds), places) - taken
         if each_s > 0:
-            least = _share(least_pairs, places) - taken
+            few = first or (long and max(comparisons, key=_speedup).verdict != "tie")
+            least = _share(FAR_PAIRS if few else LEAST_PAIRS, places) - taken
             wanted = min(wanted, max(least, int((end - clock()) / each_s)))
         if wanted <= 0:
             break
@@ -83,6 +83,10 @@ def judge(take: Take, candidates: int, plan: JudgePlan, clock: Clock = time.mono
         look *= 1 if first else 2
         comparisons = compare_rows(groups, margin=plan.margin)
     return comparisons
+
+
+def _speedup(found: Comparison) -> float:
+    return found.speedup
 
 
 def _array(rows: Rows, candidates: int) -> Floats:

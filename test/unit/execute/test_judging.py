@@ -113,6 +113,19 @@ def test_long_rounds_need_not_be_many_where_all_is_plain(gain, verdict, pairs):
     assert (found.verdict, found.pairs) == (verdict, pairs)
 
 
+def test_few_pairs_are_not_enough_where_the_fastest_is_undecided():
+    """One candidate is far slower, and no time is left: the other one gets enough pairs to win all the same."""
+    now, rng = [0.0], np.random.default_rng(9)
+
+    def take(rounds: int) -> list[Floats]:
+        now[0] += 3.0 * rounds
+        times = rng.normal(1e6, 1e4, (rounds, 3))
+        return [times / np.array([1.0, 2.9, 0.1])]
+
+    found = judge(take, 2, JudgePlan(640, seconds=4.0), clock=lambda: now[0])
+    assert [(each.verdict, each.pairs) for each in found] == [("win", 8), ("lose", 8)]
+
+
 def test_three_pairs_of_which_one_is_not_plain():
     rows = np.array([[100.0, 1.0], [100.0, 1.0], [100.0, 50.0]])
     (found,) = compare_rows([rows])
