@@ -45,7 +45,18 @@ ALWAYS void store(float *to, vector value, const int count) {
 
 // `one` where the mask is set, otherwise `other`. Comparisons with a NaN are false.
 ALWAYS vector choose(mask which, vector one, vector other) { return (vector)((which & (mask)one) | (~which & (mask)other)); }
-ALWAYS vector all(float value) { return (vector){0} + value; }
+
+// A vector of equal elements. Compilers read it from memory in one instruction, which `(vector){0} + value` is not: gcc
+// adds 0 first, because of -0, and the sum takes the place of a product.
+#if LANES == 16
+#define EQUAL(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#elif LANES == 8
+#define EQUAL(x) x, x, x, x, x, x, x, x
+#else
+#define EQUAL(x) x, x, x, x
+#endif
+ALWAYS vector all(float value) { return (vector){EQUAL(value)}; }
+
 // The larger of two values; the second one if either is a NaN.
 ALWAYS vector larger(vector one, vector other) {
 #if LANES == 16 && defined(__AVX512F__)
