@@ -85,8 +85,6 @@ def refused(problem: Problem) -> str:
     """Why `steps_f32.h` cannot compute the operands or the epilogue of a problem; empty if it can."""
     if any(str(each) != "f32" for each in problem.workload.types):
         return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
-    if problem.padding:
-        return "it cannot pad the image"
     unknown = [step for step in problem.epilogue if step not in _STEPS]
     if unknown:
         return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"

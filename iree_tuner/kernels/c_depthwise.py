@@ -46,7 +46,7 @@ class CDepthwise(CKernel):
     """Keeps the sums of a tile of pixels and channels in registers, over all positions of the window."""
 
     name = "c_depthwise_f32"
-    summary = "f32 depthwise 2-D convolutions (nhwc) in C, register tiles, epilogues"
+    summary = "f32 depthwise 2-D convolutions (nhwc) in C, register tiles, padding, epilogues"
 
     def refuses(self, problem: Problem) -> str:
         """Other ops, types and layouts, and epilogues that `steps_f32.h` does not compute."""
@@ -54,6 +54,8 @@ class CDepthwise(CKernel):
             return "it is not a depthwise convolution of nhwc by hwc"
         if "channel_bias" in problem.epilogue:
             return "its bias is not along its channels"
+        if any(any(each) for each in (problem.padding[:1] + problem.padding[3:])):
+            return "its padding is not only around the pixels of an image"
         return refused(problem)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
@@ -84,8 +86,16 @@ class CDepthwise(CKernel):
             "LINES": lines, "WIDTH": shape.out_w, "LINES_OF_IMAGE": shape.out_h, "IMAGE": shape.image,
             "LINE": shape.line, "PIXEL": shape.pixel, "CHANNELS": shape.channels,
             "PLACES": len(shape.offsets), "PLACE_OFFSETS": ",".join(map(str, shape.offsets)),
-            **steps_of(problem),
+            "PADDED": int(bool(problem.padding)), **steps_of(problem),
         }  # fmt: skip
+        if problem.padding:
+            _, (above, _), (before, _), _ = problem.padding
+            _, high, across, _ = problem.inputs[0].shape
+            macros |= {
+                "HIGH": high, "ACROSS": across, "ABOVE": above, "BEFORE": before,
+                "WINDOW_W": shape.window[1], "STRIDE_H": shape.strides[0], "STRIDE_W": shape.strides[1],
+                "DILATION_H": shape.dilations[0], "DILATION_W": shape.dilations[1],
+            }  # fmt: skip
         entry, data = compiled(_SOURCE, _ENTRY, macros, target)
         return Code("object", entry, data, Launch((-(-lines // knobs["part"]), 1, 1)), knobs=dict(knobs))
 

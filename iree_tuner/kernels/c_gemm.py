@@ -29,6 +29,8 @@ class CGemm(CKernel):
         """Other ops, types and layouts, and epilogues that `steps_f32.h` does not compute."""
         if not is_contraction(problem.workload) and not is_convolution(problem.workload):
             return "it is neither a product nor a convolution"
+        if problem.padding:
+            return "it cannot pad the image"
         if why := refused(problem):
             return why
         shape = shape_of(problem)

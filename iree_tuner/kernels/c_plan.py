@@ -29,7 +29,7 @@ _DOTS: Mapping[int, tuple[tuple[int, int], ...]] = {
 """Rows and columns of a tile of dot products. Each sum takes a vector, whose lanes are added at the end. A
 tile has at most as many columns as a vector has lanes."""
 
-_DEPTHS = (256, 512, 128, 384)
+_DEPTHS = (256, 512, 128, 384, 1024)
 _MOST_SCRATCH = 1 << 20
 _L2 = 768 << 10  # bytes of the cache for the rows that a workgroup reads again
 _LINE = 16  # f32 in a line of the cache

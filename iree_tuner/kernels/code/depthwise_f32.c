@@ -7,6 +7,10 @@
 //   LINES, WIDTH, LINES_OF_IMAGE     lines of all images of the result, pixels of a line, lines of one image
 //   IMAGE, LINE, PIXEL               distances in the input for the result's next image, line and pixel, in elements
 //   CHANNELS, PLACES, PLACE_OFFSETS  channels; positions of the window, and their offsets from the first one
+//   PADDED                           whether windows reach into zeros around the image. Then also:
+//   HIGH, ACROSS, ABOVE, BEFORE      lines and pixels of an image without the zeros; lines and pixels of zeros before it
+//   WINDOW_W, STRIDE_H, STRIDE_W, DILATION_H, DILATION_W   positions of the window along a line, and distances of windows
+//                                    and of positions, in lines and pixels
 //   PIXELS, VECTORS, LANES, PART     a tile; lines of a workgroup
 //   EXTRAS, STEPS                    see steps_f32.h
 
@@ -20,8 +24,16 @@
 
 static const index offsets[PLACES] = {PLACE_OFFSETS};
 
-ALWAYS void tile(const float *image, const float *filter, extras given, float *result, index start, index channel,
-                 const int pixels, const int vectors, const int part) {
+#if PADDED
+static const float zeros[WIDE];
+#define INSIDE(line, pixel) ((line) >= 0 && (line) < HIGH && (pixel) >= 0 && (pixel) < ACROSS)
+#define WINDOW_H (PLACES / WINDOW_W)
+#endif
+
+// One tile. Its first window begins at `image`, which is the image's line `y` and pixel `across`. At an `edge`, windows
+// reach into the zeros around the image.
+ALWAYS void tile(const float *image, const float *filter, extras given, float *result, index start, index channel, index y,
+                 index across, const int edge, const int pixels, const int vectors, const int part) {
   vector sums[PIXELS][VECTORS];
   ALL for (int x = 0; x < pixels; x++)
     ALL for (int v = 0; v < vectors; v++) sums[x][v] = all(0);
@@ -30,7 +42,13 @@ ALWAYS void tile(const float *image, const float *filter, extras given, float *r
     ALL for (int v = 0; v < vectors; v++) {
       const int count = v + 1 < vectors ? LANES : part;
       const vector weight = load(filter + p * CHANNELS + v * LANES, count);
-      ALL for (int x = 0; x < pixels; x++) sums[x][v] += load(from + x * PIXEL + v * LANES, count) * weight;
+      ALL for (int x = 0; x < pixels; x++) {
+        const float *at = from + x * PIXEL;
+#if PADDED
+        if (edge && !INSIDE(y + p / WINDOW_W * DILATION_H, across + x * STRIDE_W + p % WINDOW_W * DILATION_W)) at = zeros;
+#endif
+        sums[x][v] += load(at + v * LANES, count) * weight;
+      }
     }
   }
   ALL for (int x = 0; x < pixels; x++)
@@ -41,13 +59,27 @@ ALWAYS void tile(const float *image, const float *filter, extras given, float *r
     }
 }
 
+ALWAYS void tile_at(index x, const float *image, const float *filter, extras given, float *result, index start,
+                    index channel, index y, const int pixels, const int vectors, const int part) {
+  image += x * PIXEL;
+  start += x * CHANNELS;
+#if PADDED
+  const index across = x * STRIDE_W - BEFORE;
+  const index last = across + (pixels - 1) * STRIDE_W + (WINDOW_W - 1) * DILATION_W;
+  if (!INSIDE(y, across) || !INSIDE(y + (WINDOW_H - 1) * DILATION_H, last)) {
+    tile(image, filter, given, result, start, channel, y, across, 1, pixels, vectors, part);
+    return;
+  }
+#endif
+  tile(image, filter, given, result, start, channel, 0, 0, 0, pixels, vectors, part);
+}
+
 ALWAYS void channels(const float *image, const float *filter, extras given, float *result, index start, index channel,
-                     const int vectors, const int part) {
+                     index y, const int vectors, const int part) {
   index x = 0;
   for (; x + PIXELS <= WIDTH; x += PIXELS)
-    tile(image + x * PIXEL, filter, given, result, start + x * CHANNELS, channel, PIXELS, vectors, part);
-  if (WIDTH % PIXELS)
-    tile(image + x * PIXEL, filter, given, result, start + x * CHANNELS, channel, WIDTH % PIXELS, vectors, part);
+    tile_at(x, image, filter, given, result, start, channel, y, PIXELS, vectors, part);
+  if (WIDTH % PIXELS) tile_at(x, image, filter, given, result, start, channel, y, WIDTH % PIXELS, vectors, part);
 }
 
 #define EXTRA(name) const float *name,
@@ -58,9 +90,13 @@ void ENTRY(const float *image, const float *filter, EXTRAS float *result, index 
   const index begin = number * PART, end = begin + PART < LINES ? begin + PART : LINES;
   for (index line = begin; line < end; line++) {
     const float *from = image + line / LINES_OF_IMAGE * IMAGE + line % LINES_OF_IMAGE * LINE;
-    index c = 0;
+    index c = 0, y = 0;
+#if PADDED
+    y = line % LINES_OF_IMAGE * STRIDE_H - ABOVE;
+    from -= (ABOVE * ACROSS + BEFORE) * CHANNELS;
+#endif
     for (; c + WIDE <= CHANNELS; c += WIDE)
-      channels(from + c, filter + c, given, result, line * WIDTH * CHANNELS + c, c, VECTORS, LANES);
-    if (TAIL) channels(from + c, filter + c, given, result, line * WIDTH * CHANNELS + c, c, TAIL_VECTORS, LAST);
+      channels(from + c, filter + c, given, result, line * WIDTH * CHANNELS + c, c, y, VECTORS, LANES);
+    if (TAIL) channels(from + c, filter + c, given, result, line * WIDTH * CHANNELS + c, c, y, TAIL_VECTORS, LAST);
   }
 }

@@ -19,15 +19,27 @@ HOST = parse_target("llvm-cpu:host")
 
 pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
+ZEROS = (0, 0, 0, 0)
 FEW = settings(
     max_examples=amount(4, 32), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
-def depthwise(size, channels, *, stride=1, dilation=1, more=0, first=False):
-    """A 3x3 convolution of two images with a bias and a relu; `more` rows are not read."""
+def depthwise(size, channels, *, stride=1, dilation=1, more=0, first=False, zeros=ZEROS):
+    """A 3x3 convolution of two images with a bias and a relu.
+
+    `more` rows are not read. `zeros` are added above, below, before and after the image's pixels.
+    """
     high, wide = ((each - 1) * stride + 2 * dilation + 1 for each in size)
     image, filter_ = f"tensor<2x{high + more}x{wide}x{channels}xf32>", f"tensor<3x3x{channels}xf32>"
+    above, below, before, after = zeros
+    small = f"tensor<2x{high + more - above - below}x{wide - before - after}x{channels}xf32>"
+    pad = f"""
+      %zero = arith.constant 0.0 : f32
+      %a = tensor.pad %small low[0, {above}, {before}, 0] high[0, {below}, {after}, 0] {{
+      ^bb0(%p: index, %q: index, %r: index, %s: index):
+        tensor.yield %zero : f32
+      }} : {small} to {image}"""
     result, pair = f"tensor<2x{size[0]}x{size[1]}x{channels}xf32>", "tensor<2xi64>"
     op = "depthwise_conv_2d_nhwc_hwc"
     if first:
@@ -36,8 +48,9 @@ def depthwise(size, channels, *, stride=1, dilation=1, more=0, first=False):
     return f"""
     #id = affine_map<(a, b, c, d) -> (a, b, c, d)>
     #last = affine_map<(a, b, c, d) -> (d)>
-    func.func @main(%a: {image}, %b: {filter_}, %c: tensor<{channels}xf32>) -> {result} {{
-      %zero = arith.constant 0.0 : f32
+    func.func @main(%{"small" if any(zeros) else "a"}: {small if any(zeros) else image}, %b: {filter_},
+                    %c: tensor<{channels}xf32>) -> {result} {{
+      {pad if any(zeros) else "%zero = arith.constant 0.0 : f32"}
       %empty = tensor.empty() : {result}
       %init = linalg.fill ins(%zero : f32) outs(%empty : {result}) -> {result}
       %r = linalg.{op} {{strides = dense<{stride}> : {pair}, dilations = dense<{dilation}> : {pair}}}
@@ -58,23 +71,29 @@ def depthwise(size, channels, *, stride=1, dilation=1, more=0, first=False):
 @given(
     size=st.tuples(st.integers(1, 9), st.integers(1, 17)), channels=st.integers(1, 70),
     stride=st.integers(1, 2), dilation=st.integers(1, 2), more=st.integers(0, 2),
+    zeros=st.sampled_from([ZEROS, (1, 1, 1, 1), (0, 1, 0, 1), (2, 0, 1, 0)]),
     width=st.sampled_from(WIDTHS), pick=st.floats(0, 0.999),
 )  # fmt: skip
-@example(size=(5, 13), channels=37, stride=2, dilation=1, more=1, width=WIDTHS[-1], pick=0)
-def test_convolutions(size, channels, stride, dilation, more, width, pick, tmp_path):
-    problem = site_in(depthwise(size, channels, stride=stride, dilation=dilation, more=more)).problem
+@example(size=(5, 13), channels=37, stride=2, dilation=1, more=1, zeros=ZEROS, width=WIDTHS[-1], pick=0)
+@example(size=(4, 17), channels=40, stride=1, dilation=2, more=0, zeros=(2, 1, 1, 2), width=16, pick=0)
+@example(size=(7, 7), channels=33, stride=1, dilation=1, more=0, zeros=(1, 1, 1, 1), width=16, pick=0.1)
+def test_convolutions(size, channels, stride, dilation, more, zeros, width, pick, tmp_path):
+    text = depthwise(size, channels, stride=stride, dilation=dilation, more=more, zeros=zeros)
+    problem = site_in(text).problem
     assert problem.epilogue == ("bias", "relu")
+    assert bool(problem.padding) == any(zeros)
     assert KERNEL.refuses(problem) == ""
-    fit = [each for each in KERNEL.variants(problem, HOST) if each["lanes"] == width]
-    image, filter_, bias = arrays(problem)
+    fit = [each for each in KERNEL.variants(problem, HOST) if each["lanes"] == min(width, WIDTHS[-1])]
+    given = image, filter_, bias = arrays(problem)
     image[1, 0, 0, 0] = np.nan
+    image = np.pad(image, ((0, 0), zeros[:2], zeros[2:], (0, 0)))
     want = np.zeros(problem.result.shape)
     for y, x in np.ndindex(3, 3):
         rows = slice(y * dilation, y * dilation + (size[0] - 1) * stride + 1, stride)
         columns = slice(x * dilation, x * dilation + (size[1] - 1) * stride + 1, stride)
         want += image[:, rows, columns].astype(np.float64) * filter_[y, x]
     code = KERNEL.make(problem, HOST, fit[int(pick * len(fit))])
-    found = run(code, (image, filter_, bias), want.shape, tmp_path)
+    found = run(code, given, want.shape, tmp_path)
     np.testing.assert_allclose(found, np.maximum(want + bias, 0), rtol=1e-5, atol=1e-5)
 
 
@@ -91,7 +110,7 @@ def test_refused(text, why):
     assert KERNEL.refuses(site_in(text).problem) == why
 
 
-def test_zeros_around_images_must_be_in_memory():
-    problem = site_in(depthwise((3, 5), 4)).problem
-    padded = replace(problem, padding=((0, 0), (1, 1), (1, 1), (0, 0)))
-    assert KERNEL.refuses(padded) == "it cannot pad the image"
+def test_only_images_are_padded():
+    problem = site_in(depthwise((3, 5), 4, zeros=(1, 1, 1, 1))).problem
+    padded = replace(problem, padding=((0, 0), (1, 1), (1, 1), (0, 2)))
+    assert KERNEL.refuses(padded) == "its padding is not only around the pixels of an image"
