@@ -37,6 +37,8 @@ class Built:
         cpu_s: processor time of that; less than `seconds` where others want the cores too. 0 where unknown.
         code: what was linked instead of the compiler's own, such as a kernel; None where nothing was.
         code_digest: equal for equal `code`; empty where it is the executable that says what is equal.
+        for_check: the module whose results are compared, if `vmfb` reads an operand that was packed before;
+            otherwise empty.
     """
 
     outcome: Outcome
@@ -47,6 +49,7 @@ class Built:
     cpu_s: float = 0.0
     code: object = None
     code_digest: str = ""
+    for_check: bytes = b""
 
     @property
     def crowding(self) -> float:

@@ -32,6 +32,7 @@ class ScreenPlan:
         most: samples at most.
         precision: relative difference of the three least samples, at which it is enough.
         checked: whether its numbers are looked at, too.
+        for_check: the executable whose numbers are looked at, if it is another one (`Built.for_check`).
     """
 
     batch_s: float = 0.005
@@ -39,6 +40,7 @@ class ScreenPlan:
     most: int = 12
     precision: float = 0.02
     checked: bool = True
+    for_check: bytes = b""
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,9 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         rotation = _rotation(bench)
     try:
         memory = station.memory if station else rotation
-        loaded = LoadedDispatch(vmfb, bench.harness, bench.device, memory)
+        loaded = checked = LoadedDispatch(vmfb, bench.harness, bench.device, memory)
+        if plan.for_check:
+            checked = LoadedDispatch(plan.for_check, bench.harness, bench.device, memory)
     except RUNTIME_ERRORS as error:
         with _device_errors():
             probe(bench.device)  # is it the executable, or the device?
@@ -220,7 +222,7 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         worst, said = None, ""
         if station:
             with checking:
-                agreement = station.check.quick(loaded)
+                agreement = station.check.quick(checked)
                 said = station.check.default() if vmfb == bench.default and agreement.ok else ""
             worst = agreement.worst
             # A default that is not what the program has says how fast others are, right or wrong.

@@ -16,8 +16,8 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.execute.candidate import Built
-from iree_tuner.kernels.executable import export_of, fill_variant, object_of, ports_of
-from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.executable import export_of, fill_variant, object_of, packed_ports, ports_of
+from iree_tuner.kernels.kernel import Code, Packed
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice, stride_of
 from iree_tuner.program.extract import Extraction, extract_here
@@ -113,14 +113,20 @@ def _size(tensor: TensorSlice) -> tuple[int, str, str]:
     return math.prod(tensor.shape), tensor.element_type, access
 
 
-def build_kernel_here(harness: Harness, flags: tuple[str, ...], problem: Problem, code: Code) -> Built:
+def build_kernel_here(
+    harness: Harness, flags: tuple[str, ...], problem: Problem, code: Code, packed: Packed | None = None
+) -> Built:
     """Compile a harness whose executable is replaced by a kernel's code. Runs in workers.
+
+    With `packed`, the harness is compiled a second time, with the code that reads a packed input. It is for
+    timing: the harness's input is not packed, so its results are wrong.
 
     Args:
         harness: of a dispatch that passes `why_unfit`; with scratch memory if the code needs it.
         flags: the target's flags.
         problem: the computation of the dispatch.
         code: the kernel's code for that problem.
+        packed: the code for an input that is a constant of the program.
     """
     start = time.perf_counter()
     session = session_for(flags)
@@ -128,22 +134,39 @@ def build_kernel_here(harness: Harness, flags: tuple[str, ...], problem: Problem
         with session.context, ir.Location.unknown(), tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "kernel.o"
             path.write_bytes(code.data)
-            vmfb = _build(harness, session, problem, code, str(path))
-        built = Built("ok", vmfb)
+            built = Built("ok", _build(harness, session, problem, code, str(path)))
+            if packed is not None and _has_room(harness, packed):
+                path.write_bytes(packed.code.data)
+                vmfb = _build(harness, session, problem, packed.code, str(path), packed)
+                built = replace(built, vmfb=vmfb, for_check=built.vmfb)
     except (CompileError, KernelError) as error:
         built = Built("compile_error", message=str(error))
     return replace(built, seconds=time.perf_counter() - start)
 
 
-def _build(harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str) -> bytes:
-    module = substituted(harness, session, problem, code, path)
+def _has_room(harness: Harness, packed: Packed) -> bool:
+    """Whether the zeros that packing adds to an input lie within the harness's memory."""
+    binding = harness.bindings[_order(harness)[packed.input]]
+    element = binding.length // max(1, math.prod(packed.matrix))
+    return binding.offset + math.prod(packed.shape) * element <= harness.buffer_bytes
+
+
+def _build(
+    harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str,
+    packed: Packed | None = None,
+) -> bytes:  # fmt: skip
+    module = substituted(harness, session, problem, code, path, packed)
     return session.to_vmfb(module, start="executable-sources")
 
 
 def substituted(
-    harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str
-) -> ir.Module:
-    """The harness with its executable replaced by a kernel. `path` is where an object file lies."""
+    harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str,
+    packed: Packed | None = None,
+) -> ir.Module:  # fmt: skip
+    """The harness with its executable replaced by a kernel, or by that of `packed`.
+
+    `path` is where an object file lies.
+    """
     module = session.parse(harness.module)
     variant = ir.get_ops_of_type(module, hal.ExecutableVariantOp)[0].operation
     export = export_of(code)
@@ -153,7 +176,8 @@ def substituted(
     variant.attributes["objects"] = ir.ArrayAttr.get([object_of(code, path)])
     end = variant.regions[0].blocks[0].operations[0]
     with ir.InsertionPoint(end):
-        fill_variant([(code, ports_of(problem, code))])
+        ports = ports_of(problem, code) if packed is None else packed_ports(problem, packed)
+        fill_variant([(code, ports)])
     if code.scratch_bytes or harness.inputs:
         _bind(module, harness, code.scratch_bytes)
     return module

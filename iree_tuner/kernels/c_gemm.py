@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths
 from iree_tuner.kernels.c_plan import Plan, plans
-from iree_tuner.kernels.c_shape import shape_of
+from iree_tuner.kernels.c_shape import Shape, shape_of
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
 from iree_tuner.kernels.packing import MOST_PADDING
 from iree_tuner.kernels.problem import KernelError, Problem
@@ -48,14 +49,17 @@ class CGemm(CKernel):
         """The legal variants, lowest predicted cost first."""
         del target
         shape = shape_of(problem)
-        return tuple(plan.knobs for plan in plans(shape, widths())) if shape else ()
+        if shape is None:
+            return ()
+        packed = int(not shape.swapped) in problem.constants and _matrix_of(problem, shape) is not None
+        return tuple(plan.knobs for plan in plans(shape, widths(), packed=packed))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
         shape = shape_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
-        return _code(problem, Plan(shape, knobs), target)
+        return replace(_code(problem, Plan(shape, knobs).unpacked(), target), knobs=dict(knobs))
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Code for a right operand packed into tiles of columns, if it is a matrix. Raises KernelError."""
@@ -76,16 +80,15 @@ def _packing(problem: Problem, plan: Plan) -> tuple[int, tuple[int, int], int] |
 
     Dot products already read the operand along the depth, and images change with each run.
     """
-    shape, number = plan.shape, int(not plan.shape.swapped)
+    padding = -plan.shape.columns % plan.wide * plan.shape.depth * 4
+    return None if padding > MOST_PADDING or plan.knobs["dot"] else _matrix_of(problem, plan.shape)
+
+
+def _matrix_of(problem: Problem, shape: Shape) -> tuple[int, tuple[int, int], int] | None:
+    """The right operand's number, its matrix sizes, and the dimension of columns; None if it is no matrix."""
+    number = int(not shape.swapped)
     whole = math.prod(problem.inputs[number].shape) == shape.depth * shape.columns
-    padding = -shape.columns % plan.wide * shape.depth * 4
-    if (
-        padding > MOST_PADDING
-        or plan.knobs["dot"]
-        or shape.windows is not None
-        or shape.batch[0] > 1
-        or not whole
-    ):
+    if shape.windows is not None or shape.batch[0] > 1 or not whole:
         return None
     if (shape.right_row, shape.right_column) == (shape.columns, 1):
         return number, (shape.depth, shape.columns), 1

@@ -34,7 +34,12 @@ _MOST_SCRATCH = 1 << 20
 _L2 = 768 << 10  # bytes of the cache for the rows that a workgroup reads again
 _LINE = 16  # f32 in a line of the cache
 _FMA_CYCLES = 4  # latency: from one addition to a sum to the next
-_TILE_CYCLES, _WORKGROUP_CYCLES = 30.0, 2000.0
+_TILE_CYCLES, _WORKGROUP_CYCLES = 120.0, 2000.0
+_PAGE = 1024  # f32
+_FAR, _ALIKE = (
+    1.3,
+    2.0,
+)  # slower if each row is on another page, and if rows take the same places of the cache
 _TOTAL_CYCLES = 8.0  # to add the lanes of a vector
 _WAIT = 0.04  # of a workgroup's time, which the others wait at the end
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -49,10 +54,12 @@ class Plan:
         shape: sizes and strides of the product.
         knobs: `rows`, `vectors`, `lanes`, `depth`, `pack_left`, `pack_right`, `dot`, `tiles`,
             `columns`, `unroll`.
+        packed: whether the right operand is packed before the program runs.
     """
 
     shape: Shape
     knobs: Knobs
+    packed: bool = False
 
     @property
     def wide(self) -> int:
@@ -102,8 +109,18 @@ class Plan:
 
     def legal(self) -> bool:
         """Whether the plan fits into stack and scratch memory."""
-        on_stack = self.knobs["pack_right"] * self.knobs["depth"] * self.wide * 4
-        return on_stack <= MOST_STACK and self.scratch_bytes <= _MOST_SCRATCH
+        return (self.packed or self._on_stack <= MOST_STACK) and self.scratch_bytes <= _MOST_SCRATCH
+
+    @property
+    def _on_stack(self) -> int:
+        return self.knobs["pack_right"] * self.knobs["depth"] * self.wide * 4
+
+    def unpacked(self) -> Plan:
+        """The plan for a right operand that was not packed before: with parts of the depth that fit."""
+        depth = self.knobs["depth"]
+        while self._on_stack * depth > MOST_STACK * self.knobs["depth"]:
+            depth = -(-depth // 2)
+        return Plan(self.shape, {**self.knobs, "depth": _depth_of(self.shape, depth)})
 
     def cycles(self, workers: int) -> float:
         """The predicted time on that many workers, in cycles of two vector operations each."""
@@ -130,7 +147,7 @@ class Plan:
     def _packing(self, columns: int, tiles: int) -> float:
         shape, knobs = self.shape, self.knobs
         right = 0.4 if shape.right_row == 1 else (8.0 if shape.windows else 3.0) / knobs["lanes"]
-        found = knobs["pack_right"] * shape.depth * columns * right
+        found = 0.0 if self.packed else knobs["pack_right"] * shape.depth * columns * right
         if knobs["pack_left"]:
             left = 0.15 if shape.channels >= _LINE else 1.5
             found += tiles * knobs["rows"] * shape.depth * left
@@ -140,19 +157,25 @@ class Plan:
         """Cycles of a tile: its products or their latency, some for loads, and a fixed part."""
         depth = self.shape.depth
         step = max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2) + 0.05 * (rows + vectors)
+        in_place = not (self.packed or self.knobs["pack_right"])
+        if in_place and self.shape.right_row >= _PAGE:
+            step *= _FAR if self.shape.right_row % _PAGE else _ALIKE
         if self.knobs["dot"]:
             return step * depth / self.knobs["lanes"] + rows * vectors * _TOTAL_CYCLES + _TILE_CYCLES
         return step * depth + -(-depth // self.part) * _TILE_CYCLES
 
 
-def plans(shape: Shape, widths: tuple[int, ...]) -> list[Plan]:
-    """The legal plans, lowest predicted cost first. Each further plan of a tile gets a small penalty."""
+def plans(shape: Shape, widths: tuple[int, ...], *, packed: bool = False) -> list[Plan]:
+    """The legal plans, lowest predicted cost first. Each further plan of a tile gets a small penalty.
+
+    `packed` says that the right operand is packed before the program runs.
+    """
     threads = workers()
     costs: list[tuple[float, int, Plan]] = []
     for lanes in widths:
         slower = 1.0 if lanes == widths[0] else 1.5
-        for base in _tiles_of(shape, lanes):
-            own = [plan for each in base for plan in _cheapest(shape, each, threads)]
+        for base in _tiles_of(shape, lanes, packed=packed):
+            own = [plan for each in base for plan in _cheapest(shape, each, threads, packed=packed)]
             own.sort(key=lambda each: each.cycles(threads))
             costs += [
                 (plan.cycles(threads) * slower * (1 + 0.01 * place), len(costs) + place, plan)
@@ -161,10 +184,11 @@ def plans(shape: Shape, widths: tuple[int, ...]) -> list[Plan]:
     return [plan for _, _, plan in sorted(costs, key=lambda each: each[:2])]
 
 
-def _tiles_of(shape: Shape, lanes: int) -> Iterator[list[dict[str, int]]]:
+def _tiles_of(shape: Shape, lanes: int, *, packed: bool) -> Iterator[list[dict[str, int]]]:
     """For each tile that is not larger than the result, all choices of the other knobs except workgroups."""
     depths = dict.fromkeys(_depth_of(shape, depth) for depth in _DEPTHS)
-    rights = (1,) if shape.windows or (shape.right_row == 1 and shape.columns > 1) else (0, 1)
+    turned = shape.right_row == 1 and shape.columns > 1
+    rights = (1,) if shape.windows or turned else (0,) if packed else (0, 1)
     for rows, vectors in TILES[lanes]:
         if rows > shape.rows or (vectors > 2 and (vectors - 1) * lanes >= shape.columns):
             continue
@@ -184,9 +208,9 @@ def _tiles_of(shape: Shape, lanes: int) -> Iterator[list[dict[str, int]]]:
             yield [{**tile, "pack_left": 0, "pack_right": 0, "unroll": each} for each in (1, 2)]
 
 
-def _cheapest(shape: Shape, base: Mapping[str, int], workers: int) -> list[Plan]:
+def _cheapest(shape: Shape, base: Mapping[str, int], workers: int, *, packed: bool) -> list[Plan]:
     """The plans with the best divisions into workgroups."""
-    found = [plan for plan in _cut(shape, base) if plan.legal()]
+    found = [plan for plan in _cut(shape, base, packed=packed) if plan.legal()]
     return sorted(found, key=lambda each: each.cycles(workers))[:_FEW_PARTS]
 
 
@@ -197,9 +221,10 @@ def _depth_of(shape: Shape, depth: int) -> int:
     return -(-shape.channels // -(-shape.channels // depth))
 
 
-def _cut(shape: Shape, base: Mapping[str, int]) -> Iterator[Plan]:
+def _cut(shape: Shape, base: Mapping[str, int], *, packed: bool) -> Iterator[Plan]:
     """A plan for each division of the result into workgroups."""
     whole = Plan(shape, {**base, "tiles": 1, "columns": 1})
+    own = packed and not base["dot"]
     wide, tiles = whole.wide, whole.all_tiles
     column_tiles = -(-shape.columns // wide)
     seen: set[tuple[int, int]] = set()
@@ -209,4 +234,4 @@ def _cut(shape: Shape, base: Mapping[str, int]) -> Iterator[Plan]:
         cut = -(-tiles // down), -(-column_tiles // across) * wide
         if cut not in seen:
             seen.add(cut)
-            yield Plan(shape, {**base, "tiles": cut[0], "columns": cut[1]})
+            yield Plan(shape, {**base, "tiles": cut[0], "columns": cut[1]}, own)

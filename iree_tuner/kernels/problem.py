@@ -51,6 +51,7 @@ class Problem:
             empty.
         integers: for sums of integers, how operands are read and which formula follows; `epilogue` is then
             empty.
+        constants: numbers of the inputs that are constants of the program. A kernel may get these packed.
     """
 
     workload: Workload
@@ -63,6 +64,7 @@ class Problem:
     padding: tuple[tuple[int, int], ...] = ()
     fused: bytes = b""
     integers: Integers | None = None
+    constants: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from iree_tuner.kernels.integers import Integers, Operands, operands_of
 from iree_tuner.kernels.moved import Moved, build_in_one, moved_product
 from iree_tuner.kernels.one_op import build_alone, build_dispatch
 from iree_tuner.kernels.one_sum import build_sum
+from iree_tuner.kernels.packing import HOISTED
 from iree_tuner.kernels.padding import Padding, padding_of
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.scalar import constant_of
@@ -199,7 +200,7 @@ def _moved_site(
     last, before = every[-1], site.problem
     problem = replace(
         before, workload=moved.workload, inputs=tuple(map(array_of, inputs)), result=array_of(last.result),
-        epilogue=(*before.epilogue, "moved"), seen=moved.seen,
+        epilogue=(*before.epilogue, "moved"), seen=moved.seen, constants=_constants(inputs),
     )  # fmt: skip
 
     def build(function: func.FuncOp) -> ir.Value:
@@ -273,9 +274,16 @@ def _site(
     workload: Workload, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation], epilogue: tuple[str, ...],
     function: str, scale: float = 1.0,
 ) -> Site:  # fmt: skip
-    arrays = tuple(map(array_of, inputs))
-    problem = Problem(workload, arrays, array_of(ops[-1].result), epilogue, scale)
+    problem = Problem(
+        workload, tuple(map(array_of, inputs)), array_of(ops[-1].result), epilogue, scale,
+        constants=_constants(inputs),
+    )  # fmt: skip
     return Site(problem, case_of(inputs, ops), function)
+
+
+def _constants(inputs: Sequence[ir.Value]) -> tuple[int, ...]:
+    before = map(producer, inputs)
+    return tuple(at for at, op in enumerate(before) if op is not None and op.name in HOISTED)
 
 
 def _padded(

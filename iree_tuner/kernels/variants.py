@@ -22,6 +22,7 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.alone import build_kernel_here, extract_alone_here, why_unfit, with_scratch
 from iree_tuner.kernels.identity import digest_of, tools_of
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
+from iree_tuner.kernels.packing import with_packed
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
 from iree_tuner.kernels.reproducer import write_reproducer_here
 from iree_tuner.kernels.site import Site
@@ -158,7 +159,8 @@ def study_of(
         variants: the number of variants.
         setting: the machine and the versions.
     """
-    code = hashlib.sha256(repr((fingerprint(harness), site.case)).encode()).hexdigest()[:16]
+    parts = (fingerprint(harness), site.case, site.problem.constants)
+    code = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
     return StudyKey(setting, workload, code, digest_of(kernel), f"{KERNEL}{kernel.name}", variants)
 
 
@@ -166,6 +168,9 @@ def make_here(
     kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness, tools: Sequence[str]
 ) -> Built:
     """Make a kernel's code and build the harness with it. Runs in workers, also on other hosts.
+
+    If the kernel can pack a constant of the program, the code for the packed constant is timed: the program
+    will use that code.
 
     The digest is the digest of the kernel's code. A digest of the executable would not do: compiler 3.13
     writes four bytes into an object's table of entries that differ from process to process.
@@ -183,8 +188,11 @@ def make_here(
         code = kernel.make(problem, target, knobs)
     except KernelError as error:
         return Built("compile_error", message=str(error), seconds=time.perf_counter() - start)
-    built = build_kernel_here(harness, target.flags, problem, code)
-    return replace(built, seconds=time.perf_counter() - start, code=code, code_digest=digest_of_code(code))
+    packed = with_packed(kernel, problem, target, code).packed if problem.constants else None
+    packed = packed if packed is not None and packed.input in problem.constants else None
+    built = build_kernel_here(harness, target.flags, problem, code, packed)
+    timed = packed.code if packed is not None and built.for_check else code
+    return replace(built, seconds=time.perf_counter() - start, code=code, code_digest=digest_of_code(timed))
 
 
 def digest_of_code(code: Code) -> str:

@@ -9,8 +9,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.measurer import AnyBench, Measurer
-from iree_tuner.execute.sampling import drift
+from iree_tuner.execute.sampling import ScreenPlan, drift
 from iree_tuner.execute.worker import Timed
 
 _AGAIN_AFTER = 16
@@ -159,14 +160,15 @@ class DeviceRunner:
                 hint="the device may need a reset; trials so far are kept",
             )
 
-    def begin(self, vmfb: bytes, bench: AnyBench, limit_score: float) -> Future[Timed]:
+    def begin(self, built: Built, bench: AnyBench, limit_score: float) -> Future[Timed]:
         """Time a candidate; it is dropped where it is slower than `limit_score` times the default."""
         track = self.track(bench)
         track.count()
         self.last = bench
         own = replace(bench, device=self.measurer.device)
         limit_us = limit_score * track.last_us if limit_score < math.inf else None
-        return self.measurer.submit_screen(vmfb, own, limit_us)
+        plan = ScreenPlan(for_check=built.for_check)
+        return self.measurer.submit_screen(built.vmfb, own, limit_us, plan)
 
 
 class RunDevices:

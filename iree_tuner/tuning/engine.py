@@ -224,7 +224,7 @@ class Engine:
                     self._run(device.begin_baseline(made.bench), device, made.bench, None)
                 elif device.track(made.bench).last_us:
                     self._first[made.code] = None
-                    timing = device.begin(made.built.vmfb, made.bench, _REJECT_AT * made.search.to_beat)
+                    timing = device.begin(made.built, made.bench, _REJECT_AT * made.search.to_beat)
                     self._run(timing, device, made.bench, made)
                 else:  # it is compared with what is being timed
                     self._ready.appendleft(made)

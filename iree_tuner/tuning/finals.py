@@ -20,6 +20,7 @@ from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.judging import JudgePlan
 from iree_tuner.execute.measurer import AnyBench
 from iree_tuner.execute.outcome import DEFAULT_WRONG
+from iree_tuner.execute.sampling import ScreenPlan
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.program.bindings import Harness
@@ -230,7 +231,7 @@ def _choose(finals: _Finals, lab: Lab) -> None:
         for trial, comparison in order:
             if (comparison and not plan.names(comparison)) or len(right) == plan.keep:
                 break
-            agreement = lab.measurer.agrees(ready[trial].vmfb, bench)
+            agreement = lab.measurer.agrees(ready[trial].for_check or ready[trial].vmfb, bench)
             if search.corrects and agreement.ok and not agreement.corrects:
                 continue  # no better than the default on further inputs
             if agreement.ok:
@@ -292,7 +293,7 @@ def _of_this_code(search: Search, trial: Trial, built: Built, lab: Lab) -> Trial
     """A trial of the code that was built now: what an earlier run timed may have become other code."""
     if built.digest == trial.digest:
         return trial
-    timed = lab.measurer.time(built.vmfb, search.kind.bench)
+    timed = lab.measurer.time(built.vmfb, search.kind.bench, plan=ScreenPlan(for_check=built.for_check))
     found = replace(
         trial, outcome=timed.outcome, samples_us=timed.samples_us, message=timed.message, digest=built.digest,
         compile_s=built.seconds, measure_s=timed.seconds, worst=timed.worst, at=time.time(),

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,6 +205,23 @@ def test_packed(text, pick, tmp_path):
     want = run(code, inputs, problem.result.shape, tmp_path)
     inputs[packed.input] = packed_by(packed, inputs[packed.input])
     np.testing.assert_array_equal(run(packed.code, inputs, problem.result.shape, tmp_path), want)
+
+
+def test_a_constant_is_packed_in_parts_that_need_not_fit_on_the_stack(tmp_path):
+    """Its plans do not pack by themselves. The code for other operands has smaller parts where it packs."""
+    problem = replace(site_in(matmul(24, 96, 1500, transposed=True)).problem, constants=(1,))
+    for pick in (0.0, 0.3, 0.9):
+        knobs = chosen(problem, pick, depth=750, dot=0)
+        inputs, code = arrays(problem), KERNEL.make(problem, HOST, knobs)
+        want = inputs[0].astype(np.float64) @ inputs[1].T
+        found = run(code, inputs, want.shape, tmp_path)
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
+        packed = KERNEL.packed(problem, HOST, code.knobs)
+        inputs[packed.input] = packed_by(packed, inputs[packed.input])
+        found = run(packed.code, inputs, want.shape, tmp_path)
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
+    in_order = replace(site_in(matmul(24, 96, 1500)).problem, constants=(1,))
+    assert not any(each["pack_right"] for each in KERNEL.variants(in_order, HOST))
 
 
 def test_what_is_not_packed():

@@ -14,6 +14,8 @@ from iree_tuner.kernels.bench import Outlook, hold_contests, winners
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.find import Place, find_here
+from iree_tuner.kernels.identity import tools_of
+from iree_tuner.kernels.variants import make_here
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
@@ -23,6 +25,17 @@ briefly = partial(hold_contest, rounds=8)
 all_briefly = partial(hold_contests, rounds=8)
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 SQUARE = matmul(96, 96, 96)
+WEIGHTS = """
+func.func @main(%x: tensor<24x64xf32>) -> tensor<24x96xf32> {
+  %w = flow.tensor.constant #flow.parameter.named<"model"::"w"> : tensor<64x96xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<24x96xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<24x96xf32>) -> tensor<24x96xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<24x64xf32>, tensor<64x96xf32>)
+      outs(%init : tensor<24x96xf32>) -> tensor<24x96xf32>
+  return %0 : tensor<24x96xf32>
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +149,23 @@ def test_a_request_to_stop(lab) -> None:
     stop = StopRequest()
     stop.request()
     assert briefly(site_in(SQUARE), CGemm(), lab, records=Records(None, stop)).trials == ()
+
+
+def test_a_constant_is_timed_packed_and_checked_as_it_is(lab) -> None:
+    """In the program it is packed once, when it is loaded."""
+    site = site_in(WEIGHTS)
+    assert site.problem.constants == (1,)
+    contest = briefly(site, CGemm(), lab, most=2)
+    assert [each.outcome for each in contest.trials] == ["ok", "ok"]
+    assert contest.best is not None
+    kernel, (dispatch,) = CGemm(), extract_alone_here(site.alone, "weights", lab.target).dispatches
+    knobs = dict(contest.best.trial.assignment)
+    built = make_here(kernel, site.problem, lab.target, knobs, dispatch.harness, tools_of(kernel))
+    assert built.for_check not in (b"", built.vmfb)
+    argument = replace(site.problem, constants=())
+    plain = make_here(kernel, argument, lab.target, knobs, dispatch.harness, tools_of(kernel))
+    assert plain.for_check == b""
+    assert plain.code_digest != built.code_digest
 
 
 def test_a_kernel_that_needs_more_memory_than_there_is_is_a_trial(lab) -> None:
