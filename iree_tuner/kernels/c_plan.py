@@ -31,7 +31,12 @@ tile has at most as many columns as a vector has lanes."""
 
 _DEPTHS = (256, 512, 128, 384, 1024)
 _MOST_SCRATCH = 1 << 20
+_L1, _L1_MISS = (
+    24 << 10,
+    0.25,
+)  # bytes of the right operand's tile that stay in it; cycles of a load otherwise
 _L2 = 768 << 10  # bytes of the cache for the rows that a workgroup reads again
+_MEMORY_CYCLES = 0.5  # for an f32 of a right operand that is larger than that cache
 _LINE = 16  # f32 in a line of the cache
 _FMA_CYCLES = 4  # latency: from one addition to a sum to the next
 _TILE_CYCLES, _WORKGROUP_CYCLES = 120.0, 2000.0
@@ -140,6 +145,8 @@ class Plan:
         )
         found = one * tiles / self.all_tiles
         found += self._packing(columns, tiles)
+        if shape.depth * shape.columns * 4 > _L2:
+            found += shape.depth * columns * _MEMORY_CYCLES
         if tiles * knobs["rows"] * self.part * 4 > _L2 and whole + bool(rest) > 1:
             found *= 1.1
         return (-(-across * down * shape.batch[0] // workers) + _WAIT) * (found + _WORKGROUP_CYCLES)
@@ -157,6 +164,8 @@ class Plan:
         """Cycles of a tile: its products or their latency, some for loads, and a fixed part."""
         depth = self.shape.depth
         step = max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2) + 0.05 * (rows + vectors)
+        if self.part * vectors * self.knobs["lanes"] * 4 > _L1:
+            step += _L1_MISS * vectors
         in_place = not (self.packed or self.knobs["pack_right"])
         if in_place and self.shape.right_row >= _PAGE:
             step *= _FAR if self.shape.right_row % _PAGE else _ALIKE
