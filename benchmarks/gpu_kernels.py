@@ -1,21 +1,35 @@
-"""Kernels on a GPU: Triton's among the candidates, beside the tuned compiler and cuBLAS through PyTorch.
+"""Kernels on a GPU: Triton's among the candidates, beside the tuned compiler and PyTorch's libraries.
 
     python benchmarks/gpu_kernels.py programs/gemms/*.mlir --device cuda://0 --json rows.jsonl
+    python benchmarks/gpu_kernels.py programs/layers/sdxl_unet.mlir programs/layers/cross_attention.mlir \
+        --kernel triton_attention --budget 0 --json rows.jsonl
+    python benchmarks/gpu_kernels.py programs/layers/resnet50.mlir --kernel triton_conv --budget 0 \
+        --json rows.jsonl
 
-For each program, which is one matrix multiplication, one after the other:
+For each problem of each program that the kernel computes, one after the other:
 
-1. `iree_tuner.tune_module` with the budget finds the best configuration of the compiler's own code.
+1. `iree_tuner.tune_module` with the budget finds the best configuration of the compiler's own code. It is for
+   programs with one problem; `--budget 0` leaves it out.
 2. `iree_tuner.kernels.contest` tries the kernel's variants, checks their numbers, and judges the best.
 3. With all compilers gone, in one process: the dispatch as the compiler makes it, the tuned one, the kernel,
-   and `torch.mm` on the same types and sizes, with the same type of result, in rounds of one sample each in
-   an order that changes, all on rotating copies of their data.
+   and PyTorch on the same types and sizes, in rounds of one sample each in an order that changes, all on
+   rotating copies of their data.
+
+PyTorch computes products by `torch.mm` with the same type of result (cuBLAS), attention by
+`scaled_dot_product_attention` with FlashAttention and again with cuDNN, and convolutions by `conv2d` with
+`cudnn.benchmark`, on arrays in `channels_last`. The calls of attention and convolutions are a CUDA graph,
+because Python takes longer to make such a call than some of them run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +43,11 @@ from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.execute.statistics import Comparison, compare_rows
+from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
 from iree_tuner.kernels.bench import look_at
 from iree_tuner.kernels.contest import Contest, hold_contest
+from iree_tuner.kernels.conv_shape import ConvShape, conv_shape
+from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.product_shape import gemm_of
 from iree_tuner.kernels.registry import kernel_named
 from iree_tuner.program.source import load_program
@@ -49,45 +66,50 @@ def main() -> None:
     parser.add_argument("programs", nargs="+", type=Path)
     parser.add_argument("--device", default="cuda://0")
     parser.add_argument("--kernel", default="triton_gemm")
-    parser.add_argument("--budget", type=float, default=40.0, help="seconds of tuning for each program")
+    parser.add_argument(
+        "--budget", type=float, default=40.0, help="seconds of tuning for each program; 0 for none"
+    )
     parser.add_argument("--variants", type=int, default=0, help="of the kernel; 0 for all")
     parser.add_argument("--rounds", type=int, default=48)
     parser.add_argument("--json", type=Path, help="file to which rows are appended, one a line")
     given = parser.parse_args()
     for program in given.programs:
-        row = row_of(program, given)
-        print(json.dumps(row), flush=True)
-        if given.json:
-            with given.json.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+        for row in rows_of(program, given):
+            print(json.dumps(row), flush=True)
+            if given.json:
+                with given.json.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
 
 
-def row_of(path: Path, given: argparse.Namespace) -> dict[str, Any]:
-    """One program."""
-    tuned = tune_module(path, device=given.device, budget_s=given.budget, try_flags=False, profile=False)
-    found = tuned.results[0]
+def rows_of(path: Path, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """A row for each problem of a program."""
     configurations: dict[str, Configuration] = {}
-    if found.entry:
-        configurations[found.task.workload.key] = found.entry.configuration
-    start = time.perf_counter()
+    tried = 0
+    if given.budget:
+        tuned = tune_module(path, device=given.device, budget_s=given.budget, try_flags=False, profile=False)
+        configurations = {
+            each.task.workload.key: each.entry.configuration for each in tuned.results if each.entry
+        }
+        tried = sum(len(each.trials) for each in tuned.results)
     target = target_for_device(given.device, "host")
+    kernel = kernel_named(given.kernel)
     with Lab(target) as lab:
         lab.start()
-        outlook = look_at(load_program(path), target, [kernel_named(given.kernel)], lab)
-        ((_, site, kernel),) = outlook.pairs
-        contest = hold_contest(site, kernel, lab, tuned=configurations, most=given.variants)
-    seconds = time.perf_counter() - start
-    outcomes: dict[str, int] = {}
-    for trial in contest.trials:
-        outcomes[trial.outcome] = outcomes.get(trial.outcome, 0) + 1
-    return {
-        "program": path.stem, "problem": site.problem.name, "kernel": kernel.name,
-        "tried": len(contest.trials), "outcomes": outcomes, "contest_s": round(seconds, 1),
-        "note": contest.note, "chosen": contest.wins,
-        "knobs": dict(contest.best.knobs) if contest.best else {},
-        "wrong": [each.message for each in contest.trials if each.outcome == "wrong_result"][:3],
-        "configurations_tried": len(found.trials), **beside_torch(contest, given),
-    }  # fmt: skip
+        pairs = look_at(load_program(path), target, [kernel], lab).pairs
+    for place, site, _ in pairs:
+        start = time.perf_counter()
+        with Lab(target) as lab:  # no compiler is left when all take turns
+            lab.start()
+            contest = hold_contest(site, kernel, lab, tuned=configurations, most=given.variants)
+        yield {
+            "program": path.stem, "function": place.functions[0], "problem": site.problem.name,
+            "kernel": kernel.name, "tried": len(contest.trials),
+            "outcomes": Counter(trial.outcome for trial in contest.trials),
+            "contest_s": round(time.perf_counter() - start, 1), "note": contest.note, "chosen": contest.wins,
+            "knobs": dict(contest.best.knobs) if contest.best else {},
+            "wrong": [each.message for each in contest.trials if each.outcome == "wrong_result"][:3],
+            "configurations_tried": tried, **beside_torch(contest, given),
+        }  # fmt: skip
 
 
 def beside_torch(contest: Contest, given: argparse.Namespace) -> dict[str, Any]:
@@ -99,29 +121,125 @@ def beside_torch(contest: Contest, given: argparse.Namespace) -> dict[str, Any]:
     if contest.configured:
         named["tuned"] = contest.configured
     memory = Memory.for_timing(harness, given.device, max(1, COPIES_BYTES // harness.stride))
-    runs: list[Any] = [LoadedDispatch(each, harness, given.device, memory) for each in named.values()]
-    problem = contest.site.problem
-    sizes = gemm_of(problem)
-    if sizes is None:
-        return {}  # PyTorch's matmul is called for plain matrices
-    operands, result = problem.inputs[0].element_type, problem.result.element_type
     set_device(given.device)
-    torch = TorchMatmul(Gemm(sizes.m, sizes.n, sizes.k, sizes.transposed, operands, result), COPIES_BYTES)
-    runs.append(torch)
-    for each in runs:
+    runs: dict[str, Any] = {
+        name: LoadedDispatch(each, harness, given.device, memory) for name, each in named.items()
+    }
+    ways = in_torch(contest.site.problem, COPIES_BYTES // harness.stride)
+    runs |= ways
+    for each in runs.values():
         each.run(4)
     sensors = sensors_for(given.device)
     sensors.start()
-    rows = np.asarray(interleave([Batches(each, SAMPLE_S) for each in runs], sensors, given.rounds))
-    column = {name: index for index, name in enumerate([*named, "torch"])}
+    rows = np.asarray(interleave([Batches(each, SAMPLE_S) for each in runs.values()], sensors, given.rounds))
+    column = {name: index for index, name in enumerate(runs)}
     medians = {f"{name}_us": float(np.median(rows[:, index])) for name, index in column.items()}
-    pairs = [("kernel", "default"), ("kernel", "torch"), ("kernel", "tuned"), ("tuned", "default")]
+    pairs = [
+        ("kernel", "default"),
+        ("kernel", "tuned"),
+        ("tuned", "default"),
+        *(("kernel", each) for each in ways),
+    ]
     ratios = {
         f"{one}_over_{other}": told(compare_rows([rows[:, [column[other], column[one]]]])[0])
         for one, other in pairs
         if one in column and other in column
     }
-    return {**medians, **ratios, "torch_result": torch.result, "readings": str(sensors.readings())}
+    results = {"torch_result": runs["torch"].result} if isinstance(runs.get("torch"), TorchMatmul) else {}
+    return {**medians, **ratios, **results, "readings": str(sensors.readings())}
+
+
+class TorchGraph:
+    """Calls of a function of PyTorch on rotating copies of its operands, as a CUDA graph."""
+
+    def __init__(self, call: Callable[..., Any], make: Callable[[], tuple[Any, ...]], copies: int) -> None:
+        import torch
+
+        self._torch = torch
+        self._copies = [make() for _ in range(max(1, copies))]
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(3):  # libraries choose their algorithms
+                call(*self._copies[0])
+        torch.cuda.synchronize()
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            self._results = [call(*each) for each in self._copies]
+
+    def run(self, repeats: int) -> float:
+        """Seconds of so many calls, from as many whole graphs as are closest to that."""
+        graphs = max(1, round(repeats / len(self._copies)))
+        self._torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(graphs):
+            self._graph.replay()
+        self._torch.cuda.synchronize()
+        return (time.perf_counter() - start) * repeats / (graphs * len(self._copies))
+
+
+def in_torch(problem: Problem, copies: int) -> dict[str, Any]:
+    """PyTorch's ways to compute a problem, by name."""
+    sizes, operands = gemm_of(problem), problem.inputs[0].element_type
+    if sizes is not None:
+        gemm = Gemm(sizes.m, sizes.n, sizes.k, sizes.transposed, operands, problem.result.element_type)
+        return {"torch": TorchMatmul(gemm, COPIES_BYTES)}
+    if (attention := attention_shape(problem)) is not None:
+        return attention_in_torch(attention, operands, problem, copies)
+    if (conv := conv_shape(problem)) is not None and conv.groups == 1:
+        return {"torch": convolution_in_torch(conv, operands, copies)}
+    return {}
+
+
+def drawn(operands: str, *shape: int) -> Any:
+    """Random values on the GPU."""
+    import torch
+
+    kinds: dict[str, Any] = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+    return (torch.rand(*shape, device="cuda") - 0.5).to(kinds[operands])
+
+
+def attention_in_torch(shape: AttentionShape, operands: str, problem: Problem, copies: int) -> dict[str, Any]:
+    """Attention by FlashAttention and by cuDNN, without those that do not support it."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    heads = math.prod(shape.batch)
+
+    def make() -> tuple[Any, ...]:
+        sizes = ((shape.m, shape.k1), (shape.k2, shape.k1), (shape.k2, shape.n))
+        return tuple(drawn(operands, 1, heads, *each) for each in sizes)
+
+    found: dict[str, Any] = {}
+    for name, backend in (("flash", SDPBackend.FLASH_ATTENTION), ("cudnn", SDPBackend.CUDNN_ATTENTION)):
+
+        def call(q: Any, k: Any, v: Any, backend: Any = backend) -> Any:
+            with sdpa_kernel(backend):
+                return torch.nn.functional.scaled_dot_product_attention(
+                    q, k, v, is_causal=problem.after is not None
+                )
+
+        with suppress(RuntimeError):
+            found[name] = TorchGraph(call, make, copies)
+    return found
+
+
+def convolution_in_torch(shape: ConvShape, operands: str, copies: int) -> TorchGraph:
+    """A convolution of images with channels last by cuDNN's fastest algorithm."""
+    import torch
+
+    torch.backends.cudnn.benchmark = True
+
+    def make() -> tuple[Any, ...]:
+        image = drawn(operands, shape.images, shape.channels, shape.in_h, shape.in_w)
+        filter_ = drawn(operands, shape.filters, shape.channels, shape.window_h, shape.window_w)
+        return tuple(each.to(memory_format=torch.channels_last) for each in (image, filter_))
+
+    def call(image: Any, filter_: Any) -> Any:
+        return torch.nn.functional.conv2d(
+            image, filter_, stride=shape.strides, padding=shape.low, dilation=shape.dilations
+        )
+
+    return TorchGraph(call, make, copies)
 
 
 def set_device(uri: str) -> None:
